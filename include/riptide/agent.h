@@ -1,0 +1,99 @@
+/*
+ * Agent: the three stages on one fd and one clock.
+ *
+ *     riptide_agent_start(agent)
+ *     for (;;) {
+ *         wait until riptide_agent_get_fd(agent) is readable
+ *         riptide_agent_dispatch(agent)
+ *         while (riptide_agent_pop(agent, &event) == 0)
+ *             log *event, if you like
+ *     }
+ *
+ * Popping is optional: windows reach the kernel without it.
+ */
+#ifndef RIPTIDE_AGENT_H
+#define RIPTIDE_AGENT_H
+
+#include <riptide/apply.h>
+#include <riptide/compute.h>
+#include <riptide/observe.h>
+#include <riptide/riptide.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct riptide_agent;
+
+/*
+ * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
+ * estimator, so that both speak of the same bound.
+ */
+struct riptide_agent_config {
+    size_t size;          /* of this struct, as the caller was compiled */
+    uint64_t interval_ns; /* paper: i_u; from 10 ms to an hour; default 1 s */
+    const struct riptide_observer_config *observer;
+    const struct riptide_estimator_config *estimator;
+    const struct riptide_router_config *router;
+};
+
+/* One round of the three stages. */
+struct riptide_tick {
+    uint64_t started_ns;   /* when the dump began */
+    uint64_t finished_ns;  /* when the last change was in the kernel */
+    uint64_t samples;      /* connections that counted */
+    uint64_t destinations; /* known after the tick */
+    uint64_t changes;      /* windows that were given to the router */
+};
+
+enum riptide_agent_event_kind {
+    RIPTIDE_AGENT_TICK,   /* a round is complete, its routes are in the kernel: `tick` */
+    RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
+    RIPTIDE_AGENT_FAILED, /* a dump was given up; the next tick tries again: `error` */
+};
+
+struct riptide_agent_event {
+    enum riptide_agent_event_kind kind;
+    const struct riptide_tick *tick;
+    const struct riptide_route *route;
+    const struct riptide_estimate *estimate; /* NULL where the destination is forgotten */
+    int error;                               /* -errno */
+};
+
+void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
+
+/* Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new. */
+int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
+                      struct riptide_error *error);
+
+/* Closes. What is in the kernel stays there; see riptide_agent_stop. */
+struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
+
+/* Starts the router (errors: riptide_router_start) and the first tick at once. */
+int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
+
+/* Removes all from the kernel: riptide_router_stop. */
+int riptide_agent_stop(struct riptide_agent *agent);
+
+/* The fd to wait on for reading. It stays the same for the life of the agent. */
+int riptide_agent_get_fd(const struct riptide_agent *agent);
+
+/*
+ * Does one bounded piece of work: a netlink buffer, a tick or a batch.
+ * Errors: -errno that leaves the agent unable to go on.
+ */
+int riptide_agent_dispatch(struct riptide_agent *agent);
+
+/* Takes the next event. Outcomes: RIPTIDE_E_AGAIN where there is none. */
+int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
+
+/* The stages of the agent, to read their counters. They belong to the agent. */
+const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
+const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
+const struct riptide_router *riptide_agent_get_router(const struct riptide_agent *agent);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

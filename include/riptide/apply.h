@@ -1,0 +1,167 @@
+/*
+ * Apply: gives windows to the kernel, and changes nothing else.
+ *
+ * A router owns a routing table that two rules, directly before `lookup main`, show to TCP of this
+ * host alone:
+ *
+ *     PRIORITY: fwmark MARK iif lo ipproto tcp goto MAIN
+ *     PRIORITY: iif lo ipproto tcp lookup TABLE
+ *
+ * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
+ * first rule leads around the table) and add initcwnd. Destinations whose route is not a plain unicast route of the main
+ * table are left alone. Needs CAP_NET_ADMIN, but for dry_run and riptide_routes_read.
+ *
+ * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
+ * the fd is readable as long as there is some.
+ */
+#ifndef RIPTIDE_APPLY_H
+#define RIPTIDE_APPLY_H
+
+#include <riptide/riptide.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct riptide_router;
+
+struct riptide_router_config {
+    size_t size;            /* of this struct, as the caller was compiled */
+    uint32_t table;         /* our routing table; default 7230 */
+    uint8_t protocol;       /* marks our routes, rules, next hops; default 230 */
+    uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
+    uint32_t mark;          /* queries with it skip our rule; default 0x72697074 */
+    uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */
+    uint32_t max_routes;    /* how many destinations at most; default 16384 */
+    uint64_t hash_seed;     /* as in riptide_estimator_config */
+    bool dry_run;           /* resolve base routes, write nothing */
+};
+
+enum riptide_route_state {
+    RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
+    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked */
+    RIPTIDE_ROUTE_LEFT_ALONE, /* not ours to touch; `reason` says why */
+    RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are its words */
+};
+
+/* One destination as the kernel has it because of us. */
+struct riptide_route {
+    struct riptide_prefix dst;
+    enum riptide_route_state state;
+    uint32_t initcwnd;             /* segments */
+    uint32_t initrwnd;             /* segments; 0: not set by the route */
+    struct riptide_prefix gateway; /* family 0: on link or several next hops */
+    uint32_t ifindex;              /* 0: several next hops */
+    int error;                     /* -errno where FAILED, else 0 */
+    char reason[96];               /* one line where LEFT_ALONE or FAILED, else empty */
+};
+
+/* Counted since riptide_router_new, but for routes and left_alone. */
+struct riptide_router_stats {
+    uint64_t routes;     /* in the kernel at the moment */
+    uint64_t left_alone; /* destinations without a route at the moment */
+    uint64_t written;    /* route messages sent: add, replace, delete */
+    uint64_t failed;     /* of those, refused by the kernel */
+    uint64_t batches;    /* writes to the kernel, each with many messages */
+    uint64_t resolved;   /* base routes asked for */
+    uint64_t events;     /* notifications about somebody's routes, rules, links, addresses */
+    uint64_t resyncs;    /* times that everything was resolved again */
+    uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
+    uint64_t malformed;  /* messages that cannot be what they claim; skipped */
+};
+
+void riptide_router_config_init(struct riptide_router_config *config, size_t size);
+
+/*
+ * Opens the sockets in the thread's network namespace; changes nothing there.
+ * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2). `error` may be NULL.
+ */
+int riptide_router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
+                       struct riptide_error *error);
+
+/* Closes. What is in the kernel stays there; see riptide_router_stop. */
+struct riptide_router *riptide_router_free(struct riptide_router *router);
+
+/*
+ * Claims the namespace, removes what a crashed predecessor left, installs the rule.
+ * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
+ * namespace; the line names its process), -EEXIST (rule priority taken by somebody else),
+ * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), others of the kernel.
+ */
+int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
+
+/*
+ * Removes rule, routes and next hops, and gives the namespace back. Synchronous: this is for the
+ * end. Errors: the first that the kernel gave; the rest is removed all the same.
+ */
+int riptide_router_stop(struct riptide_router *router);
+
+/* The fd to wait on for reading. It stays the same for the life of the router. */
+int riptide_router_get_fd(const struct riptide_router *router);
+
+/*
+ * Asks for a window towards `dst`; initcwnd 0 withdraws it. Takes effect in dispatch, all changes
+ * since the last one in one batch.
+ * Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
+ * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM.
+ */
+int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
+                       uint32_t initcwnd);
+
+/*
+ * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
+ * Errors: those of send(2) and recv(2) on the netlink sockets. A change that the kernel refuses is
+ * no error here: it is popped as RIPTIDE_ROUTE_FAILED.
+ */
+int riptide_router_dispatch(struct riptide_router *router);
+
+/*
+ * Takes the next destination whose route changed, was refused or left alone.
+ * Outcomes: RIPTIDE_E_AGAIN where there is none.
+ */
+int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
+
+/* Whether every set has taken effect and nothing waits to be resolved. */
+bool riptide_router_is_idle(const struct riptide_router *router);
+
+void riptide_router_get_stats(const struct riptide_router *router,
+                              struct riptide_router_stats *stats, size_t size);
+
+/*
+ * Reads our routes as the kernel has them, sorted by destination. For tools: it dumps the whole
+ * table in one call. Needs no privilege. The array is the caller's; riptide_routes_free returns it.
+ * Errors: -ENOMEM, those of the kernel.
+ */
+int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
+                        size_t *n_routesp);
+
+struct riptide_route *riptide_routes_free(struct riptide_route *routes);
+
+/* What riptide_flush removed. */
+struct riptide_flush_counts {
+    uint32_t rules;
+    uint32_t routes;
+    uint32_t nexthops;
+};
+
+/*
+ * Removes every rule that looks up config->table, every route in it and every next hop of
+ * config->protocol, whoever made them. `counts` and `error` may be NULL.
+ * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; what can be removed is.
+ */
+int riptide_flush(const struct riptide_router_config *config, struct riptide_flush_counts *counts,
+                  struct riptide_error *error);
+
+/*
+ * How many segments of mss_bytes this host lets a peer send at once on a new connection: the
+ * initial receive window (tcp_select_initial_window in net/ipv4/tcp_output.c), from
+ * net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd beyond it is of no use.
+ * Errors: those of open(2) and read(2).
+ */
+int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

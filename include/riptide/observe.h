@@ -1,0 +1,128 @@
+/*
+ * Observe: what the open TCP connections of this network namespace know about their paths.
+ *
+ * An observer dumps the established sockets through sock_diag(7), one netlink buffer per call:
+ *
+ *     riptide_observer_start(observer)
+ *     while the fd is readable:
+ *         riptide_observer_dispatch(observer)
+ *         while (riptide_observer_pop(observer, &sample) == 0)
+ *             use *sample
+ *
+ * Needs no privilege. Which namespace: the one that the calling thread was in at
+ * riptide_observer_new.
+ */
+#ifndef RIPTIDE_OBSERVE_H
+#define RIPTIDE_OBSERVE_H
+
+#include <riptide/riptide.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct riptide_observer;
+
+/*
+ * What one connection says, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes
+ * beside it. A field that the running kernel does not report is 0.
+ */
+struct riptide_sample {
+    struct riptide_prefix dst;   /* the peer, full length; IPv4-mapped peers are IPv4 */
+    uint64_t cookie;             /* the kernel's number for this socket, unique until reboot */
+    uint32_t cwnd;               /* congestion window, segments (tcpi_snd_cwnd) */
+    uint32_t rtt_us;             /* smoothed round trip time */
+    uint32_t min_rtt_us;         /* windowed minimum; 0 where there was no measurement */
+    uint32_t mss_bytes;          /* sender's segment size */
+    uint32_t pmtu_bytes;         /* path MTU */
+    uint32_t segs_out;           /* segments sent, those without data included */
+    uint32_t data_segs_out;      /* segments with data sent; 0 means the window was never used */
+    uint32_t retrans_segs;       /* segments retransmitted in the connection's life */
+    uint64_t acked_bytes;        /* tcpi_bytes_acked; 1 after an active open that sent nothing */
+    uint64_t delivery_rate_Bps;  /* latest delivery rate, bytes per second */
+    uint32_t last_data_sent_ms;  /* time since data was last sent */
+    uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
+    bool app_limited;            /* the delivery rate was limited by the application */
+    char congestion_control[16]; /* name, zero-terminated; empty where not asked for */
+};
+
+/*
+ * Which destinations to learn. The longest prefix that holds a destination decides; at equal length
+ * `exclude` wins. With an empty `learn` everything is learned that is not excluded.
+ */
+struct riptide_scope {
+    const struct riptide_prefix *learn;
+    size_t n_learn;
+    const struct riptide_prefix *exclude;
+    size_t n_exclude;
+};
+
+struct riptide_observer_config {
+    size_t size;                /* of this struct, as the caller was compiled */
+    struct riptide_scope scope; /* default: everything */
+    uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
+    bool congestion_control;    /* ask for the name as well; default true */
+};
+
+/* Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. */
+struct riptide_observer_stats {
+    uint64_t dumps;               /* completed */
+    uint64_t restarts;            /* dumps that began anew after an interruption */
+    uint64_t failures;            /* dumps given up */
+    uint64_t sockets;             /* described by the kernel */
+    uint64_t samples;             /* handed out */
+    uint64_t left_out_local;      /* loopback and the host's own addresses */
+    uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
+    uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
+    uint64_t left_out_scope;      /* outside the configured scope */
+    uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
+    uint64_t malformed;           /* messages that cannot be what they claim; skipped */
+};
+
+/* Fills the first `size` bytes of the configuration with defaults. */
+void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
+
+/*
+ * Makes an observer in the thread's network namespace. `error` may be NULL.
+ * Errors: -EINVAL (configuration; error names the field), -ENOMEM, errors of socket(2).
+ */
+int riptide_observer_new(struct riptide_observer **observerp,
+                         const struct riptide_observer_config *config, struct riptide_error *error);
+
+struct riptide_observer *riptide_observer_free(struct riptide_observer *observer);
+
+/* The fd to wait on for reading. It stays the same for the life of the observer. */
+int riptide_observer_get_fd(const struct riptide_observer *observer);
+
+/*
+ * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2).
+ */
+int riptide_observer_start(struct riptide_observer *observer);
+
+/*
+ * Reads at most one netlink buffer (32 KB, about 80 sockets). Whatever was not popped from the
+ * last one is handed out first: then nothing is read.
+ * Returns 0, also where there was nothing to read. Errors: those of recv(2) and of the kernel's
+ * answer after max_restarts; the dump is given up and may be started again.
+ */
+int riptide_observer_dispatch(struct riptide_observer *observer);
+
+/*
+ * Takes the next sample of the buffer.
+ * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE: said
+ * once, the dump is complete; RIPTIDE_E_RESTARTED: said once, samples of this dump come again.
+ */
+int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
+
+/* Copies the first `size` bytes of the counters. */
+void riptide_observer_get_stats(const struct riptide_observer *observer,
+                                struct riptide_observer_stats *stats, size_t size);
+
+/* Whether the scope asks for `dst` to be learned. Pure. */
+bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_prefix *dst);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Riptide: initial TCP windows learned from open connections.
+ *
+ * What the three stages share: version, outcomes, error text, prefixes. The stages themselves are
+ * in observe.h, compute.h and apply.h; agent.h joins them.
+ *
+ * Conventions of every header here:
+ *  - A function returns 0 on success. A negative value is -errno: fatal to that call, the object
+ *    is as it was before. A positive value is one of enum riptide_outcome, and only those that the
+ *    function names; the direct caller handles it.
+ *  - Out-parameters are written on success only. `*_free(NULL)` does nothing; every `*_free`
+ *    returns NULL. What `*_pop` hands out belongs to the object until its next call.
+ *  - Objects own no thread, no signal and no loop, print nothing and never exit. One object belongs
+ *    to one thread at a time; different objects are independent.
+ *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
+ *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
+ *    by `*_new`; arrays they point to are copied too.
+ */
+#ifndef RIPTIDE_RIPTIDE_H
+#define RIPTIDE_RIPTIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A point in time that never comes. Times are CLOCK_BOOTTIME in ns unless said otherwise. */
+#define RIPTIDE_NEVER_NS UINT64_MAX
+
+/* No window beyond this, in segments: the kernel checks nothing and misbehaves from 2^31 on. */
+#define RIPTIDE_CWND_LIMIT 65535
+
+/* Outcomes that a caller handles. Each function says which of them it returns. */
+enum riptide_outcome {
+    RIPTIDE_E_AGAIN = 1, /* nothing more now; dispatch again when the fd is readable */
+    RIPTIDE_E_DONE,      /* the dump is complete */
+    RIPTIDE_E_RESTARTED, /* the dump was interrupted and begins anew: forget its samples */
+    RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
+    RIPTIDE_E_INVALID,   /* the value cannot be true (a window of 0, time that runs backwards) */
+    RIPTIDE_E_UNKNOWN,   /* nothing is known about that destination */
+};
+
+/* One line for a person: what went wrong with which thing, and what to do about it. */
+struct riptide_error {
+    char text[256];
+};
+
+/* The version these headers belong to. */
+#define RIPTIDE_VERSION "0.1.0"
+
+/* Version of the library that runs, "MAJOR.MINOR.PATCH". Static storage. */
+const char *riptide_version(void);
+
+/*
+ * An address prefix. A host is a prefix of full length. Bits behind `len` and bytes behind the
+ * family's address are zero, so that equal prefixes are equal bytes.
+ */
+struct riptide_prefix {
+    uint8_t family;   /* AF_INET or AF_INET6 */
+    uint8_t len;      /* bits, 0 to 32 or 0 to 128 */
+    uint8_t addr[16]; /* network byte order; IPv4 uses the first four */
+};
+
+/* Room for any prefix as text, its terminating zero included. */
+#define RIPTIDE_PREFIX_TEXT_BYTES 50
+
+/*
+ * Reads "203.0.113.0/24", "2001:db8::/32" or an address, which is a prefix of full length.
+ * IPv4-mapped IPv6 prefixes become IPv4. Host bits must be zero.
+ * Errors: -EINVAL where the text is not a prefix.
+ */
+int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text);
+
+/* Writes the prefix as text; a prefix of full length without its length, as ip(8) does. */
+void riptide_prefix_format(const struct riptide_prefix *prefix,
+                           char text[RIPTIDE_PREFIX_TEXT_BYTES]);
+
+/* Whether every address of `inner` lies in `outer`. */
+bool riptide_prefix_contains(const struct riptide_prefix *outer,
+                             const struct riptide_prefix *inner);
+
+/* Whether both are the same prefix. */
+bool riptide_prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,350 @@
+/*
+ * The agent: observe, compute, apply, once per interval. The only place of the library that reads
+ * the clock.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <riptide/agent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* Where a round stands. */
+enum phase {
+    PHASE_WAITING,   /* for the time of the next one */
+    PHASE_OBSERVING, /* the dump is under way */
+    PHASE_APPLYING,  /* the router has the changes */
+};
+
+struct riptide_agent {
+    uint64_t interval_ns;
+    int epoll_fd;
+    int timer_fd;
+    struct riptide_observer *observer;
+    struct riptide_estimator *estimator;
+    struct riptide_router *router;
+    enum phase phase;
+    uint64_t next_ns; /* when the next round begins */
+    struct riptide_tick tick;
+    /* What waits to be popped beside the routes. */
+    struct riptide_tick finished;
+    bool is_tick_news;
+    int failure;
+    struct riptide_estimate estimate;
+    struct riptide_agent_event event;
+};
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
+{
+    const struct riptide_agent_config defaults = { .size = size, .interval_ns = NS_PER_S };
+
+    struct_give(config, size, &defaults, sizeof(defaults));
+}
+
+static void agent_freep(struct riptide_agent **agentp)
+{
+    riptide_agent_free(*agentp);
+}
+
+static int watch(const struct riptide_agent *agent, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+    return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int stages_new(struct riptide_agent *agent, const struct riptide_agent_config *config,
+                      struct riptide_error *error)
+{
+    struct riptide_observer_config observer;
+    struct riptide_estimator_config estimator;
+    struct riptide_router_config router;
+    int r;
+
+    riptide_observer_config_init(&observer, sizeof(observer));
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    riptide_router_config_init(&router, sizeof(router));
+    r = config->observer ? config_copy(&observer, sizeof(observer), config->observer, error) : 0;
+    if (r == 0 && config->estimator)
+        r = config_copy(&estimator, sizeof(estimator), config->estimator, error);
+    if (r == 0 && config->router)
+        r = config_copy(&router, sizeof(router), config->router, error);
+    if (r < 0)
+        return r;
+    observer.size = sizeof(observer);
+    estimator.size = sizeof(estimator);
+    router.size = sizeof(router);
+    router.cwnd_max = estimator.cwnd_max;
+    router.max_routes = estimator.max_destinations;
+    router.hash_seed = estimator.hash_seed;
+
+    r = riptide_observer_new(&agent->observer, &observer, error);
+    if (r == 0)
+        r = riptide_estimator_new(&agent->estimator, &estimator, error);
+    if (r == 0)
+        r = riptide_router_new(&agent->router, &router, error);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
+                                     const struct riptide_agent_config *config,
+                                     struct riptide_error *error)
+{
+    CLEANUP(agent_freep) struct riptide_agent *agent = NULL;
+    struct riptide_agent_config checked;
+    int r;
+
+    riptide_agent_config_init(&checked, sizeof(checked));
+    r = config_copy(&checked, sizeof(checked), config, error);
+    if (r < 0)
+        return r;
+    if (checked.interval_ns < 10 * NS_PER_MS || checked.interval_ns > 3600 * NS_PER_S) {
+        error_set(error, "interval: must be 10 ms to one hour");
+        return -EINVAL;
+    }
+    agent = calloc(1, sizeof(*agent));
+    if (!agent)
+        return -ENOMEM;
+    agent->interval_ns = checked.interval_ns;
+    agent->next_ns = RIPTIDE_NEVER_NS;
+    agent->epoll_fd = agent->timer_fd = -1;
+    agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (agent->epoll_fd < 0)
+        return -errno;
+    agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (agent->timer_fd < 0)
+        return -errno;
+    r = stages_new(agent, &checked, error);
+    if (r == 0)
+        r = watch(agent, agent->timer_fd);
+    if (r == 0)
+        r = watch(agent, riptide_observer_get_fd(agent->observer));
+    if (r == 0)
+        r = watch(agent, riptide_router_get_fd(agent->router));
+    if (r < 0)
+        return r;
+
+    *agentp = agent;
+    agent = NULL;
+    return 0;
+}
+
+RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *agent)
+{
+    if (!agent)
+        return NULL;
+    riptide_router_free(agent->router);
+    riptide_estimator_free(agent->estimator);
+    riptide_observer_free(agent->observer);
+    closep(&agent->timer_fd);
+    closep(&agent->epoll_fd);
+    free(agent);
+    return NULL;
+}
+
+static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
+{
+    const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
+                                                 .tv_nsec = (long)(at_ns % NS_PER_S) } };
+
+    agent->next_ns = at_ns;
+    return timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
+{
+    int r = riptide_router_start(agent->router, error);
+
+    return r < 0 ? r : set_timer(agent, now());
+}
+
+RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
+{
+    return riptide_router_stop(agent->router);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
+{
+    return agent->epoll_fd;
+}
+
+/* The next round begins one interval after this one did; rounds that were missed are not made up.
+ */
+static int schedule(struct riptide_agent *agent, uint64_t now_ns)
+{
+    uint64_t next_ns = agent->next_ns + agent->interval_ns;
+
+    return set_timer(agent, next_ns > now_ns ? next_ns : now_ns + agent->interval_ns);
+}
+
+static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
+{
+    const struct riptide_estimate *estimate;
+    int r;
+
+    riptide_estimator_tick(agent->estimator, now_ns);
+    while (riptide_estimator_pop(agent->estimator, &estimate) == 0) {
+        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd);
+        if (r < 0)
+            return r;
+        agent->tick.changes++;
+    }
+    agent->phase = PHASE_APPLYING;
+    return 0;
+}
+
+/* A dump that was given up costs one round. What is due to expire expires all the same. */
+static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
+{
+    riptide_estimator_discard(agent->estimator);
+    agent->failure = error;
+    agent->tick.samples = 0;
+    return end_observing(agent, now_ns);
+}
+
+static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
+{
+    int r = schedule(agent, now_ns);
+
+    if (r < 0)
+        return r;
+    agent->tick = (struct riptide_tick){ .started_ns = now_ns };
+    agent->phase = PHASE_OBSERVING;
+    r = riptide_observer_start(agent->observer);
+    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
+}
+
+/* One buffer of the dump. */
+static int observe(struct riptide_agent *agent, uint64_t now_ns)
+{
+    const struct riptide_sample *sample;
+    int r = riptide_observer_dispatch(agent->observer);
+
+    if (r < 0)
+        return give_up_round(agent, r, now_ns);
+    for (;;) {
+        r = riptide_observer_pop(agent->observer, &sample);
+        switch (r) {
+        case 0:
+            /* Samples that do not fit or make no sense are counted by the estimator. */
+            r = riptide_estimator_add(agent->estimator, sample);
+            if (r < 0)
+                return r;
+            agent->tick.samples++;
+            break;
+        case RIPTIDE_E_RESTARTED:
+            riptide_estimator_discard(agent->estimator);
+            agent->tick.samples = 0;
+            break;
+        case RIPTIDE_E_DONE:
+            return end_observing(agent, now_ns);
+        default:
+            return 0;
+        }
+    }
+}
+
+static void end_round(struct riptide_agent *agent, uint64_t now_ns)
+{
+    struct riptide_estimator_stats stats;
+
+    riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
+    agent->tick.destinations = stats.destinations;
+    agent->tick.finished_ns = now_ns;
+    agent->finished = agent->tick;
+    agent->is_tick_news = true;
+    agent->phase = PHASE_WAITING;
+}
+
+static int dispatch_timer(struct riptide_agent *agent, uint64_t now_ns)
+{
+    uint64_t n_expirations;
+    ssize_t n = read(agent->timer_fd, &n_expirations, sizeof(n_expirations));
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    /* A round that takes longer than the interval is not overtaken by the next one. */
+    return agent->phase == PHASE_WAITING ? begin_round(agent, now_ns) : schedule(agent, now_ns);
+}
+
+static int dispatch_fd(struct riptide_agent *agent, int fd, uint64_t now_ns)
+{
+    if (fd == agent->timer_fd)
+        return dispatch_timer(agent, now_ns);
+    if (fd == riptide_router_get_fd(agent->router))
+        return riptide_router_dispatch(agent->router);
+    return agent->phase == PHASE_OBSERVING ? observe(agent, now_ns) : 0;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
+{
+    uint64_t now_ns = now();
+    struct epoll_event events[3];
+    int n = epoll_wait(agent->epoll_fd, events, 3, 0), r = 0;
+
+    if (n < 0)
+        return errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < n && r == 0; i++)
+        r = dispatch_fd(agent, events[i].data.fd, now_ns);
+    if (agent->phase == PHASE_APPLYING && riptide_router_is_idle(agent->router))
+        end_round(agent, now_ns);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
+                                     const struct riptide_agent_event **eventp)
+{
+    const struct riptide_route *route;
+
+    agent->event = (struct riptide_agent_event){ 0 };
+    if (riptide_router_pop(agent->router, &route) == 0) {
+        agent->event.kind = RIPTIDE_AGENT_ROUTE;
+        agent->event.route = route;
+        if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
+            agent->event.estimate = &agent->estimate;
+    } else if (agent->failure) {
+        agent->event.kind = RIPTIDE_AGENT_FAILED;
+        agent->event.error = agent->failure;
+        agent->failure = 0;
+    } else if (agent->is_tick_news) {
+        agent->event.kind = RIPTIDE_AGENT_TICK;
+        agent->event.tick = &agent->finished;
+        agent->is_tick_news = false;
+    } else {
+        return RIPTIDE_E_AGAIN;
+    }
+    *eventp = &agent->event;
+    return 0;
+}
+
+RIPTIDE_PUBLIC const struct riptide_observer *
+riptide_agent_get_observer(const struct riptide_agent *agent)
+{
+    return agent->observer;
+}
+
+RIPTIDE_PUBLIC const struct riptide_estimator *
+riptide_agent_get_estimator(const struct riptide_agent *agent)
+{
+    return agent->estimator;
+}
+
+RIPTIDE_PUBLIC const struct riptide_router *
+riptide_agent_get_router(const struct riptide_agent *agent)
+{
+    return agent->router;
+}

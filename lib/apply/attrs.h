@@ -1,0 +1,30 @@
+/*
+ * A run of netlink attributes kept as bytes: what is carried over from a base route without being
+ * understood. Pure.
+ */
+#ifndef RIPTIDE_LIB_APPLY_ATTRS_H
+#define RIPTIDE_LIB_APPLY_ATTRS_H
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Enough for 64 next hops of a multipath route; a larger base route is left alone. */
+enum { ATTRS_MAX_BYTES = 2048 };
+
+struct attrs {
+    uint32_t n_bytes;
+    uint8_t bytes[ATTRS_MAX_BYTES];
+};
+
+/* Appends a copy. Returns false where it does not fit. */
+bool attrs_add(struct attrs *attrs, const struct nlattr *attribute);
+
+/* Appends all of them to a message. Errors: -ENOMEM where the message is full. */
+int attrs_put(const struct attrs *attrs, struct nl_msg *message);
+
+/* Reads the number of an attribute; false where it is not 4 bytes long. */
+bool attr_u32(const struct nlattr *attribute, uint32_t *value);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * The kernel's answer to a route query, taken apart attribute by attribute. Which of them stay with
+ * the route, which make its next hop, and which are ours to set is decided here alone.
+ */
+#include "base.h"
+
+#include "prefix.h"
+#include "route.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+/* struct rta_cacheinfo counts in USER_HZ, which is 100 on every architecture. */
+enum { CACHEINFO_HZ = 100 };
+
+static const char *const no_room = "its base route has more attributes than fit";
+static const char *const malformed = "the kernel's answer makes no sense";
+
+static const char *error_reason(const struct nlmsghdr *answer)
+{
+    const struct nlmsgerr *error = nlmsg_data(answer);
+
+    if (!nlmsg_valid_hdr(answer, sizeof(*error)))
+        return malformed;
+    switch (-error->error) {
+    case ENETUNREACH:
+        return "there is no route to it";
+    case EINVAL:
+    case EHOSTUNREACH:
+    case EACCES:
+        return "its base route is blackhole, unreachable or prohibit";
+    default:
+        return "the kernel refused the route query";
+    }
+}
+
+/* Somebody locked initcwnd or initrwnd: that is an owner's decision. */
+static const char *metrics_parse(struct base *base, const struct nlattr *metrics)
+{
+    const uint32_t ours = 1u << RTAX_INITCWND | 1u << RTAX_INITRWND;
+    const struct nlattr *metric;
+    uint32_t locked = 0;
+    int remaining;
+
+    nla_for_each_nested(metric, metrics, remaining)
+    {
+        int type = nla_type(metric);
+
+        if (type == RTAX_LOCK && !attr_u32(metric, &locked))
+            return malformed;
+        if (type == RTAX_INITRWND && !attr_u32(metric, &base->initrwnd))
+            return malformed;
+        if (type != RTAX_INITCWND && type != RTAX_INITRWND && !attrs_add(&base->metrics, metric))
+            return no_room;
+    }
+    return locked & ours ? "its base route locks initcwnd or initrwnd" : NULL;
+}
+
+/* Flags of the moment (dead, linkdown, offload) are the kernel's to set, and no difference. */
+static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
+{
+    uint32_t at = base->rest.n_bytes;
+    struct nlattr *copy = (struct nlattr *)(base->rest.bytes + at);
+    int remaining = nla_len(multipath);
+    struct rtnexthop *hop;
+
+    if (!attrs_add(&base->rest, multipath))
+        return no_room;
+    for (hop = nla_data(copy); RTNH_OK(hop, remaining); hop = RTNH_NEXT(hop)) {
+        hop->rtnh_flags &= RTNH_F_ONLINK;
+        remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
+    }
+    return remaining > 0 ? malformed : NULL;
+}
+
+static const char *keep(struct attrs *attrs, const struct nlattr *attribute)
+{
+    return attrs_add(attrs, attribute) ? NULL : no_room;
+}
+
+static const char *attribute_parse(struct base *base, uint32_t *expires_s,
+                                   const struct nlattr *attribute)
+{
+    struct rta_cacheinfo cacheinfo;
+
+    switch (nla_type(attribute)) {
+    case RTA_DST:
+    case RTA_TABLE:
+        return NULL; /* route_parse has them */
+    case RTA_PRIORITY:
+        return attr_u32(attribute, &base->priority) ? NULL : malformed;
+    case RTA_METRICS:
+        return metrics_parse(base, attribute);
+    case RTA_CACHEINFO:
+        if (nla_len(attribute) < (int)sizeof(cacheinfo))
+            return malformed;
+        memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
+        base->has_expiry = cacheinfo.rta_expires > 0;
+        /* At least one: zero would mean a route that stays. */
+        if (base->has_expiry)
+            *expires_s = 1 + (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
+        return NULL;
+    case RTA_NH_ID:
+        return attr_u32(attribute, &base->nhid) ? NULL : malformed;
+    case RTA_GATEWAY:
+    case RTA_VIA:
+    case RTA_OIF:
+    case RTA_ENCAP:
+    case RTA_ENCAP_TYPE:
+        return keep(&base->hop, attribute);
+    case RTA_MULTIPATH:
+        base->fits_object = false;
+        return multipath_parse(base, attribute);
+    case RTA_PREFSRC:
+    case RTA_PREF:
+        return keep(&base->rest, attribute);
+    default:
+        /* Not known to be of the route or of its hop: a next-hop object might lose it. */
+        base->fits_object = false;
+        return keep(&base->rest, attribute);
+    }
+}
+
+/* With a next-hop object the kernel shows its hops as well, and refuses them from us. */
+static void drop_hops_of_object(struct base *base)
+{
+    struct attrs kept = { 0 };
+    const struct nlattr *attribute;
+    int remaining = (int)base->rest.n_bytes;
+
+    nla_for_each_attr(attribute, (const struct nlattr *)base->rest.bytes, (int)base->rest.n_bytes,
+                      remaining)
+    {
+        if (nla_type(attribute) != RTA_MULTIPATH)
+            attrs_add(&kept, attribute);
+    }
+    base->rest = kept;
+    base->hop = (struct attrs){ 0 };
+    base->is_onlink = false;
+    base->fits_object = false;
+}
+
+static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
+{
+    if (route->type == RTN_LOCAL)
+        return "it is an address of this host";
+    if (route->type != RTN_UNICAST)
+        return "its base route is not unicast";
+    if (route->table != RT_TABLE_MAIN)
+        return "a rule sends it to another table than main";
+    if (route->tos != 0 || route->src_len != 0)
+        return "its base route depends on tos or source";
+    if (!riptide_prefix_contains(&route->dst, dst))
+        return "main has more specific routes inside it";
+    return NULL;
+}
+
+bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_prefix *dst,
+                const struct nlmsghdr *answer, const char **reasonp)
+{
+    const struct nlattr *attribute;
+    const struct rtmsg *rtm;
+    struct route route;
+    int remaining;
+
+    if (answer->nlmsg_type == NLMSG_ERROR)
+        *reasonp = error_reason(answer);
+    else if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0)
+        *reasonp = malformed;
+    else
+        *reasonp = route_reason(&route, dst);
+    if (*reasonp)
+        return false;
+
+    /* All bytes, padding too: base_equal compares them. */
+    memset(base, 0, sizeof(*base));
+    rtm = nlmsg_data(answer);
+    base->match = route.dst;
+    base->scope = rtm->rtm_scope;
+    base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
+    base->gateway = route.gateway;
+    base->ifindex = route.ifindex;
+    base->fits_object = true;
+    *expires_s = 0;
+    nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)
+    {
+        *reasonp = attribute_parse(base, expires_s, attribute);
+        if (*reasonp)
+            return false;
+    }
+    if (base->nhid != 0)
+        drop_hops_of_object(base);
+    return true;
+}
+
+bool base_equal(const struct base *a, const struct base *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * A base route: what the kernel would use for a destination without us, in the form in which our
+ * route carries it over. Pure: the kernel's answer in, a base or the reason why there is none out.
+ */
+#ifndef RIPTIDE_LIB_APPLY_BASE_H
+#define RIPTIDE_LIB_APPLY_BASE_H
+
+#include "attrs.h"
+
+#include <riptide/riptide.h>
+
+/* Two answers that mean the same are equal bytes, but for what ages (expires_s stands apart). */
+struct base {
+    struct riptide_prefix match; /* the prefix of the route in main */
+    uint8_t scope;
+    bool is_onlink;   /* RTNH_F_ONLINK */
+    bool has_expiry;  /* IPv6: dies by itself */
+    bool fits_object; /* its next hop can be a next-hop object of ours */
+    uint32_t priority;
+    uint32_t nhid;                 /* somebody's next-hop object; 0: none */
+    uint32_t initrwnd;             /* segments; 0: not set */
+    struct riptide_prefix gateway; /* to show; family 0: none, or several */
+    uint32_t ifindex;              /* to show; 0: several */
+    struct attrs hop;              /* gateway, device, encapsulation */
+    struct attrs rest;             /* all else, metrics excepted */
+    struct attrs metrics;          /* without initcwnd and initrwnd */
+};
+
+/*
+ * Reads the kernel's answer to a query for `dst` with RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE: a
+ * route, or the error that a query for a blackhole gets. Returns false and the reason (static
+ * storage) where that is not a plain unicast route of main that holds all of `dst`.
+ */
+bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_prefix *dst,
+                const struct nlmsghdr *answer, const char **reasonp);
+
+bool base_equal(const struct base *a, const struct base *b);
+
+#endif

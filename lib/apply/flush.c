@@ -1,0 +1,286 @@
+/*
+ * The way out: the rule first, so that nothing is looked up any more, then next hops, which take
+ * their routes along at once, then the routes that are left.
+ */
+#include "flush.h"
+
+#include "config.h"
+#include "internal.h"
+#include "message.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Rounds of dumping and deleting, in case somebody else writes into our table meanwhile. */
+enum { MAX_ROUNDS = 4 };
+
+static const uint8_t families[] = { AF_INET, AF_INET6 };
+
+static bool is_absence(int error)
+{
+    return error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP;
+}
+
+struct skips {
+    const struct rule_identity *identity;
+    uint8_t family;
+    struct nl_msg *delete; /* of the first one found */
+};
+
+static struct nl_msg *begin_rules(void *userdata)
+{
+    struct skips *skips = userdata;
+
+    nlmsg_free(skips->delete);
+    skips->delete = NULL;
+    return message_rules_dump(skips->family);
+}
+
+static int on_rule(void *userdata, const struct nlmsghdr *message)
+{
+    struct skips *skips = userdata;
+    struct rule rule;
+
+    if (skips->delete || rule_parse(&rule, skips->identity, message) < 0 || rule.role != RULE_SKIP)
+        return 0;
+    skips->delete = message_rule_delete_dumped(message);
+    return skips->delete ? 0 : -ENOMEM;
+}
+
+/* A goto names no table, so it is deleted by all that the kernel tells of it. */
+static int flush_skips(struct channel *channel, uint8_t family,
+                       const struct rule_identity *identity, uint32_t *n,
+                       struct riptide_error *error)
+{
+    struct skips skips = { .identity = identity, .family = family };
+    int r;
+
+    for (;;) {
+        r = channel_dump_all(channel, begin_rules, on_rule, &skips);
+        if (r < 0 || !skips.delete)
+            return is_absence(r) ? 0 : r;
+        r = channel_request(channel, skips.delete, error);
+        skips.delete = NULL;
+        if (r < 0)
+            return r;
+        *n += 1;
+    }
+}
+
+int flush_rules(struct channel *channel, uint8_t family, const struct rule_identity *identity,
+                uint32_t *n, struct riptide_error *error)
+{
+    uint32_t own = 0;
+    int r;
+
+    /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
+     * there. */
+    while ((r = channel_request(channel, message_rule_delete(family, identity->table), error)) == 0)
+        own++;
+    if (is_absence(r))
+        r = flush_skips(channel, family, identity, &own, error);
+    if (n)
+        *n += own;
+    return r;
+}
+
+/* What one dump has found that is to be deleted. */
+struct found {
+    uint32_t table;
+    uint8_t protocol;
+    uint8_t family;
+    struct route *routes;
+    uint32_t *nexthops;
+    uint32_t n;
+    uint32_t capacity;
+};
+
+/* Makes room for one more in an array whose elements have that size. */
+static int reserve(void **arrayp, struct found *found, size_t element_bytes)
+{
+    uint32_t capacity = found->capacity ? found->capacity * 2 : 64;
+    void *array;
+
+    if (found->n < found->capacity)
+        return 0;
+    array = realloc(*arrayp, capacity * element_bytes);
+    if (!array)
+        return -ENOMEM;
+    *arrayp = array;
+    found->capacity = capacity;
+    return 0;
+}
+
+static struct nl_msg *begin_routes(void *userdata)
+{
+    struct found *found = userdata;
+
+    found->n = 0;
+    return message_routes_dump(found->family, found->table);
+}
+
+static int on_route(void *userdata, const struct nlmsghdr *message)
+{
+    struct found *found = userdata;
+    struct route route;
+    void *routes = found->routes;
+    int r;
+
+    if (route_parse(&route, message) < 0 || route.table != found->table || route.is_cached)
+        return 0;
+    r = reserve(&routes, found, sizeof(route));
+    if (r < 0)
+        return r;
+    found->routes = routes;
+    found->routes[found->n++] = route;
+    return 0;
+}
+
+static struct nl_msg *begin_nexthops(void *userdata)
+{
+    struct found *found = userdata;
+
+    found->n = 0;
+    return message_nexthops_dump();
+}
+
+static int on_nexthop(void *userdata, const struct nlmsghdr *message)
+{
+    struct found *found = userdata;
+    void *nexthops = found->nexthops;
+    uint8_t protocol;
+    uint32_t id;
+    int r;
+
+    if (nexthop_parse(message, &id, &protocol) < 0 || protocol != found->protocol)
+        return 0;
+    r = reserve(&nexthops, found, sizeof(id));
+    if (r < 0)
+        return r;
+    found->nexthops = nexthops;
+    found->nexthops[found->n++] = id;
+    return 0;
+}
+
+struct deletion {
+    int error;
+    char text[96];
+};
+
+static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                       const char *text)
+{
+    struct deletion *deletion = userdata;
+
+    (void)n;
+    (void)answer;
+    if (error == 0 || error == -ESRCH || is_absence(error) || deletion->error)
+        return;
+    deletion->error = error;
+    snprintf(deletion->text, sizeof(deletion->text), "%s", text);
+}
+
+/* Deletes what was found, in batches. */
+static int delete_found(struct channel *channel, const struct found *found,
+                        struct riptide_error *error)
+{
+    struct deletion deletion = { 0 };
+    uint32_t i = 0;
+    int r = 0;
+
+    while (r == 0 && i < found->n) {
+        for (; r == 0 && i < found->n && channel_has_room(channel, 1); i++)
+            r = channel_add(channel, found->nexthops ? message_nexthop_delete(found->nexthops[i])
+                                                     : message_route_delete(&found->routes[i]));
+        if (r == 0)
+            r = channel_exchange(channel, on_deleted, &deletion);
+    }
+    if (r == 0 && deletion.error)
+        error_set(error, "%s", deletion.text[0] ? deletion.text : strerror(-deletion.error));
+    return r < 0 ? r : deletion.error;
+}
+
+static int flush_nexthops(struct channel *channel, uint8_t protocol, uint32_t *n,
+                          struct riptide_error *error)
+{
+    struct found found = { .protocol = protocol };
+    int r = channel_dump_all(channel, begin_nexthops, on_nexthop, &found);
+
+    if (is_absence(r))
+        r = 0;
+    else if (r == 0)
+        r = delete_found(channel, &found, error);
+    *n += found.n;
+    free(found.nexthops);
+    return r;
+}
+
+/* Counts the routes of one family, or deletes them, until none are left. */
+static int flush_routes(struct channel *channel, uint32_t table, uint8_t family, bool is_count,
+                        uint32_t *n, struct riptide_error *error)
+{
+    struct found found = { .table = table, .family = family };
+    int r = 0;
+
+    for (int round = 0; r == 0 && round < (is_count ? 1 : MAX_ROUNDS); round++) {
+        r = channel_dump_all(channel, begin_routes, on_route, &found);
+        if (is_absence(r)) {
+            r = 0;
+            break;
+        }
+        if (r < 0 || found.n == 0)
+            break;
+        if (is_count)
+            *n += found.n;
+        else
+            r = delete_found(channel, &found, error);
+    }
+    free(found.routes);
+    return r;
+}
+
+int flush_all(struct channel *channel, const struct rule_identity *identity,
+              struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    struct riptide_flush_counts own = { 0 };
+    int results[7], n = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        results[n++] = flush_rules(channel, families[i], identity, &own.rules, error);
+    for (size_t i = 0; i < 2; i++)
+        results[n++] =
+            flush_routes(channel, identity->table, families[i], true, &own.routes, error);
+    results[n++] = flush_nexthops(channel, identity->protocol, &own.nexthops, error);
+    for (size_t i = 0; i < 2; i++)
+        results[n++] = flush_routes(channel, identity->table, families[i], false, NULL, error);
+    if (counts)
+        *counts = own;
+    for (int i = 0; i < n; i++) {
+        if (results[i] < 0)
+            return results[i];
+    }
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_flush(const struct riptide_router_config *config,
+                                 struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    struct riptide_router_config checked;
+    struct rule_identity identity;
+    struct channel channel;
+    int r;
+
+    r = router_config_take(&checked, config, error);
+    if (r < 0)
+        return r;
+    identity = router_config_identity(&checked);
+    r = channel_init(&channel);
+    if (r == 0)
+        r = flush_all(&channel, &identity, counts, error);
+    channel_deinit(&channel);
+    return r;
+}

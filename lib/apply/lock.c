@@ -1,0 +1,64 @@
+/*
+ * The lock. Who asks connects, reads our credentials from the kernel and leaves.
+ */
+#include "lock.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char name[] = "\0riptide.router";
+
+static socklen_t address_of(struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(address->sun_path, name, sizeof(name) - 1);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
+}
+
+static pid_t find_holder(void)
+{
+    struct sockaddr_un address;
+    socklen_t n_bytes = address_of(&address);
+    struct ucred peer = { 0 };
+    socklen_t peer_bytes = sizeof(peer);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, n_bytes) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0)
+        return 0;
+    return peer.pid;
+}
+
+int lock_take(int *fdp, pid_t *holderp)
+{
+    struct sockaddr_un address;
+    socklen_t n_bytes = address_of(&address);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (const struct sockaddr *)&address, n_bytes) < 0) {
+        if (errno != EADDRINUSE)
+            return -errno;
+        *holderp = find_holder();
+        return -EBUSY;
+    }
+    if (listen(fd, 8) < 0)
+        return -errno;
+    *fdp = fd;
+    fd = -1;
+    return 0;
+}
+
+void lock_answer(int fd)
+{
+    int visitor;
+
+    while ((visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(visitor);
+}

@@ -1,0 +1,283 @@
+/*
+ * Requests put together with libnl. Every one is small; only a route that carries many hops over
+ * comes near the size that is allocated.
+ */
+#include "message.h"
+
+#include "channel.h"
+#include "internal.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+
+static void message_freep(struct nl_msg **messagep)
+{
+    nlmsg_free(*messagep);
+}
+
+static struct nl_msg *message_new(int type, int flags, const void *header, size_t header_bytes)
+{
+    struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
+
+    if (!message)
+        return NULL;
+    if (!nlmsg_put(message, NL_AUTO_PORT, NL_AUTO_SEQ, type, 0, flags | NLM_F_REQUEST) ||
+        nlmsg_append(message, (void *)header, header_bytes, NLMSG_ALIGNTO) < 0) {
+        nlmsg_free(message);
+        return NULL;
+    }
+    return message;
+}
+
+/* Hands the message over if all puts went well. */
+static struct nl_msg *message_finish(struct nl_msg **messagep, int failures)
+{
+    struct nl_msg *message = *messagep;
+
+    if (failures)
+        return NULL;
+    *messagep = NULL;
+    return message;
+}
+
+static int put_address(struct nl_msg *message, int type, const struct riptide_prefix *address)
+{
+    return nla_put(message, type, prefix_family_bits(address->family) / 8, address->addr);
+}
+
+struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
+                                   uint8_t ip_protocol)
+{
+    const struct rtmsg rtm = {
+        .rtm_family = address->family,
+        .rtm_dst_len = prefix_family_bits(address->family),
+        /* IPv6 always tells the table, and refuses to be asked for it. */
+        .rtm_flags =
+            RTM_F_FIB_MATCH | (address->family == AF_INET ? (unsigned int)RTM_F_LOOKUP_TABLE : 0),
+    };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm));
+    int failures;
+
+    if (!message)
+        return NULL;
+    failures = put_address(message, RTA_DST, address);
+    if (mark)
+        failures |= nla_put_u32(message, RTA_MARK, mark);
+    if (ip_protocol)
+        failures |= nla_put_u8(message, RTA_IP_PROTO, ip_protocol);
+    return message_finish(&message, failures);
+}
+
+static int put_metrics(struct nl_msg *message, const struct base *base,
+                       const struct route_addition *addition)
+{
+    struct nlattr *nest = nla_nest_start(message, RTA_METRICS);
+    int failures;
+
+    if (!nest)
+        return -ENOMEM;
+    failures = attrs_put(&base->metrics, message);
+    failures |= nla_put_u32(message, RTAX_INITCWND, addition->initcwnd);
+    if (addition->initrwnd)
+        failures |= nla_put_u32(message, RTAX_INITRWND, addition->initrwnd);
+    nla_nest_end(message, nest);
+    return failures;
+}
+
+struct nl_msg *message_route_put(const struct base *base, const struct route_addition *addition)
+{
+    const struct rtmsg rtm = {
+        .rtm_family = addition->dst.family,
+        .rtm_dst_len = addition->dst.len,
+        .rtm_protocol = addition->protocol,
+        .rtm_scope = base->scope,
+        .rtm_type = RTN_UNICAST,
+        .rtm_flags = base->is_onlink && !addition->nhid ? RTNH_F_ONLINK : 0,
+    };
+    CLEANUP(message_freep)
+    struct nl_msg *message =
+        message_new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
+    uint32_t nhid = addition->nhid ? addition->nhid : base->nhid;
+    int failures;
+
+    if (!message)
+        return NULL;
+    failures = nla_put_u32(message, RTA_TABLE, addition->table);
+    failures |= put_address(message, RTA_DST, &addition->dst);
+    if (base->priority)
+        failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
+    failures |= nhid ? nla_put_u32(message, RTA_NH_ID, nhid) : attrs_put(&base->hop, message);
+    failures |= attrs_put(&base->rest, message);
+    if (addition->expires_s)
+        failures |= nla_put_u32(message, RTA_EXPIRES, addition->expires_s);
+    failures |= put_metrics(message, base, addition);
+    return message_finish(&message, failures);
+}
+
+struct nl_msg *message_route_delete(const struct route *route)
+{
+    /* Scope "nowhere" matches any scope of an IPv4 route. */
+    const struct rtmsg rtm = {
+        .rtm_family = route->dst.family,
+        .rtm_dst_len = route->dst.len,
+        .rtm_tos = route->tos,
+        .rtm_protocol = route->protocol,
+        .rtm_scope = RT_SCOPE_NOWHERE,
+    };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_DELROUTE, 0, &rtm, sizeof(rtm));
+    int failures;
+
+    if (!message)
+        return NULL;
+    failures = nla_put_u32(message, RTA_TABLE, route->table);
+    failures |= put_address(message, RTA_DST, &route->dst);
+    if (route->priority)
+        failures |= nla_put_u32(message, RTA_PRIORITY, route->priority);
+    return message_finish(&message, failures);
+}
+
+/* The attributes of a hop under the names that they have in a next-hop object. */
+static int put_nexthop(struct nl_msg *message, const struct attrs *hop)
+{
+    const struct nlattr *attribute;
+    int remaining, failures = 0;
+
+    nla_for_each_attr(attribute, (const struct nlattr *)hop->bytes, (int)hop->n_bytes, remaining)
+    {
+        const uint8_t *data = nla_data(attribute);
+        int n_bytes = nla_len(attribute);
+
+        switch (nla_type(attribute)) {
+        case RTA_OIF:
+            failures |= nla_put(message, NHA_OIF, n_bytes, data);
+            break;
+        case RTA_GATEWAY:
+            failures |= nla_put(message, NHA_GATEWAY, n_bytes, data);
+            break;
+        case RTA_VIA:
+            failures |= nla_put(message, NHA_GATEWAY, n_bytes - (int)sizeof(__kernel_sa_family_t),
+                                data + sizeof(__kernel_sa_family_t));
+            break;
+        case RTA_ENCAP_TYPE:
+            failures |= nla_put(message, NHA_ENCAP_TYPE, n_bytes, data);
+            break;
+        case RTA_ENCAP:
+            failures |= nla_put(message, NHA_ENCAP | NLA_F_NESTED, n_bytes, data);
+            break;
+        }
+    }
+    return failures;
+}
+
+struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol)
+{
+    const struct nhmsg nhm = {
+        .nh_family = base->gateway.family ? base->gateway.family : base->match.family,
+        .nh_protocol = protocol,
+        .nh_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
+    };
+    CLEANUP(message_freep)
+    struct nl_msg *message =
+        message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | NLM_F_EXCL, &nhm, sizeof(nhm));
+    int failures;
+
+    if (!message)
+        return NULL;
+    failures = nla_put_u32(message, NHA_ID, id);
+    failures |= put_nexthop(message, &base->hop);
+    return message_finish(&message, failures);
+}
+
+struct nl_msg *message_nexthop_delete(uint32_t id)
+{
+    const struct nhmsg nhm = { 0 };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_DELNEXTHOP, 0, &nhm, sizeof(nhm));
+
+    return message ? message_finish(&message, nla_put_u32(message, NHA_ID, id)) : NULL;
+}
+
+struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
+                                const struct rule_identity *identity)
+{
+    const struct fib_rule_hdr header = { .family = family,
+                                         .action =
+                                             role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
+    CLEANUP(message_freep)
+    struct nl_msg *message =
+        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header));
+    int failures;
+
+    if (!message)
+        return NULL;
+    failures = nla_put_u32(message, FRA_PRIORITY, place->priority);
+    failures |= nla_put_u8(message, FRA_PROTOCOL, identity->protocol);
+    failures |= nla_put_string(message, FRA_IIFNAME, "lo");
+    failures |= nla_put_u8(message, FRA_IP_PROTO, IPPROTO_TCP);
+    if (role == RULE_SKIP) {
+        failures |= nla_put_u32(message, FRA_GOTO, place->main_priority);
+        failures |= nla_put_u32(message, FRA_FWMARK, identity->mark);
+        failures |= nla_put_u32(message, FRA_FWMASK, UINT32_MAX);
+    } else {
+        failures |= nla_put_u32(message, FRA_TABLE, identity->table);
+    }
+    return message_finish(&message, failures);
+}
+
+struct nl_msg *message_rule_delete(uint8_t family, uint32_t table)
+{
+    const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_DELRULE, 0, &header, sizeof(header));
+
+    return message ? message_finish(&message, nla_put_u32(message, FRA_TABLE, table)) : NULL;
+}
+
+struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped)
+{
+    return message_new(RTM_DELRULE, 0, nlmsg_data(dumped), (size_t)nlmsg_datalen(dumped));
+}
+
+struct nl_msg *message_rules_dump(uint8_t family)
+{
+    const struct fib_rule_hdr header = { .family = family };
+
+    return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header));
+}
+
+struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
+{
+    const struct rtmsg rtm = { .rtm_family = family };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
+
+    return message ? message_finish(&message, nla_put_u32(message, RTA_TABLE, table)) : NULL;
+}
+
+struct nl_msg *message_nexthops_dump(void)
+{
+    const struct nhmsg nhm = { 0 };
+
+    return message_new(RTM_GETNEXTHOP, NLM_F_DUMP, &nhm, sizeof(nhm));
+}
+
+int nexthop_parse(const struct nlmsghdr *message, uint32_t *id, uint8_t *protocol)
+{
+    const struct nhmsg *nhm;
+    const struct nlattr *attribute;
+
+    if (message->nlmsg_type != RTM_NEWNEXTHOP || !nlmsg_valid_hdr(message, sizeof(*nhm)))
+        return -EBADMSG;
+    nhm = nlmsg_data(message);
+    attribute = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*nhm), NHA_ID);
+    if (!attribute || !attr_u32(attribute, id))
+        return -EBADMSG;
+    *protocol = nhm->nh_protocol;
+    return 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * The rtnetlink requests that apply sends. Pure but for memory: values in, a message out, NULL
+ * where there is no memory or no room. Sequence numbers are the channel's.
+ */
+#ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
+#define RIPTIDE_LIB_APPLY_MESSAGE_H
+
+#include "base.h"
+#include "route.h"
+#include "rule.h"
+
+/* What would the kernel do for `address`? mark 0 and protocol 0 ask for any packet. */
+struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
+                                   uint8_t ip_protocol);
+
+/* What our route adds to its base. */
+struct route_addition {
+    struct riptide_prefix dst;
+    uint32_t table;
+    uint32_t nhid;      /* our next-hop object; 0: the base's hops inline */
+    uint32_t initcwnd;  /* segments */
+    uint32_t initrwnd;  /* segments; 0: not set */
+    uint32_t expires_s; /* 0: never */
+    uint8_t protocol;
+};
+
+/* Adds our route, or overwrites the one of the same table, prefix and priority. */
+struct nl_msg *message_route_put(const struct base *base, const struct route_addition *addition);
+
+/* Deletes exactly that route: table, prefix, tos, priority, protocol. */
+struct nl_msg *message_route_delete(const struct route *route);
+
+/* Makes the next hop of `base` an object with that id; fails where the id is taken. */
+struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol);
+struct nl_msg *message_nexthop_delete(uint32_t id);
+
+/* One of our two rules; see rule.h. */
+struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
+                                const struct rule_identity *identity);
+
+/* Deletes the first rule of that family that looks up `table`. */
+struct nl_msg *message_rule_delete(uint8_t family, uint32_t table);
+
+/* Deletes the rule that a dump has shown as `dumped`. */
+struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
+
+/*
+ * Dump requests. Tables are filtered by the kernel (strict checking).
+ */
+struct nl_msg *message_rules_dump(uint8_t family);
+struct nl_msg *message_routes_dump(uint8_t family, uint32_t table);
+struct nl_msg *message_nexthops_dump(void);
+
+/* The id and the protocol of a next-hop object. Errors: -EBADMSG. */
+int nexthop_parse(const struct nlmsghdr *message, uint32_t *id, uint8_t *protocol);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Route messages to figures.
+ */
+#include "route.h"
+
+#include "attrs.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+bool route_gateway_parse(struct riptide_prefix *gateway, uint8_t family,
+                         const struct nlattr *attribute)
+{
+    const uint8_t *address = nla_data(attribute);
+    int n_bytes = nla_len(attribute);
+
+    if (nla_type(attribute) == RTA_VIA) {
+        uint16_t via_family;
+
+        if (n_bytes < (int)sizeof(via_family))
+            return false;
+        memcpy(&via_family, address, sizeof(via_family));
+        family = (uint8_t)via_family;
+        address += sizeof(via_family);
+        n_bytes -= (int)sizeof(via_family);
+    }
+    if (n_bytes == 0 || n_bytes != prefix_family_bits(family) / 8)
+        return false;
+    *gateway = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
+    memcpy(gateway->addr, address, (size_t)n_bytes);
+    return true;
+}
+
+static bool parse_dst(struct route *route, const struct nlattr *attribute)
+{
+    if (nla_len(attribute) != prefix_family_bits(route->dst.family) / 8)
+        return false;
+    memcpy(route->dst.addr, nla_data(attribute), (size_t)nla_len(attribute));
+    return true;
+}
+
+static bool parse_metrics(struct route *route, const struct nlattr *metrics)
+{
+    const struct nlattr *metric;
+    int remaining;
+
+    nla_for_each_nested(metric, metrics, remaining)
+    {
+        uint32_t *value = nla_type(metric) == RTAX_INITCWND   ? &route->initcwnd
+                          : nla_type(metric) == RTAX_INITRWND ? &route->initrwnd
+                                                              : NULL;
+
+        if (value && !attr_u32(metric, value))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_attribute(struct route *route, const struct nlattr *attribute)
+{
+    switch (nla_type(attribute)) {
+    case RTA_DST:
+        return parse_dst(route, attribute);
+    case RTA_TABLE:
+        return attr_u32(attribute, &route->table);
+    case RTA_PRIORITY:
+        return attr_u32(attribute, &route->priority);
+    case RTA_OIF:
+        return attr_u32(attribute, &route->ifindex);
+    case RTA_NH_ID:
+        return attr_u32(attribute, &route->nhid);
+    case RTA_GATEWAY:
+    case RTA_VIA:
+        return route_gateway_parse(&route->gateway, route->dst.family, attribute);
+    case RTA_METRICS:
+        return parse_metrics(route, attribute);
+    default:
+        return true;
+    }
+}
+
+int route_parse(struct route *route, const struct nlmsghdr *message)
+{
+    const struct rtmsg *rtm;
+    const struct nlattr *attribute;
+    int remaining;
+
+    if (!nlmsg_valid_hdr(message, sizeof(*rtm)))
+        return -EBADMSG;
+    rtm = nlmsg_data(message);
+    *route = (struct route){
+        .dst = { .family = rtm->rtm_family, .len = rtm->rtm_dst_len },
+        .table = rtm->rtm_table,
+        .protocol = rtm->rtm_protocol,
+        .type = rtm->rtm_type,
+        .tos = rtm->rtm_tos,
+        .src_len = rtm->rtm_src_len,
+        .is_cached = rtm->rtm_flags & RTM_F_CLONED,
+    };
+    nlmsg_for_each_attr(attribute, message, sizeof(*rtm), remaining)
+    {
+        if (!parse_attribute(route, attribute))
+            return -EBADMSG;
+    }
+    return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
+}

@@ -1,0 +1,34 @@
+/*
+ * A route of the kernel in the few figures that we compare and show. Pure: bytes in, values out.
+ * What is carried over from a base route is base.h's.
+ */
+#ifndef RIPTIDE_LIB_APPLY_ROUTE_H
+#define RIPTIDE_LIB_APPLY_ROUTE_H
+
+#include <netlink/msg.h>
+#include <riptide/riptide.h>
+
+struct route {
+    struct riptide_prefix dst;
+    struct riptide_prefix gateway; /* family 0: none, or several */
+    uint32_t table;
+    uint32_t priority; /* ip(8): metric */
+    uint32_t ifindex;  /* 0: several */
+    uint32_t nhid;     /* 0: none */
+    uint32_t initcwnd; /* segments; 0: not set */
+    uint32_t initrwnd; /* segments; 0: not set */
+    uint8_t protocol;
+    uint8_t type;
+    uint8_t tos;
+    uint8_t src_len;
+    bool is_cached; /* an exception of the kernel's own, no configured route */
+};
+
+/* Errors: -EBADMSG where the message is not the route message that it claims to be. */
+int route_parse(struct route *route, const struct nlmsghdr *message);
+
+/* The address of an RTA_GATEWAY or RTA_VIA attribute as a prefix of full length. */
+bool route_gateway_parse(struct riptide_prefix *gateway, uint8_t family,
+                         const struct nlattr *attribute);
+
+#endif

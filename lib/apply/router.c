@@ -1,0 +1,487 @@
+/*
+ * The router as the host sees it: its life, its fd, the order of its work. What a piece of work
+ * does is scan.c's (looking) and sync.c's (changing).
+ */
+#include "router.h"
+
+#include "config.h"
+#include "flush.h"
+#include "internal.h"
+#include "lock.h"
+#include "prefix.h"
+#include "sync.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    NOTIFICATION_BYTES = 32 * 1024,
+    /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
+    NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
+    /* Next-hop objects of ours: 'r' 'i' and a number. */
+    FIRST_NHID = 0x72690000,
+};
+
+static const int groups[] = {
+    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+    RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_NEXTHOP,
+};
+
+static int watch(int epoll_fd, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* Keeps the fd readable as long as there is something to do. */
+static void set_work(struct riptide_router *router, bool is_there)
+{
+    eventfd_t value = 1;
+
+    if (is_there)
+        eventfd_write(router->work_fd, value);
+    else
+        eventfd_read(router->work_fd, &value);
+}
+
+static int notifications_open(struct riptide_router *router)
+{
+    const int queue_bytes = NOTIFICATION_QUEUE_BYTES;
+    int fd;
+
+    router->notifications = nl_socket_alloc();
+    if (!router->notifications)
+        return -ENOMEM;
+    errno = 0;
+    if (nl_connect(router->notifications, NETLINK_ROUTE) < 0)
+        return errno ? -errno : -EIO;
+    fd = nl_socket_get_fd(router->notifications);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue_bytes, sizeof(queue_bytes)) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof(queue_bytes));
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects to hear of. */
+        if (nl_socket_add_membership(router->notifications, groups[i]) < 0 &&
+            groups[i] != RTNLGRP_NEXTHOP)
+            return errno ? -errno : -EIO;
+    }
+    return watch(router->epoll_fd, fd);
+}
+
+static void router_freep(struct riptide_router **routerp)
+{
+    riptide_router_free(*routerp);
+}
+
+RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
+                                      const struct riptide_router_config *config,
+                                      struct riptide_error *error)
+{
+    CLEANUP(router_freep) struct riptide_router *router = NULL;
+    int r;
+
+    router = calloc(1, sizeof(*router));
+    if (!router)
+        return -ENOMEM;
+    router->epoll_fd = router->work_fd = router->lock_fd = -1;
+    r = router_config_take(&router->config, config, error);
+    if (r < 0)
+        return r;
+    router->identity = router_config_identity(&router->config);
+    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
+    bases_init(&router->bases, FIRST_NHID);
+
+    router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (router->epoll_fd < 0)
+        return -errno;
+    router->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (router->work_fd < 0)
+        return -errno;
+    r = watch(router->epoll_fd, router->work_fd);
+    if (r == 0)
+        r = channel_init(&router->channel);
+    if (r == 0)
+        r = channel_init(&router->dumps);
+    if (r == 0)
+        r = notifications_open(router);
+    if (r < 0)
+        return r;
+
+    *routerp = router;
+    router = NULL;
+    return 0;
+}
+
+RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router *router)
+{
+    if (!router)
+        return NULL;
+    if (router->notifications)
+        nl_socket_free(router->notifications);
+    channel_deinit(&router->channel);
+    channel_deinit(&router->dumps);
+    closep(&router->lock_fd);
+    closep(&router->work_fd);
+    closep(&router->epoll_fd);
+    scan_deinit(&router->scan);
+    targets_deinit(&router->targets);
+    bases_deinit(&router->bases);
+    free(router);
+    return NULL;
+}
+
+static int claim(struct riptide_router *router, struct riptide_error *error)
+{
+    pid_t holder = 0;
+    int r = lock_take(&router->lock_fd, &holder);
+
+    if (r == -EBUSY && holder > 0)
+        error_set(error, "process %d already manages this network namespace; stop it first",
+                  (int)holder);
+    else if (r == -EBUSY)
+        error_set(error, "another process already manages this network namespace; stop it first");
+    else if (r < 0)
+        error_set(error, "cannot claim the network namespace: %s", strerror(-r));
+    return r < 0 ? r : watch(router->epoll_fd, router->lock_fd);
+}
+
+static int scan_whole(struct riptide_router *router)
+{
+    int r;
+
+    do
+        r = scan_step(router);
+    while (r == 0);
+    return r < 0 ? r : 0;
+}
+
+/* Forgets all destinations, those too that a scan has found of a predecessor. */
+static void reset_targets(struct riptide_router *router)
+{
+    bases_deinit(&router->bases);
+    targets_deinit(&router->targets);
+    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
+}
+
+static int take_over(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = scan_whole(router);
+
+    if (r < 0)
+        return r;
+    if (router->scan.n_foreign > 0) {
+        error_set(error, "table %u holds routes that are not Riptide's; choose another table",
+                  router->config.table);
+        return -EEXIST;
+    }
+    r = flush_all(&router->channel, &router->identity, NULL, error);
+    if (r < 0)
+        return r;
+    r = scan_whole(router);
+    reset_targets(router);
+    if (r < 0)
+        return r;
+    r = sync_rules(router, error);
+    for (int i = 0; i < 2 && r == 0; i++) {
+        if (router->rules[i].reason) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
+            r = -EOPNOTSUPP;
+        }
+    }
+    return r;
+}
+
+/* Undoes a start that failed half way. Rules that are not known to be ours stay. */
+static void give_up(struct riptide_router *router)
+{
+    if (router->rules[0].is_in_place || router->rules[1].is_in_place)
+        sync_lift_rules(router);
+    closep(&router->lock_fd);
+    router->lock_fd = -1;
+}
+
+static void resync(struct riptide_router *router)
+{
+    router->is_scan_wanted = true;
+    router->is_resolve_wanted = true;
+}
+
+RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
+{
+    int r;
+
+    error_set(error, "%s", "");
+    if (!router->config.dry_run) {
+        r = claim(router, error);
+        if (r == 0)
+            r = take_over(router, error);
+        if (r == -EPERM)
+            error_set(error, "CAP_NET_ADMIN is missing");
+        if (error && r < 0 && error->text[0] == '\0')
+            error_set(error, "%s", strerror(-r));
+        if (r < 0) {
+            give_up(router);
+            return r;
+        }
+    }
+    resync(router);
+    set_work(router, true);
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
+{
+    int r = 0;
+
+    if (router->lock_fd >= 0)
+        r = flush_all(&router->channel, &router->identity, NULL, NULL);
+    closep(&router->lock_fd);
+    router->lock_fd = -1;
+    reset_targets(router);
+    set_work(router, false);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_router_get_fd(const struct riptide_router *router)
+{
+    return router->epoll_fd;
+}
+
+/* Makes room by forgetting withdrawn destinations that the host has not popped. */
+static bool drop_unpopped(struct riptide_router *router)
+{
+    const struct riptide_route *route;
+    uint32_t n = router->targets.table.n;
+
+    while (riptide_router_pop(router, &route) == 0) {
+        if (router->targets.table.n < n)
+            return true;
+    }
+    return false;
+}
+
+RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
+                                      const struct riptide_prefix *dst, uint32_t initcwnd)
+{
+    struct target *target;
+    uint32_t n = router->targets.table.n, slot;
+    int r;
+
+    if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT)
+        return RIPTIDE_E_INVALID;
+    if (initcwnd == 0 && prefix_table_find(&router->targets.table, dst) == PREFIX_TABLE_NONE)
+        return 0;
+    r = targets_get(&router->targets, dst, &slot);
+    if (r == RIPTIDE_E_FULL && drop_unpopped(router))
+        r = targets_get(&router->targets, dst, &slot);
+    if (r != 0)
+        return r;
+    target = targets_at(&router->targets, slot);
+    target->initcwnd = initcwnd;
+    if (initcwnd == 0) {
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    } else {
+        if (target->base == BASES_NONE || target->error)
+            targets_push(&router->targets, QUEUE_RESOLVE, slot);
+        else
+            targets_push(&router->targets, QUEUE_WRITE, slot);
+        /* What main has inside a prefix only a look at all of main tells. */
+        if (router->targets.table.n != n && dst->len < prefix_family_bits(dst->family))
+            router->is_scan_wanted = true;
+    }
+    set_work(router, true);
+    return 0;
+}
+
+/* Whether the notification is about a change that somebody else made. */
+static bool is_foreign(const struct riptide_router *router, const struct nlmsghdr *message)
+{
+    struct route route;
+
+    if (message->nlmsg_pid == channel_port(&router->channel))
+        return false;
+    if (message->nlmsg_type != RTM_NEWROUTE && message->nlmsg_type != RTM_DELROUTE)
+        return true;
+    return route_parse(&route, message) < 0 || !route.is_cached;
+}
+
+/* Reads one buffer of notifications. Returns whether there was one, or an error. */
+static int read_notifications(struct riptide_router *router)
+{
+    char buffer[NOTIFICATION_BYTES];
+    ssize_t n = recv(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer), MSG_DONTWAIT);
+    const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
+    int r, remaining = (int)n;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n < 0 && errno == ENOBUFS) {
+        /* What was lost may have moved any route: without us until we have looked again. */
+        router->stats.overruns++;
+        resync(router);
+        r = router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
+        return r < 0 ? r : 1;
+    }
+    if (n < 0)
+        return -errno;
+    for (; nlmsg_ok(message, remaining); message = nlmsg_next((void *)message, &remaining)) {
+        if (!is_foreign(router, message))
+            continue;
+        router->stats.events++;
+        resync(router);
+    }
+    return 1;
+}
+
+/* After a scan: all base routes are asked for again, or only what the kernel lost is written. */
+static void queue_all(struct riptide_router *router, enum target_queue queue)
+{
+    const struct prefix_table *table = &router->targets.table;
+
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        struct target *target = targets_at(&router->targets, slot);
+
+        if (!target->kernel.exists) {
+            bases_release(&router->bases, target->kernel.base);
+            target->kernel.base = BASES_NONE;
+        }
+        if (target->initcwnd != 0)
+            targets_push(&router->targets, queue, slot);
+    }
+}
+
+static int look(struct riptide_router *router)
+{
+    int r;
+
+    if (!router->scan.is_running) {
+        router->is_resolving_all = router->is_resolve_wanted;
+        router->is_scan_wanted = router->is_resolve_wanted = false;
+    }
+    r = scan_step(router);
+    if (r == 0)
+        return 0;
+    if (r != RIPTIDE_E_DONE)
+        resync(router);
+    if (r < 0)
+        return r;
+    for (int i = 0; i < 2; i++)
+        router->rules[i].is_in_place = rules_has_ours_in_place(&router->scan.rules[i]);
+    queue_all(router, router->is_resolving_all ? QUEUE_RESOLVE : QUEUE_WRITE);
+    router->stats.resyncs += router->is_resolving_all;
+    router->is_pass_under_way = true;
+    return 0;
+}
+
+/* The last piece, when all routes are right: what has served its time goes, the rule returns. */
+static int settle(struct riptide_router *router)
+{
+    int r = sync_clean(router);
+
+    router->is_pass_under_way = false;
+    if (r < 0 || router->is_scan_wanted)
+        return r;
+    if (router->lock_fd >= 0)
+        r = sync_rules(router, NULL);
+    if (r == 0)
+        set_work(router, false);
+    return r;
+}
+
+/*
+ * A pass is finished before the next look, however much changes meanwhile: in a storm of changes
+ * routes that are a moment old are better than routes that are never put right.
+ */
+static int work(struct riptide_router *router)
+{
+    if (router->scan.is_running || (router->is_scan_wanted && !router->is_pass_under_way))
+        return look(router);
+    if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
+        return sync_resolve(router);
+    if (!targets_is_empty(&router->targets, QUEUE_WRITE))
+        return sync_write(router);
+    return settle(router);
+}
+
+RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
+{
+    int r;
+
+    if (router->lock_fd >= 0)
+        lock_answer(router->lock_fd);
+    r = read_notifications(router);
+    if (r == 0)
+        r = work(router);
+    else
+        set_work(router, true);
+    if (r == -ENOBUFS) {
+        /* Answers were lost: what the batch did, the next look will tell. */
+        router->stats.overruns++;
+        resync(router);
+        return 0;
+    }
+    return r < 0 ? r : 0;
+}
+
+static void describe(const struct riptide_router *router, const struct target *target,
+                     struct riptide_route *route)
+{
+    const struct base *base;
+
+    *route = (struct riptide_route){
+        .dst = target->dst,
+        .state = (enum riptide_route_state)target->state,
+        .initcwnd = target->initcwnd,
+        .error = target->error,
+    };
+    if (target->base != BASES_NONE) {
+        base = &router->bases.list[target->base]->base;
+        route->initrwnd = target_initrwnd(base, router->config.cwnd_max);
+        route->gateway = base->gateway;
+        route->ifindex = base->ifindex;
+    }
+    if (route->state == RIPTIDE_ROUTE_FAILED || route->state == RIPTIDE_ROUTE_LEFT_ALONE)
+        snprintf(route->reason, sizeof(route->reason), "%s",
+                 target->failure  ? target->failure
+                 : target->reason ? target->reason
+                                  : "");
+}
+
+RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
+                                      const struct riptide_route **routep)
+{
+    uint32_t slot = targets_take(&router->targets, QUEUE_POP);
+
+    if (slot == PREFIX_TABLE_NONE)
+        return RIPTIDE_E_AGAIN;
+    describe(router, targets_at(&router->targets, slot), &router->popped);
+    targets_forget_if_done(&router->targets, &router->bases, slot);
+    *routep = &router->popped;
+    return 0;
+}
+
+RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
+{
+    return !router->is_scan_wanted && !router->scan.is_running &&
+           targets_is_empty(&router->targets, QUEUE_RESOLVE) &&
+           targets_is_empty(&router->targets, QUEUE_WRITE);
+}
+
+RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,
+                                             struct riptide_router_stats *stats, size_t size)
+{
+    struct riptide_router_stats current = router->stats;
+
+    current.routes = router->targets.n_in_kernel;
+    current.left_alone = router->targets.n_left_alone;
+    current.malformed += router->channel.malformed + router->dumps.malformed;
+    struct_give(stats, size, &current, sizeof(current));
+}

@@ -1,0 +1,50 @@
+/*
+ * The router's parts, shared by router.c (what the host calls) and the rooms that do the work.
+ */
+#ifndef RIPTIDE_LIB_APPLY_ROUTER_H
+#define RIPTIDE_LIB_APPLY_ROUTER_H
+
+#include "bases.h"
+#include "channel.h"
+#include "rule.h"
+#include "scan.h"
+#include "targets.h"
+
+#include <riptide/apply.h>
+
+/* The place of our rule in one family. */
+struct rule_state {
+    bool is_in_place;
+    const char *reason; /* why it cannot be, static; NULL: it can */
+};
+
+struct riptide_router {
+    struct riptide_router_config config;
+    struct rule_identity identity;
+    struct channel channel; /* requests */
+    struct channel dumps;   /* another socket: a dump under way is no obstacle to a request */
+    struct nl_sock *notifications;
+    int epoll_fd;
+    int work_fd; /* eventfd: readable while there is work */
+    int lock_fd; /* -1: not started, or dry_run */
+    struct targets targets;
+    struct bases bases;
+    struct scan scan;
+    bool is_scan_wanted;    /* something changed that a look at the kernel will show */
+    bool is_resolve_wanted; /* that look ends with all base routes asked for again */
+    bool is_resolving_all;  /* the look under way does */
+    bool is_pass_under_way; /* a look was had; what it showed is being put right */
+    struct rule_state rules[2];
+    struct riptide_router_stats stats;
+    struct riptide_route popped;
+};
+
+/* Index of a family in per-family arrays, and back. */
+static inline int family_index(uint8_t family)
+{
+    return family == AF_INET6;
+}
+
+static const uint8_t families[2] = { AF_INET, AF_INET6 };
+
+#endif

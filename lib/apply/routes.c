@@ -1,0 +1,129 @@
+/*
+ * Our routes as the kernel has them, for tools.
+ */
+#include "channel.h"
+#include "internal.h"
+#include "message.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <riptide/apply.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct reading {
+    const struct riptide_router_config *config;
+    uint8_t family;
+    struct riptide_route *routes;
+    size_t n_before; /* of the family read first: an interrupted dump forgets only its own */
+    size_t n;
+    size_t capacity;
+};
+
+static struct nl_msg *begin(void *userdata)
+{
+    struct reading *reading = userdata;
+
+    reading->n = reading->n_before;
+    return message_routes_dump(reading->family, reading->config->table);
+}
+
+static int reserve(struct reading *reading)
+{
+    size_t capacity = reading->capacity ? reading->capacity * 2 : 64;
+    struct riptide_route *routes;
+
+    if (reading->n < reading->capacity)
+        return 0;
+    routes = realloc(reading->routes, capacity * sizeof(*routes));
+    if (!routes)
+        return -ENOMEM;
+    reading->routes = routes;
+    reading->capacity = capacity;
+    return 0;
+}
+
+static int on_route(void *userdata, const struct nlmsghdr *message)
+{
+    struct reading *reading = userdata;
+    struct route route;
+    int r;
+
+    if (route_parse(&route, message) < 0 || route.is_cached ||
+        route.table != reading->config->table || route.protocol != reading->config->protocol)
+        return 0;
+    r = reserve(reading);
+    if (r < 0)
+        return r;
+    reading->routes[reading->n++] = (struct riptide_route){
+        .dst = route.dst,
+        .state = RIPTIDE_ROUTE_APPLIED,
+        .initcwnd = route.initcwnd,
+        .initrwnd = route.initrwnd,
+        .gateway = route.gateway,
+        .ifindex = route.ifindex,
+    };
+    return 0;
+}
+
+/* IPv4 before IPv6, then by address, wider prefixes first. */
+static int compare(const void *a, const void *b)
+{
+    const struct riptide_route *left = a, *right = b;
+    int order;
+
+    if (left->dst.family != right->dst.family)
+        return left->dst.family == AF_INET ? -1 : 1;
+    order = memcmp(left->dst.addr, right->dst.addr, sizeof(left->dst.addr));
+    return order ? order : left->dst.len - right->dst.len;
+}
+
+static int read_families(struct channel *channel, struct reading *reading)
+{
+    const uint8_t families[] = { AF_INET, AF_INET6 };
+    int r;
+
+    for (size_t i = 0; i < 2; i++) {
+        reading->family = families[i];
+        reading->n_before = reading->n;
+        r = channel_dump_all(channel, begin, on_route, reading);
+        /* No such table: nothing was ever put there. */
+        if (r < 0 && r != -ENOENT && r != -EAFNOSUPPORT && r != -EOPNOTSUPP)
+            return r;
+    }
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_routes_read(const struct riptide_router_config *config,
+                                       struct riptide_route **routesp, size_t *n_routesp)
+{
+    struct riptide_router_config checked;
+    struct reading reading = { .config = &checked };
+    struct channel channel;
+    int r;
+
+    riptide_router_config_init(&checked, sizeof(checked));
+    r = config_copy(&checked, sizeof(checked), config, NULL);
+    if (r < 0)
+        return r;
+    r = channel_init(&channel);
+    if (r == 0)
+        r = read_families(&channel, &reading);
+    channel_deinit(&channel);
+    if (r < 0) {
+        free(reading.routes);
+        return r;
+    }
+    if (reading.n > 0)
+        qsort(reading.routes, reading.n, sizeof(*reading.routes), compare);
+    *routesp = reading.routes;
+    *n_routesp = reading.n;
+    return 0;
+}
+
+RIPTIDE_PUBLIC struct riptide_route *riptide_routes_free(struct riptide_route *routes)
+{
+    free(routes);
+    return NULL;
+}

@@ -1,0 +1,173 @@
+/*
+ * Rule messages to rules, and the place among them where ours changes nothing but what it is for.
+ */
+#include "rule.h"
+
+#include "attrs.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+/* What a parse has found besides the figures of struct rule. */
+struct selectors {
+    uint8_t protocol;
+    bool is_ip_proto_tcp;
+    bool has_iif;
+    uint32_t fwmask;
+    bool has_others; /* any selector or modifier that our own rule does not have */
+};
+
+static bool parse_attribute(struct rule *rule, struct selectors *selectors,
+                            const struct nlattr *attribute)
+{
+    uint32_t value;
+
+    switch (nla_type(attribute)) {
+    case FRA_TABLE:
+        return attr_u32(attribute, &rule->table);
+    case FRA_PRIORITY:
+        return attr_u32(attribute, &rule->priority);
+    case FRA_GOTO:
+        return attr_u32(attribute, &rule->target);
+    case FRA_FWMARK:
+        return attr_u32(attribute, &rule->fwmark);
+    case FRA_FWMASK:
+        return attr_u32(attribute, &selectors->fwmask);
+    case FRA_PROTOCOL:
+        if (nla_len(attribute) < 1)
+            return false;
+        selectors->protocol = nla_get_u8(attribute);
+        return true;
+    case FRA_IP_PROTO:
+        if (nla_len(attribute) < 1)
+            return false;
+        selectors->is_ip_proto_tcp = nla_get_u8(attribute) == IPPROTO_TCP;
+        selectors->has_others |= !selectors->is_ip_proto_tcp;
+        return true;
+    case FRA_IIFNAME:
+        selectors->has_iif = nla_strcmp(attribute, "lo") == 0;
+        selectors->has_others |= !selectors->has_iif;
+        return true;
+    case FRA_SUPPRESS_PREFIXLEN:
+    case FRA_SUPPRESS_IFGROUP:
+        /* The kernel shows them with -1 where they are not set. */
+        if (!attr_u32(attribute, &value))
+            return false;
+        selectors->has_others |= value != UINT32_MAX;
+        return true;
+    case FRA_PAD:
+        return true;
+    default:
+        selectors->has_others = true;
+        return true;
+    }
+}
+
+static enum rule_role role_of(const struct rule *rule, const struct selectors *selectors,
+                              const struct rule_identity *identity)
+{
+    if (selectors->protocol != identity->protocol || !selectors->is_ip_proto_tcp ||
+        !selectors->has_iif || selectors->has_others)
+        return RULE_FOREIGN;
+    if (rule->target && rule->fwmark == identity->mark && selectors->fwmask == UINT32_MAX)
+        return RULE_SKIP;
+    if (rule->table == identity->table && !rule->fwmark && !selectors->fwmask)
+        return RULE_LOOKUP;
+    return RULE_FOREIGN;
+}
+
+int rule_parse(struct rule *rule, const struct rule_identity *identity,
+               const struct nlmsghdr *message)
+{
+    const struct fib_rule_hdr *header;
+    struct selectors selectors = { 0 };
+    const struct nlattr *attribute;
+    int remaining;
+
+    if (message->nlmsg_type != RTM_NEWRULE || !nlmsg_valid_hdr(message, sizeof(*header)))
+        return -EBADMSG;
+    header = nlmsg_data(message);
+    *rule = (struct rule){ .table = header->table };
+    selectors.has_others =
+        header->dst_len || header->src_len || header->tos || (header->flags & FIB_RULE_INVERT);
+    nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)
+    {
+        if (!parse_attribute(rule, &selectors, attribute))
+            return -EBADMSG;
+    }
+    if (header->action != FR_ACT_TO_TBL)
+        rule->table = 0;
+    rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
+                             !selectors.has_iif && !rule->fwmark && !selectors.fwmask;
+    rule->role = role_of(rule, &selectors, identity);
+    return 0;
+}
+
+int rules_add(struct rules *rules, const struct rule_identity *identity,
+              const struct nlmsghdr *message)
+{
+    struct rule rule;
+    int r = rule_parse(&rule, identity, message);
+
+    if (r < 0)
+        return r;
+    if (rules->n == rules->capacity) {
+        uint32_t capacity = rules->capacity ? rules->capacity * 2 : 16;
+        struct rule *list = realloc(rules->list, capacity * sizeof(*list));
+
+        if (!list)
+            return -ENOMEM;
+        rules->list = list;
+        rules->capacity = capacity;
+    }
+    rules->list[rules->n++] = rule;
+    return 0;
+}
+
+void rules_deinit(struct rules *rules)
+{
+    free(rules->list);
+    *rules = (struct rules){ 0 };
+}
+
+static const struct rule *find_main(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].is_unconditional && rules->list[i].table == RT_TABLE_MAIN)
+            return &rules->list[i];
+    }
+    return NULL;
+}
+
+const char *rules_place(const struct rules *rules, uint32_t wanted, struct rule_place *place)
+{
+    const struct rule *main_rule = find_main(rules);
+
+    if (!main_rule || main_rule->priority < 2)
+        return "there is no unconditional rule `lookup main` to stand before";
+    place->main_priority = main_rule->priority;
+    place->priority = wanted ? wanted : main_rule->priority - 1;
+    if (place->priority >= main_rule->priority)
+        return "the rule priority is not below that of `lookup main`";
+    /* The kernel puts a new rule behind those of its priority. */
+    for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
+        if (rule->role == RULE_FOREIGN && rule->priority > place->priority)
+            return "another rule stands between the rule priority and `lookup main`";
+    }
+    return NULL;
+}
+
+bool rules_has_ours_in_place(const struct rules *rules)
+{
+    const struct rule *main_rule = find_main(rules);
+    uint32_t n_ours = 0;
+
+    for (uint32_t i = 0; i < rules->n; i++)
+        n_ours += rules->list[i].role != RULE_FOREIGN;
+    return n_ours == 2 && main_rule && main_rule - rules->list >= 2 &&
+           main_rule[-1].role == RULE_LOOKUP && main_rule[-2].role == RULE_SKIP &&
+           main_rule[-2].target == main_rule->priority;
+}

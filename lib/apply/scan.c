@@ -1,0 +1,279 @@
+/*
+ * The scan: a row of dumps, each with what is learned from its messages. What follows from it
+ * (resolving, writing, the rule) is sync.c's.
+ */
+#include "scan.h"
+
+#include "message.h"
+#include "prefix.h"
+#include "router.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step {
+    struct nl_msg *(*request)(const struct riptide_router *router, uint8_t family);
+    int (*on_message)(struct riptide_router *router, uint8_t family,
+                      const struct nlmsghdr *message);
+    uint8_t family;
+};
+
+static struct nl_msg *request_rules(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    return message_rules_dump(family);
+}
+
+static int on_rule(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
+{
+    return rules_add(&router->scan.rules[family_index(family)], &router->identity, message);
+}
+
+static struct nl_msg *request_nexthops(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    (void)family;
+    return message_nexthops_dump();
+}
+
+static int on_nexthop(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
+{
+    uint32_t id, number;
+    uint8_t protocol;
+    int r = nexthop_parse(message, &id, &protocol);
+
+    (void)family;
+    if (r < 0)
+        return r;
+    number = bases_find_nhid(&router->bases, id);
+    if (number != BASES_NONE && protocol == router->config.protocol)
+        router->bases.list[number]->has_object = true;
+    return 0;
+}
+
+static struct nl_msg *request_ours(const struct riptide_router *router, uint8_t family)
+{
+    return message_routes_dump(family, router->config.table);
+}
+
+/* Whether the route is what writing `target` with its base made. */
+static bool is_as_written(const struct riptide_router *router, const struct target *target,
+                          const struct route *route)
+{
+    const struct base *base;
+
+    if (target->kernel.base == BASES_NONE)
+        return false;
+    base = &router->bases.list[target->kernel.base]->base;
+    return riptide_prefix_equal(&route->gateway, &base->gateway) && route->ifindex == base->ifindex;
+}
+
+static int on_our_route(struct riptide_router *router, uint8_t family,
+                        const struct nlmsghdr *message)
+{
+    struct target *target;
+    struct route route;
+    uint32_t slot;
+    int r = route_parse(&route, message);
+
+    (void)family;
+    if (r < 0)
+        return r;
+    if (route.table != router->config.table || route.is_cached)
+        return 0;
+    router->scan.n_foreign += route.protocol != router->config.protocol;
+    if (route.protocol != router->config.protocol || router->config.dry_run)
+        return 0;
+    r = targets_get(&router->targets, &route.dst, &slot);
+    if (r == RIPTIDE_E_FULL)
+        return 0; /* not from this process; riptide_flush removes it */
+    if (r < 0)
+        return r;
+    target = targets_at(&router->targets, slot);
+    if (!is_as_written(router, target, &route)) {
+        bases_release(&router->bases, target->kernel.base);
+        target->kernel.base = BASES_NONE;
+    }
+    target->kernel.nhid = route.nhid;
+    target->kernel.priority = route.priority;
+    target->kernel.initcwnd = route.initcwnd;
+    target->kernel.initrwnd = route.initrwnd;
+    targets_set_exists(&router->targets, target, true);
+    if (target->initcwnd == 0)
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    return 0;
+}
+
+static struct nl_msg *request_main(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    return message_routes_dump(family, RT_TABLE_MAIN);
+}
+
+static int add_contested(struct scan *scan, const struct route *route, bool is_by_packet)
+{
+    if (scan->n_contested == scan->capacity) {
+        uint32_t capacity = scan->capacity ? scan->capacity * 2 : 16;
+        struct contested *list = realloc(scan->contested, capacity * sizeof(*list));
+
+        if (!list)
+            return -ENOMEM;
+        scan->contested = list;
+        scan->capacity = capacity;
+    }
+    scan->contested[scan->n_contested++] =
+        (struct contested){ .prefix = route->dst, .is_by_packet = is_by_packet };
+    return 0;
+}
+
+/* Every wider target around a route of main would capture what that route is for. */
+static void mark_targets_around(struct riptide_router *router, const struct riptide_prefix *dst)
+{
+    const bool *has_len = router->scan.has_len[family_index(dst->family)];
+
+    for (uint8_t len = 0; len < dst->len; len++) {
+        struct riptide_prefix around = *dst;
+        uint32_t slot;
+
+        if (!has_len[len])
+            continue;
+        prefix_truncate(&around, len);
+        slot = prefix_table_find(&router->targets.table, &around);
+        if (slot != PREFIX_TABLE_NONE)
+            targets_at(&router->targets, slot)->is_inside_contested = true;
+    }
+}
+
+static int on_main_route(struct riptide_router *router, uint8_t family,
+                         const struct nlmsghdr *message)
+{
+    struct scan *scan = &router->scan;
+    struct route route;
+    int r = route_parse(&route, message);
+
+    (void)family;
+    if (r < 0)
+        return r;
+    if (route.is_cached || route.table != RT_TABLE_MAIN)
+        return 0;
+    mark_targets_around(router, &route.dst);
+    if (route.tos != 0 || route.src_len != 0)
+        r = add_contested(scan, &route, true);
+    else if (riptide_prefix_equal(&route.dst, &scan->previous.dst) &&
+             route.priority == scan->previous.priority)
+        r = add_contested(scan, &route, false);
+    scan->previous = route;
+    return r;
+}
+
+static const struct step steps[] = {
+    { request_rules, on_rule, AF_INET },       { request_rules, on_rule, AF_INET6 },
+    { request_nexthops, on_nexthop, 0 },       { request_ours, on_our_route, AF_INET },
+    { request_ours, on_our_route, AF_INET6 },  { request_main, on_main_route, AF_INET },
+    { request_main, on_main_route, AF_INET6 },
+};
+
+void scan_deinit(struct scan *scan)
+{
+    rules_deinit(&scan->rules[0]);
+    rules_deinit(&scan->rules[1]);
+    free(scan->contested);
+    *scan = (struct scan){ 0 };
+}
+
+/* What the last scan found counts no more; what this one does not find is not there. */
+static void begin(struct riptide_router *router)
+{
+    struct targets *targets = &router->targets;
+
+    scan_deinit(&router->scan);
+    router->scan.is_running = true;
+    for (uint32_t i = 0; i < router->bases.n; i++) {
+        if (router->bases.list[i]) {
+            router->bases.list[i]->has_object = false;
+            router->bases.list[i]->is_refused = false;
+        }
+    }
+    for (uint32_t slot = 0; (slot = prefix_table_next(&targets->table, slot)) != PREFIX_TABLE_NONE;
+         slot++) {
+        struct target *target = targets_at(targets, slot);
+
+        target->is_inside_contested = false;
+        /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
+        if (!router->config.dry_run)
+            targets_set_exists(targets, target, false);
+        if (target->dst.len < prefix_family_bits(target->dst.family))
+            router->scan.has_len[family_index(target->dst.family)][target->dst.len] = true;
+    }
+}
+
+/* A family or a kind of object that this kernel does not have, or a table not made yet. */
+static bool is_absence(int error)
+{
+    return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;
+}
+
+static int on_message(void *userdata, const struct nlmsghdr *message)
+{
+    struct riptide_router *router = userdata;
+    const struct step *step = &steps[router->scan.step];
+    int r = step->on_message(router, step->family, message);
+
+    /* One message that makes no sense says nothing about the others. */
+    if (r == -EBADMSG) {
+        router->stats.malformed++;
+        return 0;
+    }
+    return r;
+}
+
+int scan_step(struct riptide_router *router)
+{
+    struct scan *scan = &router->scan;
+    const struct step *step;
+    int r;
+
+    if (!scan->is_running)
+        begin(router);
+    step = &steps[scan->step];
+    if (!scan->is_asked) {
+        scan->previous = (struct route){ 0 };
+        r = channel_dump(&router->dumps, step->request(router, step->family));
+        if (r < 0)
+            goto fail;
+        scan->is_asked = true;
+    }
+    r = channel_dump_step(&router->dumps, on_message, router);
+    if (r == 0)
+        return 0;
+    if (r < 0 && !is_absence(r))
+        goto fail;
+    scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
+    scan->is_asked = false;
+    scan->step++;
+    if (scan->step < sizeof(steps) / sizeof(steps[0]))
+        return 0;
+    scan->is_running = false;
+    return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+
+fail:
+    scan->is_running = false;
+    return r;
+}
+
+const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,
+                                  const struct riptide_prefix *dst)
+{
+    for (uint32_t i = 0; i < scan->n_contested; i++) {
+        const struct contested *contested = &scan->contested[i];
+
+        if (!contested->is_by_packet && riptide_prefix_equal(&contested->prefix, match))
+            return "several routes of main compete for it";
+        if (contested->is_by_packet && (riptide_prefix_contains(&contested->prefix, dst) ||
+                                        riptide_prefix_contains(dst, &contested->prefix)))
+            return "a route of main depends on tos or source";
+    }
+    return NULL;
+}

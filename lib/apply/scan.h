@@ -1,0 +1,46 @@
+/*
+ * A look at the kernel: its rules, our next-hop objects, our routes, and where main's routes
+ * compete. One netlink buffer per step.
+ */
+#ifndef RIPTIDE_LIB_APPLY_SCAN_H
+#define RIPTIDE_LIB_APPLY_SCAN_H
+
+#include "route.h"
+#include "rule.h"
+
+struct riptide_router;
+
+/* A prefix of main for which the kernel chooses between several routes, by more than the metric. */
+struct contested {
+    struct riptide_prefix prefix;
+    bool is_by_packet; /* by tos or source: whatever overlaps is contested, not this prefix alone */
+};
+
+struct scan {
+    uint32_t step; /* which dump is under way */
+    bool is_running;
+    bool is_asked;       /* its request was sent */
+    bool is_interrupted; /* a dump was, by changes */
+    struct rules rules[2];
+    struct route previous; /* of main, to see routes that compete */
+    struct contested *contested;
+    uint32_t n_contested;
+    uint32_t n_foreign; /* routes in our table that are not ours */
+    uint32_t capacity;
+    bool has_len[2][129]; /* prefix lengths of targets that are no hosts */
+};
+
+void scan_deinit(struct scan *scan);
+
+/*
+ * One piece of a scan, which it begins where none is running. Returns RIPTIDE_E_DONE at its end,
+ * RIPTIDE_E_RESTARTED where changes interrupted a dump: what it found may be incomplete.
+ * Errors: those of channel_dump_step.
+ */
+int scan_step(struct riptide_router *router);
+
+/* Why a destination whose base route is `match` is left alone: static; NULL: it need not be. */
+const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,
+                                  const struct riptide_prefix *dst);
+
+#endif

@@ -1,0 +1,405 @@
+/*
+ * From what is wanted to what the kernel has. Each function sends one batch and notes the answers
+ * in the targets; the order of things is router.c's.
+ */
+#include "sync.h"
+
+#include "flush.h"
+#include "message.h"
+#include "prefix.h"
+#include "router.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#define NONE PREFIX_TABLE_NONE
+
+/*
+ * A destination is asked for twice: TCP with our mark, and any packet without. Neither takes our
+ * rule. Where the two differ the host has rules of its own about marks or protocols.
+ */
+enum { QUERIES = 2, RESOLVE_MAX = BATCH_MAX_REQUESTS / QUERIES };
+
+struct resolve {
+    struct riptide_router *router;
+    uint32_t slots[RESOLVE_MAX];
+    struct {
+        struct base base;
+        uint32_t expires_s;
+        const char *reason;
+    } first;
+    uint32_t n_answers; /* to the destination at hand */
+};
+
+/* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
+static struct riptide_prefix address_in(const struct riptide_prefix *dst)
+{
+    struct riptide_prefix address = *dst;
+    uint8_t n_bits = prefix_family_bits(dst->family);
+
+    address.len = n_bits;
+    if (dst->len < n_bits)
+        address.addr[n_bits / 8 - 1] |= 1;
+    return address;
+}
+
+static void set_base(struct riptide_router *router, uint32_t slot, uint32_t number,
+                     const char *reason)
+{
+    struct target *target = targets_at(&router->targets, slot);
+    bool is_news = target->reason != reason;
+
+    bases_release(&router->bases, target->base);
+    target->base = number;
+    target->reason = reason;
+    target_set_failure(target, 0, NULL);
+    if (target_needs_write(target, &router->bases, router->config.cwnd_max))
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    else if (reason && is_news)
+        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+}
+
+static int resolved(struct resolve *resolve, uint32_t slot)
+{
+    struct riptide_router *router = resolve->router;
+    struct target *target = targets_at(&router->targets, slot);
+    const char *reason = resolve->first.reason;
+    uint32_t number = BASES_NONE;
+    int r = 0;
+
+    if (!reason && target->is_inside_contested)
+        reason = "main has more specific routes inside it";
+    if (!reason)
+        reason = scan_contested_reason(&router->scan, &resolve->first.base.match, &target->dst);
+    if (!reason) {
+        r = bases_hold(&router->bases, &resolve->first.base, &number);
+        if (r < 0)
+            reason = "no memory for its base route";
+    }
+    target->expires_s = resolve->first.expires_s;
+    set_base(router, slot, number, reason);
+    return r;
+}
+
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                      const char *text)
+{
+    struct resolve *resolve = userdata;
+    uint32_t slot = resolve->slots[n / QUERIES];
+    const struct riptide_prefix *dst = &targets_at(&resolve->router->targets, slot)->dst;
+    struct base second;
+    uint32_t expires_s;
+    const char *reason = NULL;
+
+    (void)text;
+    /* The acknowledgement that closes the batch is no answer to a query. */
+    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
+        return;
+    if (n % QUERIES == 0) {
+        resolve->first.reason = NULL;
+        base_parse(&resolve->first.base, &resolve->first.expires_s, dst, answer,
+                   &resolve->first.reason);
+        return;
+    }
+    if (!base_parse(&second, &expires_s, dst, answer, &reason)) {
+        if (!resolve->first.reason)
+            resolve->first.reason = reason;
+    } else if (!resolve->first.reason && !base_equal(&resolve->first.base, &second)) {
+        resolve->first.reason = "rules of this host tell marks or protocols apart";
+    }
+    resolved(resolve, slot);
+}
+
+int sync_resolve(struct riptide_router *router)
+{
+    struct resolve resolve = { .router = router };
+    struct channel *channel = &router->channel;
+    uint32_t n, slot;
+    int r = 0;
+
+    for (n = 0; r == 0 && n < RESOLVE_MAX; n++) {
+        slot = targets_take(&router->targets, QUEUE_RESOLVE);
+        if (slot == NONE)
+            break;
+        struct riptide_prefix address = address_in(&targets_at(&router->targets, slot)->dst);
+
+        resolve.slots[n] = slot;
+        r = channel_add(channel, message_route_query(&address, router->config.mark, IPPROTO_TCP));
+        if (r == 0)
+            r = channel_add(channel, message_route_query(&address, 0, 0));
+    }
+    if (r == 0)
+        r = channel_exchange(channel, on_answer, &resolve);
+    router->stats.resolved += n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (r < 0)
+            targets_push(&router->targets, QUEUE_RESOLVE, resolve.slots[i]);
+        else
+            targets_forget_if_done(&router->targets, &router->bases, resolve.slots[i]);
+    }
+    return r;
+}
+
+struct objects {
+    struct riptide_router *router;
+    uint32_t numbers[BATCH_MAX_REQUESTS];
+};
+
+static void on_object(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                      const char *text)
+{
+    struct objects *objects = userdata;
+    struct held_base *held = objects->router->bases.list[objects->numbers[n]];
+
+    (void)answer;
+    (void)text;
+    if (error) {
+        held->has_object = false;
+        held->is_refused = true;
+    }
+}
+
+/* Makes the objects that are missing. One that the kernel refuses is done without. */
+static int write_objects(struct riptide_router *router)
+{
+    struct objects objects = { .router = router };
+    uint32_t n = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < router->bases.n && channel_has_room(&router->channel, 1);
+         i++) {
+        struct held_base *held = router->bases.list[i];
+
+        if (!held || held->n_users == 0 || held->has_object || held->is_refused ||
+            !held->base.fits_object)
+            continue;
+        r = channel_add(&router->channel,
+                        message_nexthop_add(&held->base, held->nhid, router->config.protocol));
+        objects.numbers[n++] = i;
+        held->has_object = r == 0;
+    }
+    return r == 0 ? channel_exchange(&router->channel, on_object, &objects) : r;
+}
+
+/* One request of a batch of routes. */
+struct write {
+    uint32_t slot;
+    bool is_put;
+    int error;
+};
+
+struct writes {
+    struct riptide_router *router;
+    struct write list[BATCH_MAX_REQUESTS];
+    uint32_t n;
+};
+
+static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                       const char *text)
+{
+    struct writes *writes = userdata;
+    struct write *write = &writes->list[n];
+
+    (void)answer;
+    /* What is gone already needs no deleting. */
+    if (!error || (!write->is_put && error == -ESRCH))
+        return;
+    write->error = error;
+    writes->router->stats.failed++;
+    target_set_failure(targets_at(&writes->router->targets, write->slot), error,
+                       text[0] ? text : strerror(-error));
+}
+
+static int add_delete(struct writes *writes, uint32_t slot)
+{
+    struct riptide_router *router = writes->router;
+    const struct target *target = targets_at(&router->targets, slot);
+    const struct route route = {
+        .dst = target->dst,
+        .table = router->config.table,
+        .priority = target->kernel.priority,
+        .protocol = router->config.protocol,
+    };
+
+    writes->list[writes->n++] = (struct write){ .slot = slot };
+    return channel_add(&router->channel, message_route_delete(&route));
+}
+
+static int add_put(struct writes *writes, uint32_t slot)
+{
+    struct riptide_router *router = writes->router;
+    struct target *target = targets_at(&router->targets, slot);
+    const struct held_base *held = router->bases.list[target->base];
+    const struct route_addition addition = {
+        .dst = target->dst,
+        .table = router->config.table,
+        .nhid = bases_nhid(held),
+        .initcwnd = target->initcwnd,
+        .initrwnd = target_initrwnd(&held->base, router->config.cwnd_max),
+        .expires_s = target->expires_s,
+        .protocol = router->config.protocol,
+    };
+
+    writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
+    return channel_add(&router->channel, message_route_put(&held->base, &addition));
+}
+
+/* A route of another priority is another route: it goes after its successor is there. */
+static int add_write(struct writes *writes, uint32_t slot)
+{
+    struct riptide_router *router = writes->router;
+    const struct target *target = targets_at(&router->targets, slot);
+    int r = 0;
+
+    if (target_is_wanted(target)) {
+        r = add_put(writes, slot);
+        if (!target->kernel.exists ||
+            target->kernel.priority == router->bases.list[target->base]->base.priority)
+            return r;
+    }
+    return r == 0 ? add_delete(writes, slot) : r;
+}
+
+static void note_put(struct riptide_router *router, uint32_t slot)
+{
+    struct target *target = targets_at(&router->targets, slot);
+    struct held_base *held = router->bases.list[target->base];
+
+    if (target->kernel.base != target->base) {
+        bases_release(&router->bases, target->kernel.base);
+        held->n_users++;
+        target->kernel.base = target->base;
+    }
+    target->kernel.nhid = bases_nhid(held);
+    target->kernel.priority = held->base.priority;
+    target->kernel.initcwnd = target->initcwnd;
+    target->kernel.initrwnd = target_initrwnd(&held->base, router->config.cwnd_max);
+    targets_set_exists(&router->targets, target, true);
+    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
+}
+
+static void note_delete(struct riptide_router *router, uint32_t slot)
+{
+    struct target *target = targets_at(&router->targets, slot);
+
+    bases_release(&router->bases, target->kernel.base);
+    target->kernel.base = BASES_NONE;
+    targets_set_exists(&router->targets, target, false);
+    targets_set_state(&router->targets, slot,
+                      target->error      ? RIPTIDE_ROUTE_FAILED
+                      : target->initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
+                                         : RIPTIDE_ROUTE_WITHDRAWN);
+}
+
+static void note(struct riptide_router *router, const struct write *write)
+{
+    const struct target *target = targets_at(&router->targets, write->slot);
+
+    if (write->is_put && write->error == 0) {
+        note_put(router, write->slot);
+    } else if (write->error) {
+        targets_set_state(&router->targets, write->slot, RIPTIDE_ROUTE_FAILED);
+        /* What stands there may lead elsewhere by now: without us is better than wrong. */
+        if (write->is_put && target->kernel.exists)
+            targets_push(&router->targets, QUEUE_WRITE, write->slot);
+    } else if (!target_is_wanted(target)) {
+        note_delete(router, write->slot);
+    }
+}
+
+int sync_write(struct riptide_router *router)
+{
+    struct writes writes = { .router = router };
+    uint32_t slot;
+    int r = 0;
+
+    if (!router->config.dry_run)
+        r = write_objects(router);
+    /* A target is at most two requests. */
+    while (r == 0 && channel_has_room(&router->channel, 2) &&
+           (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
+        if (target_needs_write(targets_at(&router->targets, slot), &router->bases,
+                               router->config.cwnd_max))
+            r = add_write(&writes, slot);
+        else
+            targets_forget_if_done(&router->targets, &router->bases, slot);
+    }
+    if (r == 0 && !router->config.dry_run)
+        r = channel_exchange(&router->channel, on_written, &writes);
+    if (r < 0)
+        return r;
+    router->stats.written += writes.n;
+    router->stats.batches += writes.n > 0;
+    for (uint32_t i = 0; i < writes.n; i++)
+        note(router, &writes.list[i]);
+    return 0;
+}
+
+int sync_clean(struct riptide_router *router)
+{
+    struct bases *bases = &router->bases;
+    int r;
+
+    for (uint32_t i = 0; i < bases->n; i++) {
+        if (!bases->list[i] || bases->list[i]->n_users > 0)
+            continue;
+        if (bases->list[i]->has_object && !router->config.dry_run) {
+            r = channel_request(&router->channel, message_nexthop_delete(bases->list[i]->nhid),
+                                NULL);
+            if (r < 0 && r != -ENOENT)
+                return r;
+        }
+        bases_drop(bases, i);
+    }
+    return 0;
+}
+
+int sync_lift_rules(struct riptide_router *router)
+{
+    int r = 0;
+
+    for (int i = 0; i < 2; i++) {
+        int error = flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+
+        router->rules[i].is_in_place = false;
+        if (r == 0)
+            r = error;
+    }
+    return r;
+}
+
+/* The way around for queries stands first, or a query of that moment would see our own routes. */
+static int place_rules(struct riptide_router *router, int i, struct riptide_error *error)
+{
+    struct rule_state *state = &router->rules[i];
+    struct rule_place place;
+    int r;
+
+    /* No rules at all: this kernel does not have the family. */
+    if (router->scan.rules[i].n == 0 || state->is_in_place)
+        return 0;
+    r = flush_rules(&router->channel, families[i], &router->identity, NULL, error);
+    if (r < 0)
+        return r;
+    state->reason = rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
+    if (state->reason)
+        return 0;
+    r = channel_request(&router->channel,
+                        message_rule_add(families[i], &place, RULE_SKIP, &router->identity), error);
+    if (r == 0)
+        r = channel_request(&router->channel,
+                            message_rule_add(families[i], &place, RULE_LOOKUP, &router->identity),
+                            error);
+    state->is_in_place = r == 0;
+    return r;
+}
+
+int sync_rules(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = 0;
+
+    for (int i = 0; i < 2 && r == 0; i++)
+        r = place_rules(router, i, error);
+    return r;
+}

@@ -1,0 +1,26 @@
+/*
+ * Making the kernel hold what is wanted: one piece of work per call.
+ */
+#ifndef RIPTIDE_LIB_APPLY_SYNC_H
+#define RIPTIDE_LIB_APPLY_SYNC_H
+
+#include <riptide/riptide.h>
+
+struct riptide_router;
+
+/* Asks for the base routes of up to a batch of targets. Errors: channel_exchange. */
+int sync_resolve(struct riptide_router *router);
+
+/* Writes up to a batch of routes, with the next-hop objects that they need. */
+int sync_write(struct riptide_router *router);
+
+/* Removes next-hop objects that no route uses any more. */
+int sync_clean(struct riptide_router *router);
+
+/* Puts the rule of every family into its place, or away where it has none. */
+int sync_rules(struct riptide_router *router, struct riptide_error *error);
+
+/* Takes our rules away: local TCP is without us from here on. */
+int sync_lift_rules(struct riptide_router *router);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * The destinations of a router and the queues that they wait in, linked through their slots.
+ */
+#include "targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE PREFIX_TABLE_NONE
+
+void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
+{
+    *targets = (struct targets){ 0 };
+    prefix_table_init(&targets->table, sizeof(struct target), max, seed);
+    for (int queue = 0; queue < QUEUES; queue++)
+        targets->head[queue] = targets->tail[queue] = NONE;
+}
+
+void targets_deinit(struct targets *targets)
+{
+    uint32_t slot = 0;
+
+    while ((slot = prefix_table_next(&targets->table, slot)) != NONE)
+        free(targets_at(targets, slot++)->failure);
+    prefix_table_deinit(&targets->table);
+}
+
+struct target *targets_at(const struct targets *targets, uint32_t slot)
+{
+    return prefix_table_at(&targets->table, slot);
+}
+
+int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp)
+{
+    uint32_t n = targets->table.n;
+    int r = prefix_table_insert(&targets->table, dst, slotp);
+
+    if (r == 0 && targets->table.n != n) {
+        targets_at(targets, *slotp)->state = RIPTIDE_ROUTE_WITHDRAWN;
+        targets_at(targets, *slotp)->base = BASES_NONE;
+        targets_at(targets, *slotp)->kernel.base = BASES_NONE;
+    }
+    return r;
+}
+
+void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot)
+{
+    struct target *target = targets_at(targets, slot);
+
+    if (target->is_queued[queue])
+        return;
+    target->is_queued[queue] = true;
+    target->next[queue] = NONE;
+    if (targets->tail[queue] != NONE)
+        targets_at(targets, targets->tail[queue])->next[queue] = slot;
+    else
+        targets->head[queue] = slot;
+    targets->tail[queue] = slot;
+}
+
+uint32_t targets_take(struct targets *targets, enum target_queue queue)
+{
+    uint32_t slot = targets->head[queue];
+
+    if (slot == NONE)
+        return NONE;
+    targets->head[queue] = targets_at(targets, slot)->next[queue];
+    if (targets->head[queue] == NONE)
+        targets->tail[queue] = NONE;
+    targets_at(targets, slot)->is_queued[queue] = false;
+    return slot;
+}
+
+bool targets_is_empty(const struct targets *targets, enum target_queue queue)
+{
+    return targets->head[queue] == NONE;
+}
+
+void targets_set_exists(struct targets *targets, struct target *target, bool exists)
+{
+    targets->n_in_kernel += exists;
+    targets->n_in_kernel -= target->kernel.exists;
+    target->kernel.exists = exists;
+}
+
+void targets_set_state(struct targets *targets, uint32_t slot, enum riptide_route_state state)
+{
+    struct target *target = targets_at(targets, slot);
+
+    targets->n_left_alone += state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->state = (uint8_t)state;
+    targets_push(targets, QUEUE_POP, slot);
+}
+
+void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32_t slot)
+{
+    struct target *target = targets_at(targets, slot);
+
+    if (target->initcwnd != 0 || target->kernel.exists)
+        return;
+    for (int queue = 0; queue < QUEUES; queue++) {
+        if (target->is_queued[queue])
+            return;
+    }
+    bases_release(bases, target->base);
+    bases_release(bases, target->kernel.base);
+    target_set_failure(target, 0, NULL);
+    prefix_table_remove(&targets->table, slot);
+}
+
+void target_set_failure(struct target *target, int error, const char *text)
+{
+    free(target->failure);
+    target->error = error;
+    target->failure = error ? strdup(text) : NULL;
+}
+
+bool target_is_wanted(const struct target *target)
+{
+    return target->initcwnd != 0 && target->base != BASES_NONE && target->error == 0;
+}
+
+uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
+{
+    if (base->initrwnd == 0)
+        return 0;
+    return base->initrwnd < cwnd_max ? cwnd_max : base->initrwnd;
+}
+
+bool target_needs_write(const struct target *target, const struct bases *bases, uint32_t cwnd_max)
+{
+    const struct held_base *held;
+
+    if (!target_is_wanted(target))
+        return target->kernel.exists;
+    held = bases->list[target->base];
+    return !target->kernel.exists || target->kernel.base != target->base ||
+           target->kernel.nhid != bases_nhid(held) ||
+           target->kernel.priority != held->base.priority ||
+           target->kernel.initcwnd != target->initcwnd ||
+           target->kernel.initrwnd != target_initrwnd(&held->base, cwnd_max);
+}

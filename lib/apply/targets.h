@@ -1,0 +1,87 @@
+/*
+ * The destinations that a router has been asked for: what is wanted, what the kernel has, what is
+ * to be done. Pure but for memory; the work is sync.c's.
+ */
+#ifndef RIPTIDE_LIB_APPLY_TARGETS_H
+#define RIPTIDE_LIB_APPLY_TARGETS_H
+
+#include "bases.h"
+#include "prefix_table.h"
+
+#include <riptide/apply.h>
+
+/* What waits to be done with a target; each is a queue. */
+enum target_queue {
+    QUEUE_RESOLVE, /* its base route must be asked for */
+    QUEUE_WRITE,   /* the kernel has something else than is wanted */
+    QUEUE_POP,     /* the host has not heard of its state */
+    QUEUES,
+};
+
+struct target {
+    struct riptide_prefix dst;
+    bool is_queued[QUEUES];
+    bool is_inside_contested; /* main has more specific routes inside */
+    uint8_t state;            /* enum riptide_route_state */
+    uint32_t next[QUEUES];
+    uint32_t initcwnd;  /* wanted, segments; 0: none */
+    uint32_t base;      /* number in bases; BASES_NONE: left alone or not resolved */
+    uint32_t expires_s; /* of the base; 0: never */
+    struct {
+        bool exists;
+        uint32_t base;     /* it was written with; BASES_NONE: not known */
+        uint32_t nhid;     /* our object that it names; 0: none */
+        uint32_t priority; /* part of its key */
+        uint32_t initcwnd; /* segments */
+        uint32_t initrwnd; /* segments */
+    } kernel;
+    int error;          /* -errno of the last write; 0: none */
+    const char *reason; /* why it is left alone, static; NULL: it is not */
+    char *failure;      /* the kernel's words with `error`, owned; NULL: none */
+};
+
+struct targets {
+    struct prefix_table table;
+    uint32_t head[QUEUES], tail[QUEUES];
+    uint64_t n_in_kernel;
+    uint64_t n_left_alone;
+};
+
+void targets_init(struct targets *targets, uint32_t max, uint64_t seed);
+void targets_deinit(struct targets *targets);
+
+struct target *targets_at(const struct targets *targets, uint32_t slot);
+
+/* The target of that prefix, made where there is none. Outcomes and errors: prefix_table_insert. */
+int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp);
+
+/* Puts a target at the end of a queue, unless it is in it. */
+void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot);
+
+/* Takes the first of a queue; PREFIX_TABLE_NONE where it is empty. */
+uint32_t targets_take(struct targets *targets, enum target_queue queue);
+
+bool targets_is_empty(const struct targets *targets, enum target_queue queue);
+
+/* Keeps count of what is in the kernel. */
+void targets_set_exists(struct targets *targets, struct target *target, bool exists);
+
+/* Says where the target stands; what is news waits to be popped. */
+void targets_set_state(struct targets *targets, uint32_t slot, enum riptide_route_state state);
+
+/* Forgets a target that is not wanted, not in the kernel and in no queue; its bases lose a user. */
+void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32_t slot);
+
+/* The failure of the last write, or none with error 0. A text that finds no memory is left out. */
+void target_set_failure(struct target *target, int error, const char *text);
+
+/* Whether the kernel should have a route for it. */
+bool target_is_wanted(const struct target *target);
+
+/* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
+uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
+
+/* Whether what the kernel has is not what is wanted. */
+bool target_needs_write(const struct target *target, const struct bases *bases, uint32_t cwnd_max);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * The small things that every part of the library shares. No netlink, no clock.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+RIPTIDE_PUBLIC const char *riptide_version(void)
+{
+    return RIPTIDE_VERSION;
+}
+
+void freep(void *pointerp)
+{
+    void *pointer;
+
+    memcpy(&pointer, pointerp, sizeof(pointer));
+    free(pointer);
+}
+
+void closep(const int *fdp)
+{
+    if (*fdp >= 0)
+        close(*fdp);
+}
+
+void error_set(struct riptide_error *error, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!error)
+        return;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof(error->text), format, arguments);
+    va_end(arguments);
+}
+
+int config_copy(void *to, size_t to_size, const void *from, struct riptide_error *error)
+{
+    size_t from_size;
+
+    memcpy(&from_size, from, sizeof(from_size));
+    if (from_size < sizeof(from_size)) {
+        error_set(error, "size: 0; fill the configuration with its *_config_init first");
+        return -EINVAL;
+    }
+    for (size_t i = to_size; i < from_size; i++) {
+        if (((const unsigned char *)from)[i] != 0) {
+            error_set(error, "size: the caller's configuration is newer than library %s",
+                      RIPTIDE_VERSION);
+            return -E2BIG;
+        }
+    }
+    memcpy(to, from, from_size < to_size ? from_size : to_size);
+    return 0;
+}
+
+void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
+{
+    memset(to, 0, to_size);
+    memcpy(to, from, from_size < to_size ? from_size : to_size);
+}
+
+int array_copy(void **top, const void *from, size_t n, size_t element_size)
+{
+    void *copy = NULL;
+
+    if (n > 0) {
+        copy = calloc(n, element_size);
+        if (!copy)
+            return -ENOMEM;
+        memcpy(copy, from, n * element_size);
+    }
+    *top = copy;
+    return 0;
+}

@@ -1,0 +1,313 @@
+/*
+ * The order of requests, and what to do where an answer is not whole. The bytes are understood in
+ * reply.c and local.c; each netlink socket is channel.c's.
+ */
+#include "observe/dump.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+static const struct {
+    const char *name;
+    int bus;
+    uint16_t data_type;
+} channel_kinds[N_CHANNELS] = {
+    [ROUTES] = { "rtnetlink", NETLINK_ROUTE, RTM_NEWROUTE },
+    [SOCKETS] = { "sock_diag", NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY },
+};
+
+static const struct {
+    enum dump_channel channel;
+    uint8_t family;
+} phases[] = {
+    [LOCAL4] = { ROUTES, AF_INET },     [LOCAL6] = { ROUTES, AF_INET6 },
+    [SOCKETS4] = { SOCKETS, AF_INET },  [SOCKETS6] = { SOCKETS, AF_INET6 },
+    [IDLE] = { N_CHANNELS, AF_UNSPEC },
+};
+
+static int open_one(struct dump *dump, enum dump_channel index)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    struct channel *channel = &dump->channels[index];
+    int r = channel_open(channel, channel_kinds[index].bus);
+
+    if (r < 0)
+        return r;
+    if (epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(channel->socket), &event) < 0)
+        return -errno;
+    return 0;
+}
+
+int dump_open(struct dump *dump, struct riptide_error *error)
+{
+    int r;
+
+    dump->phase = IDLE;
+    dump->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (dump->epoll_fd < 0) {
+        r = -errno;
+        error_set(error, "epoll: %s", strerror(-r));
+        return r;
+    }
+    for (enum dump_channel i = 0; i < N_CHANNELS; i++) {
+        r = open_one(dump, i);
+        if (r < 0) {
+            error_set(error, "%s socket: %s", channel_kinds[i].name, strerror(-r));
+            return r;
+        }
+    }
+    return 0;
+}
+
+void dump_close(struct dump *dump)
+{
+    for (enum dump_channel i = 0; i < N_CHANNELS; i++)
+        channel_close(&dump->channels[i]);
+    closep(&dump->epoll_fd);
+    local_set_deinit(&dump->local);
+}
+
+static int request_local(struct dump *dump, uint8_t family)
+{
+    _Alignas(struct nlmsghdr) unsigned char buffer[128];
+    struct nlmsghdr *request = channel_prepare(buffer, RTM_GETROUTE);
+    struct rtmsg *route = mnl_nlmsg_put_extra_header(request, sizeof(*route));
+
+    route->rtm_family = family;
+    route->rtm_table = RT_TABLE_LOCAL;
+    route->rtm_type = RTN_LOCAL;
+    return channel_send(&dump->channels[ROUTES], request);
+}
+
+static int request_sockets(struct dump *dump, uint8_t family)
+{
+    _Alignas(struct nlmsghdr) unsigned char buffer[128];
+    struct nlmsghdr *request = channel_prepare(buffer, SOCK_DIAG_BY_FAMILY);
+    struct inet_diag_req_v2 *diag = mnl_nlmsg_put_extra_header(request, sizeof(*diag));
+
+    diag->sdiag_family = family;
+    diag->sdiag_protocol = IPPROTO_TCP;
+    diag->idiag_states = 1 << TCP_ESTABLISHED;
+    diag->idiag_ext = 1 << (INET_DIAG_INFO - 1);
+    if (dump->congestion_control)
+        diag->idiag_ext |= 1 << (INET_DIAG_CONG - 1);
+    return channel_send(&dump->channels[SOCKETS], request);
+}
+
+/* What the kernel still sends for the dump under way is old from now on. */
+static void abandon(struct dump *dump)
+{
+    for (enum dump_channel i = 0; i < N_CHANNELS; i++)
+        channel_abandon(&dump->channels[i]);
+}
+
+static int give_up(struct dump *dump, int error)
+{
+    abandon(dump);
+    dump->phase = IDLE;
+    dump->say_restarted = false;
+    dump->stats->failures++;
+    return error;
+}
+
+static int request_phase(struct dump *dump)
+{
+    uint8_t family = phases[dump->phase].family;
+    int r = phases[dump->phase].channel == ROUTES ? request_local(dump, family)
+                                                  : request_sockets(dump, family);
+
+    return r < 0 ? give_up(dump, r) : 0;
+}
+
+static int begin(struct dump *dump)
+{
+    local_set_clear(&dump->local);
+    dump->phase = LOCAL4;
+    return request_phase(dump);
+}
+
+int dump_start(struct dump *dump)
+{
+    if (dump->phase != IDLE || dump->say_done)
+        return -EBUSY;
+    dump->restarts_left = dump->max_restarts;
+    return begin(dump);
+}
+
+/* Whether another attempt may go better. The last two are datagrams that came incomplete. */
+static bool is_transient(int error)
+{
+    return error == -EINTR || error == -EAGAIN || error == -ENOBUFS || error == -EMSGSIZE ||
+           error == -EBADMSG;
+}
+
+/* Part of the dump is lost: begins anew or gives up. Outcomes: RIPTIDE_E_RESTARTED. */
+static int lose(struct dump *dump, int error)
+{
+    int r;
+
+    if (!is_transient(error) || dump->restarts_left == 0)
+        return give_up(dump, error);
+    abandon(dump);
+    dump->restarts_left--;
+    dump->stats->restarts++;
+    dump->say_restarted = true;
+    r = begin(dump);
+    return r < 0 ? r : RIPTIDE_E_RESTARTED;
+}
+
+/* Counts what cannot be told to be about a socket as one, so that the sum of counters holds. */
+static void count_malformed(struct dump *dump)
+{
+    dump->stats->sockets++;
+    dump->stats->malformed++;
+}
+
+static int end_phase(struct dump *dump, int error)
+{
+    enum dump_channel index = phases[dump->phase].channel;
+
+    /* A dump that was given up still runs on this socket: its end lets us in. */
+    if (error == -EBUSY) {
+        dump->channels[index].refused = true;
+        return 0;
+    }
+    /* The kernel makes a table with its first route: without an own address there is none. */
+    if (error == -ENOENT && index == ROUTES)
+        error = 0;
+    if (error < 0)
+        return lose(dump, error);
+
+    channel_abandon(&dump->channels[index]);
+    if (dump->phase == LOCAL6)
+        local_set_sort(&dump->local);
+    dump->phase++;
+    if (dump->phase != IDLE)
+        return request_phase(dump);
+    dump->stats->dumps++;
+    dump->say_done = true;
+    return 0;
+}
+
+static int add_local(struct dump *dump, const struct nlmsghdr *message)
+{
+    struct walk payload = message_payload(message);
+    int r = local_set_add_route(&dump->local, payload.at, payload.left);
+
+    if (r == RIPTIDE_E_INVALID)
+        count_malformed(dump);
+    return r < 0 ? lose(dump, r) : 0;
+}
+
+static struct reply_expected expect(const struct dump *dump, enum dump_channel index)
+{
+    return (struct reply_expected){
+        .seq = dump->channels[index].seq,
+        .portid = dump->channels[index].portid,
+        .type = channel_kinds[index].data_type,
+    };
+}
+
+/*
+ * Acts on one message; those about sockets stay for dump_pop.
+ * Outcomes: RIPTIDE_E_RESTARTED, the rest of the datagram is old.
+ */
+static int take_message(struct dump *dump, enum dump_channel index, const struct nlmsghdr *message)
+{
+    struct reply_expected expected = expect(dump, index);
+    struct reply reply = reply_read(message, &expected);
+
+    if (reply.interrupted)
+        return lose(dump, -EINTR);
+    switch (reply.kind) {
+    case REPLY_DATA:
+        return index == ROUTES ? add_local(dump, message) : 0;
+    case REPLY_END:
+        return end_phase(dump, reply.error);
+    case REPLY_OLD_END:
+        return dump->channels[index].refused ? request_phase(dump) : 0;
+    case REPLY_STRAY:
+        count_malformed(dump);
+        break;
+    case REPLY_OLD:
+    case REPLY_NOTHING:
+        break;
+    }
+    return 0;
+}
+
+static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
+{
+    struct walk all = { dump->buffer, len }, walk = all;
+    struct reply_expected expected = expect(dump, index);
+    const struct nlmsghdr *message;
+    int r;
+
+    while ((message = walk_message(&walk))) {
+        r = take_message(dump, index, message);
+        if (r != 0)
+            return r;
+    }
+    if (walk.left > 0) {
+        count_malformed(dump);
+        return phases[dump->phase].channel == index ? lose(dump, -EBADMSG) : 0;
+    }
+    if (index == SOCKETS) {
+        dump->unread = all;
+        dump->unread_expected = expected;
+    }
+    return 0;
+}
+
+int dump_dispatch(struct dump *dump)
+{
+    enum dump_channel index = phases[dump->phase].channel == ROUTES ? ROUTES : SOCKETS;
+    size_t len;
+    int r;
+
+    if (dump->unread.left > 0)
+        return 0;
+    r = channel_receive(&dump->channels[index], dump->buffer, sizeof(dump->buffer), &len);
+    if (r == RIPTIDE_E_AGAIN) {
+        /* On the other one only the rest of an old dump can wait; unread it would keep the fd
+         * readable for good. */
+        index = index == ROUTES ? SOCKETS : ROUTES;
+        r = channel_receive(&dump->channels[index], dump->buffer, sizeof(dump->buffer), &len);
+    }
+    if (r == 0)
+        r = take_datagram(dump, index, len);
+    else if (r == RIPTIDE_E_INVALID)
+        count_malformed(dump);
+    else if (r < 0)
+        r = phases[dump->phase].channel == index ? lose(dump, r) : 0;
+    return r < 0 ? r : 0;
+}
+
+int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
+{
+    const struct nlmsghdr *message;
+
+    if (dump->say_restarted) {
+        dump->say_restarted = false;
+        return RIPTIDE_E_RESTARTED;
+    }
+    while ((message = walk_message(&dump->unread))) {
+        if (reply_read(message, &dump->unread_expected).kind == REPLY_DATA) {
+            *messagep = message;
+            return 0;
+        }
+    }
+    if (dump->say_done) {
+        dump->say_done = false;
+        return RIPTIDE_E_DONE;
+    }
+    return RIPTIDE_E_AGAIN;
+}

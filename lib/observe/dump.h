@@ -1,0 +1,53 @@
+/*
+ * One dump after another on two netlink sockets: first the host's own prefixes, then the sockets of
+ * both families. Knows phases, interruptions and restarts; hands out messages about sockets, whose
+ * meaning is the observer's.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
+#define RIPTIDE_LIB_OBSERVE_DUMP_H
+
+#include "observe/channel.h"
+#include "observe/local.h"
+#include "observe/reply.h"
+#include "observe/walk.h"
+
+#include <riptide/observe.h>
+
+/* The kernel fills no more than 32 KB of a dump into one datagram. */
+#define DUMP_BUFFER_BYTES 32768
+
+enum dump_channel { ROUTES, SOCKETS, N_CHANNELS };
+
+/* A dump goes through these in order. */
+enum dump_phase { LOCAL4, LOCAL6, SOCKETS4, SOCKETS6, IDLE };
+
+struct dump {
+    struct riptide_observer_stats *stats; /* not ours */
+    uint32_t max_restarts;
+    bool congestion_control;
+    int epoll_fd; /* of both channels: the caller has one fd to wait on */
+    struct channel channels[N_CHANNELS];
+    enum dump_phase phase;
+    uint32_t restarts_left;
+    bool say_restarted;
+    bool say_done;
+    struct local_set local;
+    struct walk unread; /* in buffer, for dump_pop */
+    struct reply_expected unread_expected;
+    _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
+};
+
+/* Opens in the thread's network namespace. The first three members are set by the caller. */
+int dump_open(struct dump *dump, struct riptide_error *error);
+
+/* Also for one whose dump_open failed, or that is all zero but for an epoll_fd of -1. */
+void dump_close(struct dump *dump);
+
+/* As riptide_observer_start and riptide_observer_dispatch. */
+int dump_start(struct dump *dump);
+int dump_dispatch(struct dump *dump);
+
+/* As riptide_observer_pop, but with the message about a socket. */
+int dump_pop(struct dump *dump, const struct nlmsghdr **messagep);
+
+#endif

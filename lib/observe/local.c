@@ -1,0 +1,128 @@
+/*
+ * The host's own prefixes, from route messages. A host has a few or, with many containers or
+ * AnyIP, thousands: full-length ones are found by binary search, the shorter ones, which are rare,
+ * one by one.
+ */
+#include "observe/local.h"
+
+#include "observe/walk.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_host(const struct riptide_prefix *prefix)
+{
+    return prefix->len == prefix_family_bits(prefix->family);
+}
+
+static int compare(const void *a, const void *b)
+{
+    if (is_host(a) != is_host(b))
+        return is_host(a) ? 1 : -1;
+    return memcmp(a, b, sizeof(struct riptide_prefix));
+}
+
+void local_set_deinit(struct local_set *set)
+{
+    free(set->prefixes);
+    *set = (struct local_set){ 0 };
+}
+
+void local_set_clear(struct local_set *set)
+{
+    set->n = 0;
+    set->n_short = 0;
+}
+
+static int add(struct local_set *set, const struct riptide_prefix *prefix)
+{
+    if (set->n == set->capacity) {
+        size_t capacity = set->capacity ? 2 * set->capacity : 16;
+        struct riptide_prefix *prefixes;
+
+        prefixes = reallocarray(set->prefixes, capacity, sizeof(*prefixes));
+        if (!prefixes)
+            return -ENOMEM;
+        set->prefixes = prefixes;
+        set->capacity = capacity;
+    }
+    set->prefixes[set->n++] = *prefix;
+    return 0;
+}
+
+/* False where the attributes do not fill the message exactly. Without RTA_DST, `at` stays NULL. */
+static bool find_dst(struct walk *dst, struct walk walk)
+{
+    const struct nlattr *attribute;
+
+    while ((attribute = walk_attribute(&walk))) {
+        if ((attribute->nla_type & NLA_TYPE_MASK) == RTA_DST)
+            *dst = attribute_payload(attribute);
+    }
+    return walk.left == 0;
+}
+
+int local_set_add_route(struct local_set *set, const void *payload, size_t len)
+{
+    static const uint8_t any[16];
+    struct riptide_prefix prefix;
+    struct walk dst = { 0 };
+    struct rtmsg route;
+    uint8_t bits;
+
+    if (len < sizeof(route))
+        return RIPTIDE_E_INVALID;
+    memcpy(&route, payload, sizeof(route));
+    /* Kernels without strict checking (before 4.20) ignore our filter and dump every table. */
+    if (route.rtm_type != RTN_LOCAL || route.rtm_table != RT_TABLE_LOCAL)
+        return 0;
+
+    bits = prefix_family_bits(route.rtm_family);
+    if (bits == 0 || route.rtm_dst_len > bits ||
+        !find_dst(&dst, (struct walk){ (const unsigned char *)payload + sizeof(route),
+                                       len - sizeof(route) }))
+        return RIPTIDE_E_INVALID;
+    if (dst.at ? dst.left != bits / 8 : route.rtm_dst_len != 0)
+        return RIPTIDE_E_INVALID;
+
+    prefix_from_address(&prefix, route.rtm_family, dst.at ? dst.at : any);
+    /* No socket has such a peer: TCP to an IPv4-mapped address is IPv4 and asks IPv4 routes. */
+    if (prefix.family != route.rtm_family)
+        return 0;
+    prefix_truncate(&prefix, route.rtm_dst_len);
+    return add(set, &prefix);
+}
+
+void local_set_sort(struct local_set *set)
+{
+    /* qsort does not take NULL, not even for nothing. */
+    if (set->n > 0)
+        qsort(set->prefixes, set->n, sizeof(*set->prefixes), compare);
+    while (set->n_short < set->n && !is_host(&set->prefixes[set->n_short]))
+        set->n_short++;
+}
+
+bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
+{
+    size_t low = set->n_short, high = set->n;
+
+    for (size_t i = 0; i < set->n_short; i++) {
+        if (riptide_prefix_contains(&set->prefixes[i], dst))
+            return true;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = memcmp(&set->prefixes[middle], dst, sizeof(*dst));
+
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}

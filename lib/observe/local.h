@@ -1,0 +1,37 @@
+/*
+ * The set of prefixes that are this host itself: its addresses, and whole prefixes that it answers
+ * for (127.0.0.0/8, AnyIP). Built from the routes of the table `local`. Pure but for memory; the
+ * dump is the observer's.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_LOCAL_H
+#define RIPTIDE_LIB_OBSERVE_LOCAL_H
+
+#include <riptide/riptide.h>
+
+/* All zero is an empty set. */
+struct local_set {
+    struct riptide_prefix *prefixes; /* once sorted: shorter prefixes first, then full length */
+    size_t n;
+    size_t n_short; /* known once sorted */
+    size_t capacity;
+};
+
+void local_set_deinit(struct local_set *set);
+
+/* Empties the set and keeps its memory. */
+void local_set_clear(struct local_set *set);
+
+/*
+ * Adds the destination of a route, given the payload of its RTM_NEWROUTE: struct rtmsg and its
+ * attributes, aligned to four bytes. Other types of route and other tables are passed over.
+ * Outcomes: RIPTIDE_E_INVALID, the message cannot be what it claims. Errors: -ENOMEM.
+ */
+int local_set_add_route(struct local_set *set, const void *payload, size_t len);
+
+/* To be called between the last addition and the first question. */
+void local_set_sort(struct local_set *set);
+
+/* Whether `dst`, of full length, is this host. */
+bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst);
+
+#endif

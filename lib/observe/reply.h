@@ -1,0 +1,35 @@
+/*
+ * What a netlink message is to the dump that was asked for: answers told from strays and from what
+ * older requests left behind. Pure. What follows from it is dump.c's.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_REPLY_H
+#define RIPTIDE_LIB_OBSERVE_REPLY_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reply_expected {
+    uint32_t seq;
+    uint32_t portid;
+    uint16_t type; /* of the messages that carry data */
+};
+
+enum reply_kind {
+    REPLY_NOTHING, /* no meaning for anybody */
+    REPLY_DATA,
+    REPLY_END,     /* of our dump; `error` tells how it went */
+    REPLY_OLD,     /* for a request of ours that was given up */
+    REPLY_OLD_END, /* its end */
+    REPLY_STRAY,   /* not for us, or not what it claims */
+};
+
+struct reply {
+    enum reply_kind kind;
+    bool interrupted; /* what was dumped changed meanwhile */
+    int error;        /* 0 or -errno */
+};
+
+struct reply reply_read(const struct nlmsghdr *message, const struct reply_expected *expected);
+
+#endif

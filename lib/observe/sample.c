@@ -1,0 +1,140 @@
+/*
+ * The bytes of one inet_diag message to a sample: the one place that knows struct inet_diag_msg
+ * and struct tcp_info. This runs once for every socket of the host. Pure.
+ */
+#include "observe/sample.h"
+
+#include "observe/walk.h"
+#include "prefix.h"
+
+#include <linux/inet_diag.h>
+#include <linux/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* tcp_info grew, but it never had less than this: a window is what a sample is about. */
+#define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
+
+/* Payloads; `at` is NULL where the attribute is missing. */
+struct attributes {
+    struct walk info;
+    struct walk congestion_control;
+};
+
+static enum sample_verdict classify_v4(const uint8_t address[4])
+{
+    static const uint8_t unspecified[4], broadcast[4] = { 255, 255, 255, 255 };
+
+    if (address[0] == 127)
+        return SAMPLE_LOOPBACK;
+    if ((address[0] & 0xf0) == 224 || memcmp(address, unspecified, sizeof(unspecified)) == 0 ||
+        memcmp(address, broadcast, sizeof(broadcast)) == 0)
+        return SAMPLE_MULTICAST;
+    if (address[0] == 169 && address[1] == 254)
+        return SAMPLE_LINK_LOCAL;
+    return SAMPLE_OK;
+}
+
+static enum sample_verdict classify_v6(const uint8_t address[16])
+{
+    static const uint8_t unspecified[16], loopback[16] = { [15] = 1 };
+
+    if (memcmp(address, loopback, sizeof(loopback)) == 0)
+        return SAMPLE_LOOPBACK;
+    if (address[0] == 0xff || memcmp(address, unspecified, sizeof(unspecified)) == 0)
+        return SAMPLE_MULTICAST;
+    if (address[0] == 0xfe && (address[1] & 0xc0) == 0x80)
+        return SAMPLE_LINK_LOCAL;
+    return SAMPLE_OK;
+}
+
+/* False where the attributes do not fill the message exactly: then none of them can be trusted. */
+static bool find_attributes(struct attributes *found, struct walk walk)
+{
+    const struct nlattr *attribute;
+
+    while ((attribute = walk_attribute(&walk))) {
+        switch (attribute->nla_type & NLA_TYPE_MASK) {
+        case INET_DIAG_INFO:
+            found->info = attribute_payload(attribute);
+            break;
+        case INET_DIAG_CONG:
+            found->congestion_control = attribute_payload(attribute);
+            break;
+        }
+    }
+    return walk.left == 0;
+}
+
+static void fill_from_info(struct riptide_sample *sample, const struct tcp_info *info)
+{
+    sample->cwnd = info->tcpi_snd_cwnd;
+    sample->rtt_us = info->tcpi_rtt;
+    /* All ones is the kernel's "no measurement yet". */
+    sample->min_rtt_us = info->tcpi_min_rtt == UINT32_MAX ? 0 : info->tcpi_min_rtt;
+    sample->mss_bytes = info->tcpi_snd_mss;
+    sample->pmtu_bytes = info->tcpi_pmtu;
+    sample->segs_out = info->tcpi_segs_out;
+    sample->data_segs_out = info->tcpi_data_segs_out;
+    sample->retrans_segs = info->tcpi_total_retrans;
+    sample->acked_bytes = info->tcpi_bytes_acked;
+    sample->delivery_rate_Bps = info->tcpi_delivery_rate;
+    sample->last_data_sent_ms = info->tcpi_last_data_sent;
+    sample->ca_state = info->tcpi_ca_state;
+    sample->app_limited = info->tcpi_delivery_rate_app_limited;
+}
+
+/* The kernel's tcp_info may be shorter than ours (older) or longer (newer). */
+static void copy_info(struct tcp_info *info, struct walk payload)
+{
+    size_t len = payload.left < sizeof(*info) ? payload.left : sizeof(*info);
+
+    memcpy(info, payload.at, len);
+    memset((unsigned char *)info + len, 0, sizeof(*info) - len);
+}
+
+static void copy_name(char name[16], struct walk payload)
+{
+    memcpy(name, payload.at,
+           strnlen((const char *)payload.at, payload.left < 15 ? payload.left : 15));
+}
+
+enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
+{
+    struct attributes found = { 0 };
+    enum sample_verdict verdict;
+    struct riptide_prefix dst;
+    struct inet_diag_msg msg;
+    struct tcp_info info;
+
+    if (len < sizeof(msg))
+        return SAMPLE_MALFORMED;
+    memcpy(&msg, payload, sizeof(msg));
+    if (prefix_family_bits(msg.idiag_family) == 0)
+        return SAMPLE_MALFORMED;
+
+    prefix_from_address(&dst, msg.idiag_family, msg.id.idiag_dst);
+    verdict = dst.family == AF_INET ? classify_v4(dst.addr) : classify_v6(dst.addr);
+    if (verdict != SAMPLE_OK)
+        return verdict;
+
+    if (!find_attributes(&found, (struct walk){ (const unsigned char *)payload + sizeof(msg),
+                                                len - sizeof(msg) }))
+        return SAMPLE_MALFORMED;
+    if (!found.info.at)
+        return SAMPLE_NO_INFO;
+    if (found.info.left < INFO_MIN_BYTES)
+        return SAMPLE_MALFORMED;
+    copy_info(&info, found.info);
+    if (info.tcpi_snd_cwnd == 0)
+        return SAMPLE_MALFORMED;
+
+    *sample = (struct riptide_sample){
+        .dst = dst,
+        .cookie = (uint64_t)msg.id.idiag_cookie[1] << 32 | msg.id.idiag_cookie[0],
+    };
+    fill_from_info(sample, &info);
+    if (found.congestion_control.at)
+        copy_name(sample->congestion_control, found.congestion_control);
+    return SAMPLE_OK;
+}

@@ -1,0 +1,147 @@
+/*
+ * Address prefixes: text to bytes and back, containment. Pure.
+ */
+#include "prefix.h"
+
+#include "internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+uint8_t prefix_family_bits(uint8_t family)
+{
+    return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
+}
+
+bool prefix_is_valid(const struct riptide_prefix *prefix)
+{
+    struct riptide_prefix masked = *prefix;
+
+    if (prefix_family_bits(prefix->family) == 0 || prefix->len > prefix_family_bits(prefix->family))
+        return false;
+    prefix_truncate(&masked, prefix->len);
+    return riptide_prefix_equal(prefix, &masked);
+}
+
+void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
+{
+    size_t whole = len / 8;
+
+    prefix->len = len;
+    if (whole >= sizeof(prefix->addr))
+        return;
+    prefix->addr[whole] &= (uint8_t)(0xff00 >> (len % 8));
+    memset(prefix->addr + whole + 1, 0, sizeof(prefix->addr) - whole - 1);
+}
+
+void prefix_from_address(struct riptide_prefix *prefix, uint8_t family, const void *address)
+{
+    *prefix = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
+    if (family == AF_INET6 && memcmp(address, v4_mapped, sizeof(v4_mapped)) == 0) {
+        prefix->family = AF_INET;
+        prefix->len = 32;
+        memcpy(prefix->addr, (const uint8_t *)address + sizeof(v4_mapped), 4);
+        return;
+    }
+    memcpy(prefix->addr, address, prefix->len / 8);
+}
+
+/* The length behind the slash. Digits alone: strtoul would take a sign or a space. */
+static int parse_len(const char *text, uint8_t max, uint8_t *lenp)
+{
+    unsigned long len;
+
+    if (strlen(text) < 1 || strlen(text) > 3 || strspn(text, "0123456789") != strlen(text))
+        return -EINVAL;
+    len = strtoul(text, NULL, 10);
+    if (len > max)
+        return -EINVAL;
+    *lenp = (uint8_t)len;
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text)
+{
+    char address[RIPTIDE_PREFIX_TEXT_BYTES];
+    const char *slash = strchr(text, '/');
+    size_t n = slash ? (size_t)(slash - text) : strlen(text);
+    struct riptide_prefix parsed;
+    uint8_t bytes[16], family, len;
+
+    if (n >= sizeof(address))
+        return -EINVAL;
+    memcpy(address, text, n);
+    address[n] = '\0';
+
+    if (inet_pton(AF_INET, address, bytes) == 1)
+        family = AF_INET;
+    else if (inet_pton(AF_INET6, address, bytes) == 1)
+        family = AF_INET6;
+    else
+        return -EINVAL;
+    len = prefix_family_bits(family);
+    if (slash && parse_len(slash + 1, len, &len) < 0)
+        return -EINVAL;
+
+    prefix_from_address(&parsed, family, bytes);
+    if (parsed.family != family) {
+        if (len < 96)
+            return -EINVAL;
+        len = (uint8_t)(len - 96);
+    }
+    parsed.len = len;
+    if (!prefix_is_valid(&parsed))
+        return -EINVAL;
+    *prefix = parsed;
+    return 0;
+}
+
+RIPTIDE_PUBLIC void riptide_prefix_format(const struct riptide_prefix *prefix,
+                                          char text[RIPTIDE_PREFIX_TEXT_BYTES])
+{
+    char address[INET6_ADDRSTRLEN];
+
+    if (!inet_ntop(prefix->family, prefix->addr, address, sizeof(address)))
+        snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "?");
+    else if (prefix->len == prefix_family_bits(prefix->family))
+        snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "%s", address);
+    else
+        snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "%s/%u", address, prefix->len);
+}
+
+RIPTIDE_PUBLIC bool riptide_prefix_contains(const struct riptide_prefix *outer,
+                                            const struct riptide_prefix *inner)
+{
+    size_t whole = outer->len / 8;
+    uint8_t mask = (uint8_t)(0xff00 >> (outer->len % 8));
+
+    if (outer->family != inner->family || outer->len > inner->len)
+        return false;
+    if (memcmp(outer->addr, inner->addr, whole) != 0)
+        return false;
+    return mask == 0 || ((outer->addr[whole] ^ inner->addr[whole]) & mask) == 0;
+}
+
+RIPTIDE_PUBLIC bool riptide_prefix_equal(const struct riptide_prefix *a,
+                                         const struct riptide_prefix *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,
+                                                  const struct riptide_prefix *dst)
+{
+    const struct riptide_prefix *best = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_contains(&prefixes[i], dst) && (!best || prefixes[i].len > best->len))
+            best = &prefixes[i];
+    }
+    return best;
+}

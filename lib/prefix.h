@@ -1,0 +1,25 @@
+/*
+ * What the stages need of prefixes beyond the public functions. Pure.
+ */
+#ifndef RIPTIDE_LIB_PREFIX_H
+#define RIPTIDE_LIB_PREFIX_H
+
+#include <riptide/riptide.h>
+
+/* Bits of an address of that family; 0 for a family that is neither IPv4 nor IPv6. */
+uint8_t prefix_family_bits(uint8_t family);
+
+/* Known family, length within it, no host bits. */
+bool prefix_is_valid(const struct riptide_prefix *prefix);
+
+/* Shortens to `len` bits. */
+void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
+
+/* The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. */
+void prefix_from_address(struct riptide_prefix *prefix, uint8_t family, const void *address);
+
+/* The longest of `prefixes` that contains `dst`, or NULL. */
+const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,
+                                                  const struct riptide_prefix *dst);
+
+#endif

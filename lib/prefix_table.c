@@ -1,0 +1,156 @@
+/*
+ * The table of entries keyed by prefix. Removal shifts its bucket's followers back, so that there
+ * are no tombstones and a table that lives for years stays as fast as a new one.
+ */
+#include "prefix_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_CAPACITY = 16 };
+
+/* A free slot has family 0 and keeps the next free one where the address was. */
+static struct riptide_prefix *key_at(const struct prefix_table *table, uint32_t slot)
+{
+    return prefix_table_at(table, slot);
+}
+
+/* Each round is the finalizer of MurmurHash3 (public domain), keyed by the seed. */
+static uint32_t hash(const struct prefix_table *table, const struct riptide_prefix *key)
+{
+    uint64_t words[2], h = table->seed ^ ((uint64_t)key->family << 8 | key->len);
+
+    memcpy(words, key->addr, sizeof(words));
+    for (size_t i = 0; i < 2; i++) {
+        h = (h ^ words[i]) * UINT64_C(0xff51afd7ed558ccd) + table->seed;
+        h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+        h ^= h >> 33;
+    }
+    return (uint32_t)h;
+}
+
+void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max, uint64_t seed)
+{
+    *table = (struct prefix_table){
+        .entry_bytes = entry_bytes, .max = max, .seed = seed, .free = PREFIX_TABLE_NONE
+    };
+}
+
+void prefix_table_deinit(struct prefix_table *table)
+{
+    free(table->entries);
+    free(table->buckets);
+    prefix_table_init(table, table->entry_bytes, table->max, table->seed);
+}
+
+void *prefix_table_at(const struct prefix_table *table, uint32_t slot)
+{
+    return table->entries + (size_t)slot * table->entry_bytes;
+}
+
+/* The bucket that holds the key, or the empty one where it would go. */
+static uint32_t bucket_of(const struct prefix_table *table, const struct riptide_prefix *key)
+{
+    uint32_t mask = table->n_buckets - 1, b = hash(table, key) & mask;
+
+    while (table->buckets[b] != PREFIX_TABLE_NONE &&
+           !riptide_prefix_equal(key_at(table, table->buckets[b]), key))
+        b = (b + 1) & mask;
+    return b;
+}
+
+uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key)
+{
+    if (table->n == 0)
+        return PREFIX_TABLE_NONE;
+    return table->buckets[bucket_of(table, key)];
+}
+
+/* Doubles the slots; buckets are kept at twice the slots, so at most half are in use. */
+static int grow(struct prefix_table *table)
+{
+    uint32_t capacity = table->capacity ? table->capacity * 2 : MIN_CAPACITY;
+    uint32_t n_buckets = capacity * 2;
+    unsigned char *entries;
+    uint32_t *buckets;
+
+    buckets = malloc(n_buckets * sizeof(*buckets));
+    if (!buckets)
+        return -ENOMEM;
+    entries = realloc(table->entries, capacity * table->entry_bytes);
+    if (!entries) {
+        free(buckets);
+        return -ENOMEM;
+    }
+    free(table->buckets);
+    table->entries = entries;
+    table->capacity = capacity;
+    table->buckets = buckets;
+    table->n_buckets = n_buckets;
+    memset(buckets, 0xff, n_buckets * sizeof(*buckets));
+    for (uint32_t slot = 0; slot < table->n_slots; slot++)
+        buckets[bucket_of(table, key_at(table, slot))] = slot;
+    return 0;
+}
+
+int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix *key,
+                        uint32_t *slotp)
+{
+    uint32_t slot = prefix_table_find(table, key);
+    int r;
+
+    if (slot != PREFIX_TABLE_NONE) {
+        *slotp = slot;
+        return 0;
+    }
+    if (table->n >= table->max)
+        return RIPTIDE_E_FULL;
+    if (table->free == PREFIX_TABLE_NONE && table->n_slots == table->capacity) {
+        r = grow(table);
+        if (r < 0)
+            return r;
+    }
+    if (table->free != PREFIX_TABLE_NONE) {
+        slot = table->free;
+        memcpy(&table->free, key_at(table, slot)->addr, sizeof(table->free));
+    } else {
+        slot = table->n_slots++;
+    }
+    memset(prefix_table_at(table, slot), 0, table->entry_bytes);
+    table->buckets[bucket_of(table, key)] = slot;
+    *key_at(table, slot) = *key;
+    table->n++;
+    *slotp = slot;
+    return 0;
+}
+
+void prefix_table_remove(struct prefix_table *table, uint32_t slot)
+{
+    uint32_t mask = table->n_buckets - 1, hole = bucket_of(table, key_at(table, slot));
+
+    /* Move back each follower whose home lies at or before the hole (cyclically). */
+    for (uint32_t b = (hole + 1) & mask; table->buckets[b] != PREFIX_TABLE_NONE;
+         b = (b + 1) & mask) {
+        uint32_t home = hash(table, key_at(table, table->buckets[b])) & mask;
+
+        if (((b - home) & mask) >= ((b - hole) & mask)) {
+            table->buckets[hole] = table->buckets[b];
+            hole = b;
+        }
+    }
+    table->buckets[hole] = PREFIX_TABLE_NONE;
+    memset(key_at(table, slot), 0, sizeof(struct riptide_prefix));
+    memcpy(key_at(table, slot)->addr, &table->free, sizeof(table->free));
+    table->free = slot;
+    table->n--;
+}
+
+uint32_t prefix_table_next(const struct prefix_table *table, uint32_t slot)
+{
+    for (; slot < table->n_slots; slot++) {
+        if (key_at(table, slot)->family != 0)
+            return slot;
+    }
+    return PREFIX_TABLE_NONE;
+}

@@ -1,0 +1,49 @@
+/*
+ * A table of entries keyed by prefix: a dense array that grows, found by a seeded hash. The
+ * estimator and the router each keep one. Pure but for memory.
+ *
+ * An entry is any struct whose first member is its struct riptide_prefix. Entries are addressed by
+ * slot, a number that stays the same until the entry is removed; pointers move when it grows.
+ */
+#ifndef RIPTIDE_LIB_PREFIX_TABLE_H
+#define RIPTIDE_LIB_PREFIX_TABLE_H
+
+#include <riptide/riptide.h>
+
+#define PREFIX_TABLE_NONE UINT32_MAX
+
+struct prefix_table {
+    size_t entry_bytes;
+    uint64_t seed;
+    uint32_t max; /* entries */
+    uint32_t n;   /* entries in use */
+    unsigned char *entries;
+    uint32_t n_slots;  /* slots ever used: all below are in use or in the free list */
+    uint32_t capacity; /* slots allocated */
+    uint32_t free;     /* first of the free list, linked through the entries */
+    uint32_t *buckets; /* slots, open addressing with linear probing */
+    uint32_t n_buckets;
+};
+
+void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max, uint64_t seed);
+void prefix_table_deinit(struct prefix_table *table);
+
+/* The entry of a slot in use. */
+void *prefix_table_at(const struct prefix_table *table, uint32_t slot);
+
+/* The slot of that key, or PREFIX_TABLE_NONE. */
+uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key);
+
+/*
+ * The slot of that key; a new entry is zero but for its key.
+ * Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ */
+int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix *key,
+                        uint32_t *slotp);
+
+void prefix_table_remove(struct prefix_table *table, uint32_t slot);
+
+/* The first slot in use at or behind `slot`, or PREFIX_TABLE_NONE. */
+uint32_t prefix_table_next(const struct prefix_table *table, uint32_t slot);
+
+#endif

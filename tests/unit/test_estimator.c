@@ -1,0 +1,555 @@
+/*
+ * The estimator on literal samples and times: Algorithm 1, time to live, destinations, limits.
+ */
+#include <errno.h>
+#include <math.h>
+#include <riptide/compute.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define S UINT64_C(1000000000)
+
+static struct riptide_estimator_config config_of(void)
+{
+    struct riptide_estimator_config config;
+
+    riptide_estimator_config_init(&config, sizeof(config));
+    return config;
+}
+
+static struct riptide_estimator *estimator_of(const struct riptide_estimator_config *config)
+{
+    struct riptide_estimator *estimator = NULL;
+    struct riptide_error error = { "" };
+
+    if (riptide_estimator_new(&estimator, config, &error) != 0)
+        fail_msg("%s", error.text);
+    return estimator;
+}
+
+static struct riptide_prefix prefix_of(const char *text)
+{
+    struct riptide_prefix prefix;
+
+    assert_int_equal(riptide_prefix_parse(&prefix, text), 0);
+    return prefix;
+}
+
+static int add(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
+{
+    struct riptide_sample sample = { .dst = prefix_of(dst), .cwnd = cwnd };
+
+    return riptide_estimator_add(estimator, &sample);
+}
+
+/* Pops the one change that there must be. */
+static struct riptide_estimate pop_one(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+    struct riptide_estimate popped;
+
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    popped = *estimate;
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
+    return popped;
+}
+
+static void assert_pop(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
+{
+    struct riptide_estimate estimate = pop_one(estimator);
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&estimate.dst, text);
+    assert_string_equal(text, dst);
+    assert_int_equal(estimate.cwnd, cwnd);
+}
+
+static void assert_no_change(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
+}
+
+static void defaults_are_the_papers(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+
+    (void)state;
+    assert_string_equal(config.policy->name, "paper");
+    assert_int_equal(config.cwnd_min, 10);
+    assert_int_equal(config.cwnd_max, 100);
+    assert_int_equal(config.ttl_ns, 90 * S);
+    assert_int_equal(config.max_destinations, 16384);
+}
+
+static void window_is_mean_of_all_connections(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimate estimate;
+
+    (void)state;
+    add(estimator, "10.0.0.1", 20);
+    add(estimator, "10.0.0.1", 40);
+    add(estimator, "10.0.0.1", 63);
+    riptide_estimator_tick(estimator, 5 * S);
+    estimate = pop_one(estimator);
+    assert_int_equal(estimate.samples, 3);
+    assert_true(estimate.combined == 41.0);
+    assert_true(estimate.smoothed == 41.0);
+    assert_int_equal(estimate.cwnd, 41);
+    assert_int_equal(estimate.updated_ns, 5 * S);
+    assert_int_equal(estimate.expires_ns, 95 * S);
+    riptide_estimator_free(estimator);
+}
+
+static void history_has_its_weight(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.history_weight = 0.75;
+    estimator = estimator_of(&config);
+    add(estimator, "10.0.0.1", 80);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.0.0.1", 80);
+    add(estimator, "10.0.0.1", 40);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_pop(estimator, "10.0.0.1", 70);
+    riptide_estimator_free(estimator);
+}
+
+/* History is the moving average, not the clamped window: it remembers how far beyond it was. */
+static void bounds_do_not_change_history(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    add(estimator, "10.0.0.1", 1000);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.0.0.1", 100);
+    add(estimator, "10.0.0.1", 20);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_no_change(estimator);
+    add(estimator, "10.0.0.1", 1);
+    add(estimator, "10.0.0.1", 1);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_no_change(estimator);
+    for (uint64_t t = 4; t < 20; t++) {
+        add(estimator, "10.0.0.1", 1);
+        riptide_estimator_tick(estimator, t * S);
+    }
+    assert_pop(estimator, "10.0.0.1", 10);
+    riptide_estimator_free(estimator);
+}
+
+static void window_is_rounded_to_the_nearest_segment(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    add(estimator, "10.0.0.1", 50);
+    add(estimator, "10.0.0.1", 51);
+    add(estimator, "10.0.0.2", 50);
+    add(estimator, "10.0.0.2", 50);
+    add(estimator, "10.0.0.2", 51);
+    riptide_estimator_tick(estimator, S);
+    for (int i = 0; i < 2; i++) {
+        const struct riptide_estimate *estimate;
+
+        assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+        assert_int_equal(estimate->cwnd, estimate->dst.addr[3] == 1 ? 51 : 50);
+    }
+    riptide_estimator_free(estimator);
+}
+
+static void destination_is_withdrawn_when_its_ttl_passes(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimate estimate;
+    struct riptide_prefix dst = prefix_of("10.0.0.1");
+
+    (void)state;
+    add(estimator, "10.0.0.1", 30);
+    riptide_estimator_tick(estimator, 10 * S);
+    assert_pop(estimator, "10.0.0.1", 30);
+    riptide_estimator_tick(estimator, 100 * S - 1);
+    assert_no_change(estimator);
+    riptide_estimator_tick(estimator, 100 * S);
+    assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
+    assert_pop(estimator, "10.0.0.1", 0);
+    riptide_estimator_free(estimator);
+}
+
+static void new_value_refreshes_the_ttl(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    for (uint64_t t = 1; t < 400; t += 60) {
+        add(estimator, "10.0.0.1", 30);
+        riptide_estimator_tick(estimator, t * S);
+    }
+    assert_pop(estimator, "10.0.0.1", 30);
+    riptide_estimator_tick(estimator, 361 * S + 90 * S - 1);
+    assert_no_change(estimator);
+    riptide_estimator_tick(estimator, 361 * S + 90 * S);
+    assert_pop(estimator, "10.0.0.1", 0);
+    riptide_estimator_free(estimator);
+}
+
+static void expired_destination_starts_without_history(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    add(estimator, "10.0.0.1", 100);
+    riptide_estimator_tick(estimator, 0);
+    assert_pop(estimator, "10.0.0.1", 100);
+    add(estimator, "10.0.0.1", 20);
+    riptide_estimator_tick(estimator, 90 * S);
+    assert_pop(estimator, "10.0.0.1", 20);
+    riptide_estimator_free(estimator);
+}
+
+static void never_popped_and_expired_is_no_change(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator_stats stats;
+
+    (void)state;
+    add(estimator, "10.0.0.1", 50);
+    riptide_estimator_tick(estimator, 0);
+    riptide_estimator_tick(estimator, 90 * S);
+    assert_no_change(estimator);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.destinations, 0);
+    assert_int_equal(stats.expired, 1);
+    riptide_estimator_free(estimator);
+}
+
+static void only_changes_are_popped(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    add(estimator, "10.0.0.1", 50);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.0.0.1", 50);
+    add(estimator, "10.0.0.1", 50);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_no_change(estimator);
+    riptide_estimator_free(estimator);
+}
+
+static void discarded_samples_leave_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator_stats stats;
+
+    (void)state;
+    add(estimator, "10.0.0.1", 50);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.0.0.1", 50);
+    add(estimator, "10.0.0.1", 90);
+    add(estimator, "10.0.0.2", 90);
+    riptide_estimator_discard(estimator);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.destinations, 1);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_no_change(estimator);
+    riptide_estimator_free(estimator);
+}
+
+static void peers_are_grouped_by_prefix_length(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator;
+    const struct riptide_estimate *estimate;
+
+    (void)state;
+    config.prefix_len4 = 30;
+    config.prefix_len6 = 61;
+    estimator = estimator_of(&config);
+    add(estimator, "10.0.0.5", 20);
+    add(estimator, "10.0.0.6", 40);
+    riptide_estimator_tick(estimator, S);
+    assert_pop(estimator, "10.0.0.4/30", 30);
+    add(estimator, "2001:db8::f:1", 50);
+    add(estimator, "2001:db8:0:7::", 60);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    assert_int_equal(estimate->cwnd, 55);
+    assert_int_equal(estimate->dst.len, 61);
+    riptide_estimator_free(estimator);
+}
+
+static void longest_aggregate_wins_over_prefix_length(void **state)
+{
+    const struct riptide_prefix aggregates[] = { prefix_of("10.0.0.0/8"), prefix_of("10.1.0.0/16"),
+                                                 prefix_of("10.1.0.0/24") };
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.aggregates = aggregates;
+    config.n_aggregates = 3;
+    estimator = estimator_of(&config);
+    add(estimator, "10.1.2.3", 20);
+    add(estimator, "10.1.9.9", 30);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.1.0.0/16", 25);
+    add(estimator, "10.1.0.7", 44);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_pop(estimator, "10.1.0.0/24", 44);
+    add(estimator, "192.0.2.1", 33);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_pop(estimator, "192.0.2.1", 33);
+    riptide_estimator_free(estimator);
+}
+
+static void overflow_is_refused_and_counted(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator_stats stats;
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.max_destinations = 2;
+    estimator = estimator_of(&config);
+    assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
+    assert_int_equal(add(estimator, "10.0.0.2", 20), 0);
+    assert_int_equal(add(estimator, "10.0.0.3", 20), RIPTIDE_E_FULL);
+    assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.overflow, 1);
+    assert_int_equal(stats.samples, 3);
+    assert_int_equal(stats.destinations, 2);
+    riptide_estimator_free(estimator);
+}
+
+static void impossible_samples_are_refused_and_counted(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_sample no_family = { .cwnd = 20 };
+    struct riptide_sample no_host = { .dst = prefix_of("10.0.0.0/24"), .cwnd = 20 };
+    struct riptide_estimator_stats stats;
+
+    (void)state;
+    assert_int_equal(add(estimator, "10.0.0.1", 0), RIPTIDE_E_INVALID);
+    assert_int_equal(add(estimator, "10.0.0.1", 1u << 31), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_add(estimator, &no_family), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_add(estimator, &no_host), RIPTIDE_E_INVALID);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.invalid, 4);
+    assert_int_equal(stats.destinations, 0);
+    riptide_estimator_free(estimator);
+}
+
+static void time_that_runs_backwards_changes_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator *estimator = estimator_of(&config);
+
+    (void)state;
+    assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
+    add(estimator, "10.0.0.1", 50);
+    assert_int_equal(riptide_estimator_tick(estimator, 99 * S), RIPTIDE_E_INVALID);
+    assert_no_change(estimator);
+    assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
+    assert_pop(estimator, "10.0.0.1", 50);
+    riptide_estimator_free(estimator);
+}
+
+static double combine_nan(const struct riptide_evidence *evidence)
+{
+    return evidence->samples > 1 ? NAN : 40;
+}
+
+static double smooth_newest(double history_weight, double history, double combined)
+{
+    (void)history_weight;
+    (void)history;
+    return combined;
+}
+
+static void policy_result_that_is_no_number_is_left_out(void **state)
+{
+    const struct riptide_policy policy = { "mine", "", combine_nan, smooth_newest };
+    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator_stats stats;
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.policy = &policy;
+    estimator = estimator_of(&config);
+    add(estimator, "10.0.0.1", 7);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_pop(estimator, "10.0.0.1", 40);
+    add(estimator, "10.0.0.1", 7);
+    add(estimator, "10.0.0.1", 7);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_no_change(estimator);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.invalid, 1);
+    riptide_estimator_free(estimator);
+}
+
+static void configuration_is_refused_by_name(void **state)
+{
+    const struct {
+        const char *name;
+        struct riptide_estimator_config config;
+    } cases[] = {
+        { "history_weight", { .history_weight = 1.0, .cwnd_min = 10, .cwnd_max = 100 } },
+        { "history_weight", { .history_weight = -0.1, .cwnd_min = 10, .cwnd_max = 100 } },
+        { "history_weight", { .history_weight = NAN, .cwnd_min = 10, .cwnd_max = 100 } },
+        { "cwnd_min", { .cwnd_min = 101, .cwnd_max = 100 } },
+        { "cwnd_min", { .cwnd_min = 0, .cwnd_max = 100 } },
+        { "cwnd_max", { .cwnd_min = 1, .cwnd_max = 65536 } },
+        { "prefix_len4", { .cwnd_min = 1, .cwnd_max = 1, .prefix_len4 = 33 } },
+        { "prefix_len6", { .cwnd_min = 1, .cwnd_max = 1, .prefix_len6 = 129 } },
+        { "ttl", { .cwnd_min = 1, .cwnd_max = 1, .ttl_ns = 0 } },
+        { "max_destinations", { .cwnd_min = 1, .cwnd_max = 1, .max_destinations = 0 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_estimator_config config = config_of();
+        struct riptide_estimator *estimator = NULL;
+        struct riptide_error error = { "" };
+
+        config.history_weight = cases[i].config.history_weight;
+        config.cwnd_min = cases[i].config.cwnd_min;
+        config.cwnd_max = cases[i].config.cwnd_max;
+        config.prefix_len4 = cases[i].config.prefix_len4;
+        config.prefix_len6 = cases[i].config.prefix_len6;
+        if (strcmp(cases[i].name, "ttl") == 0)
+            config.ttl_ns = 0;
+        if (strcmp(cases[i].name, "max_destinations") == 0)
+            config.max_destinations = 0;
+        assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
+        assert_null(estimator);
+        assert_int_equal(strncmp(error.text, cases[i].name, strlen(cases[i].name)), 0);
+    }
+}
+
+/* Algorithm 1 for one destination in ten lines. */
+struct reference {
+    bool has_history;
+    double average;
+    uint64_t updated_ns;
+};
+
+static uint32_t reference_step(struct reference *reference,
+                               const struct riptide_estimator_config *config,
+                               const uint32_t *windows, size_t n, uint64_t now_ns)
+{
+    double mean = 0, alpha = config->history_weight;
+
+    if (reference->has_history && now_ns - reference->updated_ns >= config->ttl_ns)
+        reference->has_history = false;
+    for (size_t i = 0; i < n; i++)
+        mean += windows[i] / (double)n;
+    if (n > 0) {
+        reference->average =
+            reference->has_history ? alpha * reference->average + (1 - alpha) * mean : mean;
+        reference->has_history = true;
+        reference->updated_ns = now_ns;
+    }
+    if (!reference->has_history)
+        return 0;
+    return (uint32_t)lround(fmin(fmax(reference->average, config->cwnd_min), config->cwnd_max));
+}
+
+static void paper_equals_the_reference_model(void **state)
+{
+    enum { DESTINATIONS = 20, STEPS = 5000 };
+    struct riptide_estimator_config config = config_of();
+    struct reference references[DESTINATIONS] = { 0 };
+    struct riptide_estimator *estimator;
+    unsigned int seed = (unsigned int)time(NULL);
+    uint64_t now_ns = 0;
+
+    (void)state;
+    print_message("# seed %u\n", seed);
+    srandom(seed);
+    config.history_weight = (double)(random() % 100) / 100;
+    estimator = estimator_of(&config);
+    for (int step = 0; step < STEPS; step++) {
+        now_ns += (uint64_t)(random() % 50) * S;
+        uint32_t expected[DESTINATIONS];
+
+        for (int d = 0; d < DESTINATIONS; d++) {
+            uint32_t windows[5];
+            size_t n = random() % 4 ? 0 : (size_t)(random() % 6);
+
+            for (size_t i = 0; i < n; i++) {
+                struct riptide_sample sample = {
+                    .dst = { .family = AF_INET, .len = 32, .addr = { 10, 0, 0, (uint8_t)d } },
+                    .cwnd = windows[i] = (uint32_t)(1 + random() % 200),
+                };
+                assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+            }
+            expected[d] = reference_step(&references[d], &config, windows, n, now_ns);
+        }
+        riptide_estimator_tick(estimator, now_ns);
+        for (int d = 0; d < DESTINATIONS; d++) {
+            struct riptide_prefix dst = { .family = AF_INET,
+                                          .len = 32,
+                                          .addr = { 10, 0, 0, (uint8_t)d } };
+            struct riptide_estimate estimate = { 0 };
+
+            riptide_estimator_find(estimator, &dst, &estimate);
+            /* Sums in another order may fall to either side of a half. */
+            if (fabs(estimate.smoothed - floor(estimate.smoothed) - 0.5) > 1e-6)
+                assert_int_equal(estimate.cwnd, expected[d]);
+        }
+    }
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_papers),
+        cmocka_unit_test(window_is_mean_of_all_connections),
+        cmocka_unit_test(history_has_its_weight),
+        cmocka_unit_test(bounds_do_not_change_history),
+        cmocka_unit_test(window_is_rounded_to_the_nearest_segment),
+        cmocka_unit_test(destination_is_withdrawn_when_its_ttl_passes),
+        cmocka_unit_test(new_value_refreshes_the_ttl),
+        cmocka_unit_test(expired_destination_starts_without_history),
+        cmocka_unit_test(never_popped_and_expired_is_no_change),
+        cmocka_unit_test(only_changes_are_popped),
+        cmocka_unit_test(discarded_samples_leave_nothing),
+        cmocka_unit_test(peers_are_grouped_by_prefix_length),
+        cmocka_unit_test(longest_aggregate_wins_over_prefix_length),
+        cmocka_unit_test(overflow_is_refused_and_counted),
+        cmocka_unit_test(impossible_samples_are_refused_and_counted),
+        cmocka_unit_test(time_that_runs_backwards_changes_nothing),
+        cmocka_unit_test(policy_result_that_is_no_number_is_left_out),
+        cmocka_unit_test(configuration_is_refused_by_name),
+        cmocka_unit_test(paper_equals_the_reference_model),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
