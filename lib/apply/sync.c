@@ -223,6 +223,8 @@ static int add_delete(struct writes *writes, uint32_t slot)
     };
 
     writes->list[writes->n++] = (struct write){ .slot = slot };
+    if (router->config.dry_run)
+        return 0;
     return channel_add(&router->channel, message_route_delete(&route));
 }
 
@@ -242,6 +244,8 @@ static int add_put(struct writes *writes, uint32_t slot)
     };
 
     writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
+    if (router->config.dry_run)
+        return 0;
     return channel_add(&router->channel, message_route_put(&held->base, &addition));
 }
 
@@ -317,7 +321,7 @@ int sync_write(struct riptide_router *router)
     if (!router->config.dry_run)
         r = write_objects(router);
     /* A target is at most two requests. */
-    while (r == 0 && channel_has_room(&router->channel, 2) &&
+    while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
            (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
         if (target_needs_write(targets_at(&router->targets, slot), &router->bases,
                                router->config.cwnd_max))
@@ -325,10 +329,13 @@ int sync_write(struct riptide_router *router)
         else
             targets_forget_if_done(&router->targets, &router->bases, slot);
     }
-    if (r == 0 && !router->config.dry_run)
+    if (r == 0)
         r = channel_exchange(&router->channel, on_written, &writes);
-    if (r < 0)
+    if (r < 0) {
+        for (uint32_t i = 0; i < writes.n; i++)
+            targets_push(&router->targets, QUEUE_WRITE, writes.list[i].slot);
         return r;
+    }
     router->stats.written += writes.n;
     router->stats.batches += writes.n > 0;
     for (uint32_t i = 0; i < writes.n; i++)
