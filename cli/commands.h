@@ -1,0 +1,38 @@
+/*
+ * The subcommands of riptide, one file each. riptide.c reads their options into one struct, of
+ * which each command offers a part.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "options.h"
+
+#include <jansson.h>
+#include <riptide/apply.h>
+
+struct command_options {
+    struct riptide_router_config router;
+    bool json;
+    bool help;
+    char **operands;
+    int n_operands;
+};
+
+#define COMMAND_ROW(name, kind, field, help)                                                       \
+    {                                                                                              \
+        name, &value_##kind, offsetof(struct command_options, field), help                         \
+    }
+
+/* Prints a document and frees it. Errors: -ENOMEM where it could not be made (NULL). */
+int command_print_json(json_t *document);
+
+/* Each returns the exit status. */
+int observe_run(const struct command_options *options);
+int show_run(const struct command_options *options);
+int flush_run(const struct command_options *options);
+
+extern const struct option_row observe_rows[];
+extern const struct option_row show_rows[];
+extern const struct option_row flush_rows[];
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Lines on standard error: what a program says about itself. What goes to standard output is the
+ * commands' own, and log_finish notices where it did not get there.
+ */
+#ifndef CLI_LOG_H
+#define CLI_LOG_H
+
+#include "values.h"
+
+#include <net/if.h>
+
+/* Exit statuses of both programs, beside EXIT_SUCCESS and EXIT_FAILURE. */
+#define EXIT_USAGE 2
+
+#define NEEDS_NET_ADMIN                                                                            \
+    "needs CAP_NET_ADMIN: run it as root, or give it the capability "                              \
+    "(setcap cap_net_admin+ep, or AmbientCapabilities=CAP_NET_ADMIN in a systemd unit)"
+
+/* First thing in main: the program's name for every line, standard streams, SIGPIPE. */
+void log_init(const char *program);
+
+void log_set_level(enum log_level level);
+
+/* One line, with the level unless it is info. */
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line without level, for what a command answers before or instead of its work. */
+void log_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The library's line, or the kernel's text where the library had none to give. */
+const char *log_error_text(const struct riptide_error *error, int code);
+
+/* The device's name, or its number where it is gone. */
+const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE]);
+
+/* Last thing in main: the exit status, a failure if standard output did not take it all. */
+int log_finish(int status);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * Lines for the log: one at the start with all settings, one for each event. Decides nothing.
+ */
+#include "report.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The segment size of Ethernet without options, for figures that must not depend on a path. */
+#define TYPICAL_MSS_BYTES 1460
+
+/* Peers that run riptide as well send us up to cwnd_max segments: see apply.h. */
+static void report_receiver(uint32_t cwnd_max)
+{
+    uint32_t initrwnd;
+    int r = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &initrwnd);
+
+    if (r < 0) {
+        log_line(LOG_LEVEL_DEBUG, "net.ipv4.tcp_rmem: %s", strerror(-r));
+        return;
+    }
+    if (initrwnd >= cwnd_max)
+        return;
+    /* The kernel keeps half of the buffer for its own overhead. */
+    log_line(LOG_LEVEL_WARNING,
+             "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
+             ": set the middle value of net.ipv4.tcp_rmem to %" PRIu64 " to receive as many",
+             initrwnd, cwnd_max, UINT64_C(2) * cwnd_max * TYPICAL_MSS_BYTES);
+}
+
+void report_start(const struct settings *settings)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out) {
+        options_print_values(out, settings_rows, settings);
+        if (!fclose(out))
+            log_line(LOG_LEVEL_INFO, "started, version %s: %s", riptide_version(), text);
+        free(text);
+    }
+    report_receiver(settings->estimator.cwnd_max);
+}
+
+static void report_applied(const struct settings *settings, const struct riptide_agent_event *event,
+                           const char *dst)
+{
+    const struct riptide_route *route = event->route;
+    const struct riptide_estimate *estimate = event->estimate;
+    char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
+    char name[IF_NAMESIZE];
+    char figures[96] = "";
+    char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "via several next hops";
+
+    if (estimate)
+        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, mean %.1f, smoothed %.1f)",
+                 estimate->samples, estimate->samples == 1 ? "" : "s", estimate->combined,
+                 estimate->smoothed);
+    if (route->ifindex) {
+        log_device_name(route->ifindex, name);
+        if (route->gateway.family) {
+            riptide_prefix_format(&route->gateway, gateway);
+            snprintf(path, sizeof(path), "via %s dev %s", gateway, name);
+        } else {
+            snprintf(path, sizeof(path), "dev %s", name);
+        }
+    }
+    log_line(LOG_LEVEL_INFO, "%s%s%s initcwnd %" PRIu32 "%s %s",
+             settings->router.dry_run ? "would set " : "", dst, settings->router.dry_run ? "" : ":",
+             route->initcwnd, figures, path);
+}
+
+static void report_route(const struct settings *settings, const struct riptide_agent_event *event)
+{
+    const struct riptide_route *route = event->route;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&route->dst, dst);
+    switch (route->state) {
+    case RIPTIDE_ROUTE_APPLIED:
+        report_applied(settings, event, dst);
+        break;
+    case RIPTIDE_ROUTE_WITHDRAWN:
+        if (settings->router.dry_run)
+            log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
+        else
+            log_line(LOG_LEVEL_INFO, "%s: withdrawn%s", dst,
+                     event->estimate ? "" : ", no connection for the time to live");
+        break;
+    case RIPTIDE_ROUTE_LEFT_ALONE:
+        log_line(LOG_LEVEL_INFO, "%s: left alone: %s", dst, route->reason);
+        break;
+    case RIPTIDE_ROUTE_FAILED:
+        log_line(LOG_LEVEL_WARNING, "%s: initcwnd %" PRIu32 " was refused: %s%s%s", dst,
+                 route->initcwnd, route->reason, route->reason[0] ? ": " : "",
+                 strerror(-route->error));
+        break;
+    }
+}
+
+static void report_failed(int error)
+{
+    const char *hidden = "";
+
+    if (error == -EACCES || error == -EPERM)
+        hidden = "the sockets are hidden from this user: ";
+    log_line(LOG_LEVEL_ERROR, "cannot read the open connections: %s%s", hidden, strerror(-error));
+}
+
+void report_event(const struct settings *settings, const struct riptide_agent_event *event)
+{
+    switch (event->kind) {
+    case RIPTIDE_AGENT_TICK:
+        log_line(LOG_LEVEL_DEBUG,
+                 "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
+                 " changes, %.1f ms",
+                 event->tick->samples, event->tick->destinations, event->tick->changes,
+                 (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6);
+        break;
+    case RIPTIDE_AGENT_ROUTE:
+        report_route(settings, event);
+        break;
+    case RIPTIDE_AGENT_FAILED:
+        report_failed(event->error);
+        break;
+    }
+}

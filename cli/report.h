@@ -1,0 +1,14 @@
+/*
+ * The log of riptided: what its settings and the agent's events mean to a person.
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "settings.h"
+
+/* The settings in effect, and what about this host makes them less than they could be. */
+void report_start(const struct settings *settings);
+
+void report_event(const struct settings *settings, const struct riptide_agent_event *event);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * riptide: a table of subcommands and a loop. What they do is in a file of their own each.
+ */
+#include "commands.h"
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int help_run(const struct command_options *options);
+static int version_run(const struct command_options *options);
+
+static const struct option_row no_rows[] = {
+    COMMAND_ROW("help", flag, help, "print this"),
+    { .name = NULL },
+};
+
+static const struct command {
+    const char *name;
+    const char *operands; /* NULL: takes none */
+    const struct option_row *rows;
+    int (*run)(const struct command_options *options);
+    const char *help;
+} commands[] = {
+    { "observe", "[PREFIX...]", observe_rows, observe_run,
+      "what open connections know, per destination" },
+    { "show", NULL, show_rows, show_run, "the routes that riptided has in the kernel" },
+    { "flush", NULL, flush_rows, flush_run, "remove them all, and the rule" },
+    { "version", NULL, no_rows, version_run, "print the version" },
+    { "help", NULL, no_rows, help_run, "print this" },
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static int help_run(const struct command_options *options)
+{
+    struct command_options defaults = { .json = false };
+
+    (void)options; /* its values may be other than the defaults */
+    riptide_router_config_init(&defaults.router, sizeof(defaults.router));
+    printf("Usage: riptide COMMAND [OPTION]... [PREFIX...]\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct command *command = &commands[i];
+
+        printf("\nriptide %s%s%s\n    %s\n", command->name, command->operands ? " " : "",
+               command->operands ? command->operands : "", command->help);
+        if (command->rows != no_rows)
+            options_print_help(stdout, command->rows, &defaults);
+    }
+    printf("\nWindows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
+           "Exit status: 0 success, 1 failure, 2 wrong command, option or value.\n");
+    return EXIT_SUCCESS;
+}
+
+static int version_run(const struct command_options *options)
+{
+    (void)options;
+    printf("riptide %s\n", riptide_version());
+    return EXIT_SUCCESS;
+}
+
+int command_print_json(json_t *document)
+{
+    if (!document)
+        return -ENOMEM;
+    /* What could not be written is noticed by log_finish. */
+    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(document);
+    return 0;
+}
+
+static const struct command *find_command(const char *name)
+{
+    /* What people type who do not know the commands yet. */
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    if (!strcmp(name, "--version"))
+        name = "version";
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (!strcmp(name, commands[i].name))
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    struct command_options options = { .operands = argv };
+    struct riptide_error error;
+
+    riptide_router_config_init(&options.router, sizeof(options.router));
+    options.n_operands = options_parse(command->rows, &options, argc, argv, &error);
+    if (options.n_operands < 0) {
+        log_answer("%s: %s", command->name, error.text);
+        return EXIT_USAGE;
+    }
+    if (options.n_operands > 0 && !command->operands) {
+        log_answer("%s: %s: only options are taken (see `riptide help`)", command->name, argv[0]);
+        return EXIT_USAGE;
+    }
+    return options.help ? help_run(&options) : command->run(&options);
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+    log_init("riptide");
+    if (argc < 2) {
+        log_answer("which command? see `riptide help`");
+        return EXIT_USAGE;
+    }
+    if (!command) {
+        log_answer("%s: unknown command, see `riptide help`", argv[1]);
+        return EXIT_USAGE;
+    }
+    return log_finish(run_command(command, argc - 1, argv + 1));
+}

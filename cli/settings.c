@@ -1,0 +1,81 @@
+/*
+ * riptided's options. Each goes straight into the library's configuration, which brings the
+ * defaults and refuses what makes no sense.
+ */
+#include "settings.h"
+
+#include <errno.h>
+
+#define ROW(name, kind, field, help)                                                               \
+    {                                                                                              \
+        name, &value_##kind, offsetof(struct settings, field), help                                \
+    }
+
+const struct option_row settings_rows[] = {
+    ROW("interval", duration, agent.interval_ns, "time between two looks at the connections"),
+    ROW("ttl", duration, estimator.ttl_ns, "how long a window lives without connections"),
+    ROW("policy", policy, estimator.policy, "how windows are computed"),
+    ROW("history-weight", weight, estimator.history_weight,
+        "weight of history in the moving average, 0 to below 1"),
+    ROW("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
+    ROW("cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
+    ROW("prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
+    ROW("prefix-len6", u8, estimator.prefix_len6, "bits that make an IPv6 destination"),
+    ROW("aggregate", prefixes, aggregates, "all its hosts are one destination (many times)"),
+    ROW("scope", prefixes, learn, "learn only these; everything without it (many times)"),
+    ROW("exclude", prefixes, exclude, "do not learn these (many times)"),
+    ROW("max-destinations", u32, estimator.max_destinations, "how many are kept at most"),
+    ROW("table", u32, router.table, "routing table for our routes"),
+    ROW("protocol", u8, router.protocol, "marks our routes, rules and next hops"),
+    ROW("rule-priority", u32, router.rule_priority, "0: directly before `lookup main`"),
+    ROW("mark", mark, router.mark, "route queries with it skip our rule"),
+    ROW("dry-run", flag, router.dry_run, "say what would be done; needs no privilege"),
+    ROW("once", flag, once, "one round, then exit and leave the routes in place"),
+    ROW("log-level", level, log_level, "error, warning, info, debug"),
+    ROW("help", flag, help, "print this"),
+    ROW("version", flag, version, "print the version"),
+    { .name = NULL },
+};
+
+void settings_init(struct settings *settings)
+{
+    *settings = (struct settings){ .log_level = LOG_LEVEL_INFO };
+    riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
+    riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
+    riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
+    riptide_router_config_init(&settings->router, sizeof(settings->router));
+    settings->agent.observer = &settings->observer;
+    settings->agent.estimator = &settings->estimator;
+    settings->agent.router = &settings->router;
+    /* Nobody here looks at the name, and the kernel writes it for every socket. */
+    settings->observer.congestion_control = false;
+}
+
+void settings_deinit(struct settings *settings)
+{
+    prefix_list_deinit(&settings->learn);
+    prefix_list_deinit(&settings->exclude);
+    prefix_list_deinit(&settings->aggregates);
+}
+
+int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
+{
+    int n_operands = options_parse(settings_rows, settings, argc, argv, error);
+
+    if (n_operands < 0)
+        return n_operands;
+    if (n_operands > 0) {
+        snprintf(error->text, sizeof(error->text), "%s: only options are taken (--help)", argv[0]);
+        return -EINVAL;
+    }
+    settings->router.max_routes = settings->estimator.max_destinations;
+    settings->observer.scope = (struct riptide_scope){
+        .learn = settings->learn.items,
+        .n_learn = settings->learn.n,
+        .exclude = settings->exclude.items,
+        .n_exclude = settings->exclude.n,
+    };
+    settings->estimator.aggregates = settings->aggregates.items;
+    settings->estimator.n_aggregates = settings->aggregates.n;
+    return 0;
+}

@@ -1,0 +1,237 @@
+/*
+ * Reading and writing option values. A value is taken whole or refused: nothing may follow it and
+ * no unit is guessed. Whether a value makes sense in its place is for the library to say.
+ */
+#include "values.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <riptide/compute.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Largest first, so that printing finds the largest unit without remainder. */
+static const struct {
+    const char *name;
+    uint64_t ns;
+} units[] = {
+    { "h", UINT64_C(3600000000000) },
+    { "min", UINT64_C(60000000000) },
+    { "s", UINT64_C(1000000000) },
+    { "ms", UINT64_C(1000000) },
+};
+
+#define N_UNITS (sizeof(units) / sizeof(units[0]))
+
+static const char *const level_names[] = { "error", "warning", "info", "debug" };
+
+#define N_LEVELS (sizeof(level_names) / sizeof(level_names[0]))
+
+/* strtoull takes blanks and signs, and wraps "-1" around: only digits get that far. */
+static int parse_digits(const char *text, int base, char **endp, uint64_t *valuep)
+{
+    size_t n = strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
+    unsigned long long value;
+
+    if (n == 0)
+        return -EINVAL;
+    errno = 0;
+    value = strtoull(text, endp, base);
+    if (errno || *endp != text + n)
+        return -EINVAL;
+    *valuep = value;
+    return 0;
+}
+
+/* A leading zero means nothing: 010 is ten. */
+static int parse_number(const char *text, uint64_t max, uint64_t *valuep)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    uint64_t value;
+    char *end;
+
+    if (parse_digits(hex ? text + 2 : text, hex ? 16 : 10, &end, &value) || *end || value > max)
+        return -EINVAL;
+    *valuep = value;
+    return 0;
+}
+
+static int flag_parse(void *target, const char *text)
+{
+    (void)text;
+    *(bool *)target = true;
+    return 0;
+}
+
+static void flag_print(FILE *out, const void *target)
+{
+    if (*(const bool *)target)
+        fputs("yes", out);
+}
+
+static int duration_parse(void *target, const char *text)
+{
+    uint64_t number;
+    uint64_t ns;
+    char *unit;
+
+    if (parse_digits(text, 10, &unit, &number))
+        return -EINVAL;
+    for (size_t i = 0; i < N_UNITS; i++) {
+        if (strcmp(unit, units[i].name))
+            continue;
+        if (__builtin_mul_overflow(number, units[i].ns, &ns))
+            return -EINVAL;
+        *(uint64_t *)target = ns;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static void duration_print(FILE *out, const void *target)
+{
+    uint64_t ns = *(const uint64_t *)target;
+    size_t i = 0;
+
+    while (i < N_UNITS - 1 && (ns < units[i].ns || ns % units[i].ns))
+        i++;
+    fprintf(out, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
+}
+
+static int weight_parse(void *target, const char *text)
+{
+    double value;
+    char *end;
+
+    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
+    if (!text[0] || text[strspn(text, "0123456789.")])
+        return -EINVAL;
+    value = strtod(text, &end);
+    if (end == text || *end)
+        return -EINVAL;
+    *(double *)target = value;
+    return 0;
+}
+
+static void weight_print(FILE *out, const void *target)
+{
+    fprintf(out, "%g", *(const double *)target);
+}
+
+static int u32_parse(void *target, const char *text)
+{
+    uint64_t value;
+
+    if (parse_number(text, UINT32_MAX, &value))
+        return -EINVAL;
+    *(uint32_t *)target = (uint32_t)value;
+    return 0;
+}
+
+static void u32_print(FILE *out, const void *target)
+{
+    fprintf(out, "%" PRIu32, *(const uint32_t *)target);
+}
+
+static void mark_print(FILE *out, const void *target)
+{
+    fprintf(out, "0x%" PRIx32, *(const uint32_t *)target);
+}
+
+static int u8_parse(void *target, const char *text)
+{
+    uint64_t value;
+
+    if (parse_number(text, UINT8_MAX, &value))
+        return -EINVAL;
+    *(uint8_t *)target = (uint8_t)value;
+    return 0;
+}
+
+static void u8_print(FILE *out, const void *target)
+{
+    fprintf(out, "%u", *(const uint8_t *)target);
+}
+
+static int policy_parse(void *target, const char *text)
+{
+    const struct riptide_policy *policy = riptide_policy_find(text);
+
+    if (!policy)
+        return -EINVAL;
+    *(const struct riptide_policy **)target = policy;
+    return 0;
+}
+
+static void policy_print(FILE *out, const void *target)
+{
+    fputs((*(const struct riptide_policy *const *)target)->name, out);
+}
+
+static int prefixes_parse(void *target, const char *text)
+{
+    struct prefix_list *list = target;
+    struct riptide_prefix prefix;
+    struct riptide_prefix *items;
+
+    if (riptide_prefix_parse(&prefix, text))
+        return -EINVAL;
+    items = reallocarray(list->items, list->n + 1, sizeof(*items));
+    if (!items)
+        return -ENOMEM;
+    items[list->n++] = prefix;
+    list->items = items;
+    return 0;
+}
+
+static void prefixes_print(FILE *out, const void *target)
+{
+    const struct prefix_list *list = target;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    for (size_t i = 0; i < list->n; i++) {
+        riptide_prefix_format(&list->items[i], text);
+        fprintf(out, "%s%s", i ? " " : "", text);
+    }
+}
+
+static int level_parse(void *target, const char *text)
+{
+    for (size_t i = 0; i < N_LEVELS; i++) {
+        if (strcmp(text, level_names[i]))
+            continue;
+        *(enum log_level *)target = (enum log_level)i;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static void level_print(FILE *out, const void *target)
+{
+    fputs(log_level_name(*(const enum log_level *)target), out);
+}
+
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
+void prefix_list_deinit(struct prefix_list *list)
+{
+    free(list->items);
+    *list = (struct prefix_list){ .items = NULL };
+}
+
+#define KIND(name, argument, expected, read, write)                                                \
+    const struct value_kind value_##name = { argument, expected, read##_parse, write##_print }
+
+KIND(flag, NULL, "takes no value", flag, flag);
+KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min)", duration, duration);
+KIND(weight, "WEIGHT", "not a weight (write 0.5)", weight, weight);
+KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
+KIND(u8, "N", "not a number from 0 to 255", u8, u8);
+KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
+KIND(policy, "NAME", "not a policy (--help lists them)", policy, policy);
+KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
+     prefixes, prefixes);
+KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);

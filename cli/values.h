@@ -1,0 +1,43 @@
+/*
+ * The kinds of values that options take: how each is read and written, and what it may be.
+ * Pure, and of no option in particular: which options there are is for the programs' tables.
+ */
+#ifndef CLI_VALUES_H
+#define CLI_VALUES_H
+
+#include <riptide/riptide.h>
+#include <stdio.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* For options that may be given many times. */
+struct prefix_list {
+    struct riptide_prefix *items;
+    size_t n;
+};
+
+struct value_kind {
+    const char *argument; /* its place in --help; NULL: the option takes none */
+    const char *expected; /* ends the sentence "--option text: ..." */
+    /* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag is read with text NULL. */
+    int (*parse)(void *target, const char *text);
+    /* As parse would read it; nothing for a value that is not set. */
+    void (*print)(FILE *out, const void *target);
+};
+
+/* Each kind with the type of its target. */
+extern const struct value_kind value_flag;     /* bool */
+extern const struct value_kind value_duration; /* uint64_t, ns */
+extern const struct value_kind value_weight;   /* double */
+extern const struct value_kind value_u32;      /* uint32_t */
+extern const struct value_kind value_u8;       /* uint8_t */
+extern const struct value_kind value_mark;     /* uint32_t, written in hexadecimal */
+extern const struct value_kind value_policy;   /* const struct riptide_policy * */
+extern const struct value_kind value_prefixes; /* struct prefix_list, appended to */
+extern const struct value_kind value_level;    /* enum log_level */
+
+const char *log_level_name(enum log_level level);
+
+void prefix_list_deinit(struct prefix_list *list);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * Option values: each kind read and written, and what it refuses.
+ */
+#include "values.h"
+
+#include <errno.h>
+#include <riptide/compute.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+static void assert_refuses(const struct value_kind *kind, const char *const *texts)
+{
+    /* Any kind's target fits, and must keep its value. */
+    uint64_t target[2] = { 0x5a5a5a5a5a5a5a5a, 0x5a5a5a5a5a5a5a5a };
+
+    for (; *texts; texts++) {
+        if (kind->parse(target, *texts) != -EINVAL)
+            fail_msg("\"%s\" was taken", *texts);
+        assert_int_equal(target[0], 0x5a5a5a5a5a5a5a5a);
+    }
+}
+
+static void assert_prints(const struct value_kind *kind, const void *target, const char *expected)
+{
+    char text[256] = "";
+    FILE *out = fmemopen(text, sizeof(text), "w");
+
+    kind->print(out, target);
+    fclose(out);
+    assert_string_equal(text, expected);
+}
+
+static void test_durations(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+        const char *printed;
+    } cases[] = {
+        { "500ms", 500 * MS, "500ms" },
+        { "1s", 1000 * MS, "1s" },
+        { "90s", 90000 * MS, "90s" },
+        { "60s", 60000 * MS, "1min" },
+        { "10min", 600000 * MS, "10min" },
+        { "1h", 3600000 * MS, "1h" },
+        { "1500ms", 1500 * MS, "1500ms" },
+        { "0s", 0, "0ms" },
+        { "010s", 10000 * MS, "10s" },
+        { "5124095h", UINT64_C(5124095) * 3600000 * MS, "5124095h" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t ns = 1;
+
+        assert_int_equal(value_duration.parse(&ns, cases[i].text), 0);
+        assert_int_equal(ns, cases[i].ns);
+        assert_prints(&value_duration, &ns, cases[i].printed);
+    }
+}
+
+static void test_durations_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",    "1",    "s",    "5x",    "-1s",  "+1s",      " 1s",
+        "1 s", "1s ",  "1.5s", "1m",    "0x1s", "1sec",     "1S",
+        "nan", "1e3s", "1s1s", "1min2", "５s",  "5124096h", "99999999999999999999s",
+        NULL,
+    };
+
+    (void)state;
+    assert_refuses(&value_duration, texts);
+}
+
+static void test_numbers(void **state)
+{
+    uint32_t u32 = 0;
+    uint8_t u8 = 0;
+
+    (void)state;
+    assert_int_equal(value_u32.parse(&u32, "4294967295"), 0);
+    assert_int_equal(u32, UINT32_MAX);
+    assert_int_equal(value_u32.parse(&u32, "010"), 0);
+    assert_int_equal(u32, 10);
+    assert_prints(&value_u32, &u32, "10");
+    assert_int_equal(value_mark.parse(&u32, "0x72697074"), 0);
+    assert_int_equal(u32, 0x72697074);
+    assert_prints(&value_mark, &u32, "0x72697074");
+    assert_int_equal(value_u8.parse(&u8, "255"), 0);
+    assert_int_equal(u8, 255);
+    assert_prints(&value_u8, &u8, "255");
+}
+
+static void test_numbers_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",     "-1",    "+1", " 1",  "1 ",   "0x",         "x1",          "0xg",
+        "0x-1", "0x0x1", "1k", "1.0", "main", "4294967296", "0x100000000", "18446744073709551616",
+        NULL,
+    };
+    static const char *const beyond_u8[] = { "256", "0x100", NULL };
+
+    (void)state;
+    assert_refuses(&value_u32, texts);
+    assert_refuses(&value_mark, texts);
+    assert_refuses(&value_u8, texts);
+    assert_refuses(&value_u8, beyond_u8);
+}
+
+static void test_weights(void **state)
+{
+    static const char *const refused[] = { "",       ".",    "-0.5", "+0.5", "nan",  "inf",
+                                           "0x1p-1", "1e-1", "0.5 ", "0,5",  "0.5.", NULL };
+    double weight = 1;
+
+    (void)state;
+    assert_int_equal(value_weight.parse(&weight, "0.25"), 0);
+    assert_true(weight == 0.25);
+    assert_prints(&value_weight, &weight, "0.25");
+    assert_int_equal(value_weight.parse(&weight, "0"), 0);
+    assert_true(weight == 0);
+    assert_refuses(&value_weight, refused);
+}
+
+static void test_prefixes(void **state)
+{
+    static const char *const refused[] = { "", "host", "10.0.0.0/33", "10.0.0.1/8", NULL };
+    struct prefix_list list = { .items = NULL };
+
+    (void)state;
+    assert_prints(&value_prefixes, &list, "");
+    assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
+    assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
+    assert_int_equal(list.n, 2);
+    assert_prints(&value_prefixes, &list, "10.0.0.0/8 2001:db8::1");
+    prefix_list_deinit(&list);
+    assert_int_equal(list.n, 0);
+    assert_refuses(&value_prefixes, refused);
+}
+
+static void test_names(void **state)
+{
+    static const char *const refused[] = { "", "INFO", "warn", "infos", NULL };
+    static const char *const no_policies[] = { "", "Paper", "paper ", NULL };
+    const struct riptide_policy *policy = NULL;
+    enum log_level level = LOG_LEVEL_INFO;
+
+    (void)state;
+    assert_int_equal(value_level.parse(&level, "debug"), 0);
+    assert_int_equal(level, LOG_LEVEL_DEBUG);
+    assert_prints(&value_level, &level, "debug");
+    assert_refuses(&value_level, refused);
+    assert_int_equal(value_policy.parse(&policy, "paper"), 0);
+    assert_ptr_equal(policy, riptide_policy_find("paper"));
+    assert_prints(&value_policy, &policy, "paper");
+    assert_refuses(&value_policy, no_policies);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_durations), cmocka_unit_test(test_durations_refused),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_numbers_refused),
+        cmocka_unit_test(test_weights),   cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
