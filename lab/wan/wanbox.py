@@ -1,0 +1,110 @@
+"""Runs `wan` between network namespaces: hosts, sockets inside them, the process and its counters.
+
+What is sent and what must come out of it is the business of the tests and labs that use this.
+Run as root in a sandbox of its own (see README.md); standard library only, Python 3.9 and later.
+"""
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+
+CLONE_NEWNET = 0x40000000
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def binary():
+    build = os.environ.get("RIPTIDE_BUILD", os.path.join(REPOSITORY, "build"))
+    return os.path.join(build, "lab", "wan", "wan")
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
+def _setns(fd):
+    if _libc.setns(fd, CLONE_NEWNET) < 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def socket_in(netns, *arguments):
+    """A socket that lives in the namespace; the thread itself comes back."""
+    home_fd = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    netns_fd = os.open("/run/netns/" + netns, os.O_RDONLY)
+    try:
+        _setns(netns_fd)
+        try:
+            return socket.socket(*arguments)
+        finally:
+            _setns(home_fd)
+    finally:
+        os.close(netns_fd)
+        os.close(home_fd)
+
+
+class Wan:
+    """A running `wan`. Addresses: {port name: [address, ...]}, set once the devices exist; each
+    host's default route leads into the WAN. Names of ports and of namespaces are the same here."""
+
+    def __init__(self, ports, paths, addresses):
+        self.arguments = [binary()]
+        for port in ports:
+            self.arguments += ["--port", port]
+        for path in paths:
+            self.arguments += ["--path", path]
+        self.addresses = addresses
+        self.process = None
+        self._text = b""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE)
+        try:
+            line = self._line()
+            if line != "ready":
+                raise RuntimeError("wan did not start: %r" % line)
+            for netns, addresses in self.addresses.items():
+                for address in addresses:
+                    family = "-6" if ":" in address else "-4"
+                    ip("-n", netns, family, "addr", "add", address, "dev", "wan0")
+                for family in sorted({"-6" if ":" in a else "-4" for a in addresses}):
+                    ip("-n", netns, family, "route", "add", "default", "dev", "wan0")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def _line(self, timeout_s=10):
+        deadline_s = time.monotonic() + timeout_s
+        fd = self.process.stdout.fileno()
+        while b"\n" not in self._text:
+            remaining_s = max(0, deadline_s - time.monotonic())
+            if not select.select([fd], [], [], remaining_s)[0]:
+                raise TimeoutError("wan says nothing")
+            data = os.read(fd, 65536)
+            if not data:
+                break
+            self._text += data
+        line, _, self._text = self._text.partition(b"\n")
+        return line.decode()
+
+    def counters(self):
+        self.process.send_signal(signal.SIGUSR1)
+        return json.loads(self._line())
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends it and returns the last counters."""
+        self.process.send_signal(how)
+        counters = json.loads(self._line())
+        if self.process.wait(10):
+            raise RuntimeError("wan ended with %d" % self.process.returncode)
+        return counters
