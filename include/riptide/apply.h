@@ -8,8 +8,9 @@
  *     PRIORITY: iif lo ipproto tcp lookup TABLE
  *
  * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
- * first rule leads around the table) and add initcwnd. Destinations whose route is not a plain unicast route of the main
- * table are left alone. Needs CAP_NET_ADMIN, but for dry_run and riptide_routes_read.
+ * first rule leads around the table) and add initcwnd. Destinations whose route is not a plain
+ * unicast route of the main table are left alone. Needs CAP_NET_ADMIN, but for dry_run and
+ * riptide_routes_read.
  *
  * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
  * the fd is readable as long as there is some.
@@ -67,6 +68,7 @@ struct riptide_router_stats {
     uint64_t events;     /* notifications about somebody's routes, rules, links, addresses */
     uint64_t resyncs;    /* times that everything was resolved again */
     uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
+    uint64_t lifts;      /* times that a rule was lifted until what an event touched was resolved */
     uint64_t malformed;  /* messages that cannot be what they claim; skipped */
 };
 

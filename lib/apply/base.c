@@ -198,3 +198,15 @@ bool base_equal(const struct base *a, const struct base *b)
 {
     return memcmp(a, b, sizeof(*a)) == 0;
 }
+
+bool base_is_moved(const struct base *from, const struct base *to)
+{
+    struct base with_hop;
+
+    memcpy(&with_hop, from, sizeof(with_hop));
+    with_hop.hop = to->hop;
+    with_hop.gateway = to->gateway;
+    with_hop.ifindex = to->ifindex;
+    with_hop.is_onlink = to->is_onlink;
+    return from->fits_object && base_equal(&with_hop, to);
+}

@@ -36,4 +36,10 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
 
 bool base_equal(const struct base *a, const struct base *b);
 
+/*
+ * Whether `to` is `from` with another next hop: the same route of main that was moved. A next-hop
+ * object then takes all routes along in one message.
+ */
+bool base_is_moved(const struct base *from, const struct base *to);
+
 #endif

@@ -36,30 +36,59 @@ static int find_free(struct bases *bases, uint32_t *numberp)
     return 0;
 }
 
-int bases_hold(struct bases *bases, const struct base *base, uint32_t *numberp)
+static struct held_base *find(const struct bases *bases, const struct base *base, uint32_t *numberp)
+{
+    for (*numberp = 0; *numberp < bases->n; ++*numberp) {
+        struct held_base *held = bases->list[*numberp];
+
+        if (held && base_equal(&held->base, base))
+            return held;
+    }
+    return NULL;
+}
+
+static struct held_base *move(const struct bases *bases, const struct base *base, uint32_t former)
+{
+    struct held_base *held = former == BASES_NONE ? NULL : bases->list[former];
+
+    if (!held || !held->has_object || !base_is_moved(&held->base, base))
+        return NULL;
+    memcpy(&held->base, base, sizeof(*base));
+    held->is_moved = true;
+    return held;
+}
+
+static struct held_base *add(struct bases *bases, const struct base *base, uint32_t *numberp)
+{
+    struct held_base *held;
+
+    if (find_free(bases, numberp) < 0)
+        return NULL;
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return NULL;
+    held->nhid = bases->first_nhid + *numberp;
+    /* Padding too: base_equal compares bytes. */
+    memcpy(&held->base, base, sizeof(*base));
+    bases->list[*numberp] = held;
+    return held;
+}
+
+int bases_hold(struct bases *bases, const struct base *base, uint32_t former, uint32_t *numberp)
 {
     struct held_base *held;
     uint32_t number;
-    int r;
 
-    for (number = 0; number < bases->n; number++) {
-        held = bases->list[number];
-        if (held && base_equal(&held->base, base)) {
-            held->n_users++;
-            *numberp = number;
-            return 0;
-        }
+    held = find(bases, base, &number);
+    if (!held) {
+        held = move(bases, base, former);
+        number = former;
     }
-    r = find_free(bases, &number);
-    if (r < 0)
-        return r;
-    held = malloc(sizeof(*held));
+    if (!held)
+        held = add(bases, base, &number);
     if (!held)
         return -ENOMEM;
-    *held = (struct held_base){ .n_users = 1, .nhid = bases->first_nhid + number };
-    /* Padding too: base_equal compares bytes. */
-    memcpy(&held->base, base, sizeof(*base));
-    bases->list[number] = held;
+    held->n_users++;
     *numberp = number;
     return 0;
 }
@@ -86,4 +115,15 @@ uint32_t bases_find_nhid(const struct bases *bases, uint32_t nhid)
 uint32_t bases_nhid(const struct held_base *held)
 {
     return held->has_object ? held->nhid : 0;
+}
+
+bool bases_has_link(const struct bases *bases, uint32_t ifindex)
+{
+    for (uint32_t i = 0; i < bases->n; i++) {
+        const struct held_base *held = bases->list[i];
+
+        if (held && held->n_users > 0 && (held->base.ifindex == ifindex || held->base.ifindex == 0))
+            return true;
+    }
+    return false;
 }

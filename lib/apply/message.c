@@ -175,7 +175,8 @@ static int put_nexthop(struct nl_msg *message, const struct attrs *hop)
     return failures;
 }
 
-struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol)
+static struct nl_msg *nexthop_message(int flags, const struct base *base, uint32_t id,
+                                      uint8_t protocol)
 {
     const struct nhmsg nhm = {
         .nh_family = base->gateway.family ? base->gateway.family : base->match.family,
@@ -183,8 +184,7 @@ struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t
         .nh_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
     };
     CLEANUP(message_freep)
-    struct nl_msg *message =
-        message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | NLM_F_EXCL, &nhm, sizeof(nhm));
+    struct nl_msg *message = message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | flags, &nhm, sizeof(nhm));
     int failures;
 
     if (!message)
@@ -192,6 +192,16 @@ struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t
     failures = nla_put_u32(message, NHA_ID, id);
     failures |= put_nexthop(message, &base->hop);
     return message_finish(&message, failures);
+}
+
+struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol)
+{
+    return nexthop_message(NLM_F_EXCL, base, id, protocol);
+}
+
+struct nl_msg *message_nexthop_replace(const struct base *base, uint32_t id, uint8_t protocol)
+{
+    return nexthop_message(NLM_F_REPLACE, base, id, protocol);
 }
 
 struct nl_msg *message_nexthop_delete(uint32_t id)

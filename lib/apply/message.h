@@ -30,8 +30,12 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nl_msg *message_route_delete(const struct route *route);
 
-/* Makes the next hop of `base` an object with that id; fails where the id is taken. */
+/*
+ * Makes the next hop of `base` an object with that id, which must be free; or gives the object of
+ * that id this next hop.
+ */
 struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol);
+struct nl_msg *message_nexthop_replace(const struct base *base, uint32_t id, uint8_t protocol);
 struct nl_msg *message_nexthop_delete(uint32_t id);
 
 /* One of our two rules; see rule.h. */

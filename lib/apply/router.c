@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "prefix.h"
 #include "sync.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -22,58 +23,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum {
-    NOTIFICATION_BYTES = 32 * 1024,
-    /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
-    NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
-    /* Next-hop objects of ours: 'r' 'i' and a number. */
-    FIRST_NHID = 0x72690000,
-};
+/* Next-hop objects of ours: 'r' 'i' and a number. */
+enum { FIRST_NHID = 0x72690000 };
 
-static const int groups[] = {
-    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
-    RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_NEXTHOP,
-};
-
-static int watch(int epoll_fd, int fd)
+static int add_to_epoll(int epoll_fd, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-/* Keeps the fd readable as long as there is something to do. */
-static void set_work(struct riptide_router *router, bool is_there)
-{
-    eventfd_t value = 1;
-
-    if (is_there)
-        eventfd_write(router->work_fd, value);
-    else
-        eventfd_read(router->work_fd, &value);
-}
-
-static int notifications_open(struct riptide_router *router)
-{
-    const int queue_bytes = NOTIFICATION_QUEUE_BYTES;
-    int fd;
-
-    router->notifications = nl_socket_alloc();
-    if (!router->notifications)
-        return -ENOMEM;
-    errno = 0;
-    if (nl_connect(router->notifications, NETLINK_ROUTE) < 0)
-        return errno ? -errno : -EIO;
-    fd = nl_socket_get_fd(router->notifications);
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue_bytes, sizeof(queue_bytes)) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof(queue_bytes));
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects to hear of. */
-        if (nl_socket_add_membership(router->notifications, groups[i]) < 0 &&
-            groups[i] != RTNLGRP_NEXTHOP)
-            return errno ? -errno : -EIO;
-    }
-    return watch(router->epoll_fd, fd);
 }
 
 static void router_freep(struct riptide_router **routerp)
@@ -105,13 +62,15 @@ RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
     router->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (router->work_fd < 0)
         return -errno;
-    r = watch(router->epoll_fd, router->work_fd);
+    r = add_to_epoll(router->epoll_fd, router->work_fd);
     if (r == 0)
         r = channel_init(&router->channel);
     if (r == 0)
         r = channel_init(&router->dumps);
     if (r == 0)
-        r = notifications_open(router);
+        r = watch_open(router);
+    if (r == 0)
+        r = add_to_epoll(router->epoll_fd, nl_socket_get_fd(router->notifications));
     if (r < 0)
         return r;
 
@@ -150,7 +109,7 @@ static int claim(struct riptide_router *router, struct riptide_error *error)
         error_set(error, "another process already manages this network namespace; stop it first");
     else if (r < 0)
         error_set(error, "cannot claim the network namespace: %s", strerror(-r));
-    return r < 0 ? r : watch(router->epoll_fd, router->lock_fd);
+    return r < 0 ? r : add_to_epoll(router->epoll_fd, router->lock_fd);
 }
 
 static int scan_whole(struct riptide_router *router)
@@ -158,7 +117,7 @@ static int scan_whole(struct riptide_router *router)
     int r;
 
     do
-        r = scan_step(router);
+        r = scan_step(router, SCAN_ALL);
     while (r == 0);
     return r < 0 ? r : 0;
 }
@@ -208,12 +167,6 @@ static void give_up(struct riptide_router *router)
     router->lock_fd = -1;
 }
 
-static void resync(struct riptide_router *router)
-{
-    router->is_scan_wanted = true;
-    router->is_resolve_wanted = true;
-}
-
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
 {
     int r;
@@ -232,8 +185,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
             return r;
         }
     }
-    resync(router);
-    set_work(router, true);
+    watch_want_scan(router, SCAN_ALL);
     return 0;
 }
 
@@ -246,7 +198,7 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
     closep(&router->lock_fd);
     router->lock_fd = -1;
     reset_targets(router);
-    set_work(router, false);
+    watch_set_work(router, false);
     return r;
 }
 
@@ -295,54 +247,14 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
             targets_push(&router->targets, QUEUE_WRITE, slot);
         /* What main has inside a prefix only a look at all of main tells. */
         if (router->targets.table.n != n && dst->len < prefix_family_bits(dst->family))
-            router->is_scan_wanted = true;
+            watch_want_scan(router, SCAN_MAIN);
     }
-    set_work(router, true);
+    watch_set_work(router, true);
     return 0;
 }
 
-/* Whether the notification is about a change that somebody else made. */
-static bool is_foreign(const struct riptide_router *router, const struct nlmsghdr *message)
-{
-    struct route route;
-
-    if (message->nlmsg_pid == channel_port(&router->channel))
-        return false;
-    if (message->nlmsg_type != RTM_NEWROUTE && message->nlmsg_type != RTM_DELROUTE)
-        return true;
-    return route_parse(&route, message) < 0 || !route.is_cached;
-}
-
-/* Reads one buffer of notifications. Returns whether there was one, or an error. */
-static int read_notifications(struct riptide_router *router)
-{
-    char buffer[NOTIFICATION_BYTES];
-    ssize_t n = recv(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer), MSG_DONTWAIT);
-    const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
-    int r, remaining = (int)n;
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    if (n < 0 && errno == ENOBUFS) {
-        /* What was lost may have moved any route: without us until we have looked again. */
-        router->stats.overruns++;
-        resync(router);
-        r = router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
-        return r < 0 ? r : 1;
-    }
-    if (n < 0)
-        return -errno;
-    for (; nlmsg_ok(message, remaining); message = nlmsg_next((void *)message, &remaining)) {
-        if (!is_foreign(router, message))
-            continue;
-        router->stats.events++;
-        resync(router);
-    }
-    return 1;
-}
-
-/* After a scan: all base routes are asked for again, or only what the kernel lost is written. */
-static void queue_all(struct riptide_router *router, enum target_queue queue)
+/* After a look at everything: all base routes are asked for again. */
+static void queue_all(struct riptide_router *router)
 {
     const struct prefix_table *table = &router->targets.table;
 
@@ -354,31 +266,54 @@ static void queue_all(struct riptide_router *router, enum target_queue queue)
             target->kernel.base = BASES_NONE;
         }
         if (target->initcwnd != 0)
-            targets_push(&router->targets, queue, slot);
+            targets_push(&router->targets, QUEUE_RESOLVE, slot);
     }
+    router->stats.resyncs++;
+}
+
+/* A query that takes a wrong turn through our own table tells nothing. */
+static int check_rules(struct riptide_router *router)
+{
+    int r = 0;
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        struct rule_state *state = &router->rules[i];
+
+        state->is_in_place = rules_has_ours_in_place(&router->scan.rules[i]);
+        if (state->is_in_place)
+            state->is_lifted = false;
+        else if (router->scan.rules[i].n > 0 && router->lock_fd >= 0)
+            r = flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+    }
+    return r;
 }
 
 static int look(struct riptide_router *router)
 {
+    enum scan_extent extent = router->scan_wanted;
+    uint32_t slot;
     int r;
 
     if (!router->scan.is_running) {
-        router->is_resolving_all = router->is_resolve_wanted;
-        router->is_scan_wanted = router->is_resolve_wanted = false;
+        router->scan_wanted = SCAN_NOTHING;
+        while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
+            targets_push(&router->targets, QUEUE_RESOLVE, slot);
     }
-    r = scan_step(router);
+    r = scan_step(router, extent);
     if (r == 0)
         return 0;
+    /* Something changed meanwhile: again, and everything. */
     if (r != RIPTIDE_E_DONE)
-        resync(router);
+        watch_want_scan(router, SCAN_ALL);
     if (r < 0)
         return r;
-    for (int i = 0; i < 2; i++)
-        router->rules[i].is_in_place = rules_has_ours_in_place(&router->scan.rules[i]);
-    queue_all(router, router->is_resolving_all ? QUEUE_RESOLVE : QUEUE_WRITE);
-    router->stats.resyncs += router->is_resolving_all;
+    r = 0;
+    if (router->scan.extent == SCAN_ALL) {
+        r = check_rules(router);
+        queue_all(router);
+    }
     router->is_pass_under_way = true;
-    return 0;
+    return r;
 }
 
 /* The last piece, when all routes are right: what has served its time goes, the rule returns. */
@@ -387,13 +322,21 @@ static int settle(struct riptide_router *router)
     int r = sync_clean(router);
 
     router->is_pass_under_way = false;
-    if (r < 0 || router->is_scan_wanted)
+    if (r < 0 || router->scan_wanted)
         return r;
     if (router->lock_fd >= 0)
         r = sync_rules(router, NULL);
     if (r == 0)
-        set_work(router, false);
+        watch_set_work(router, false);
     return r;
+}
+
+/* A hop that moved takes its routes along before the rest of them is even asked about. */
+static int resolve(struct riptide_router *router)
+{
+    int r = sync_resolve(router);
+
+    return r < 0 ? r : sync_objects(router);
 }
 
 /*
@@ -402,10 +345,10 @@ static int settle(struct riptide_router *router)
  */
 static int work(struct riptide_router *router)
 {
-    if (router->scan.is_running || (router->is_scan_wanted && !router->is_pass_under_way))
+    if (router->scan.is_running || (router->scan_wanted && !router->is_pass_under_way))
         return look(router);
     if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
-        return sync_resolve(router);
+        return resolve(router);
     if (!targets_is_empty(&router->targets, QUEUE_WRITE))
         return sync_write(router);
     return settle(router);
@@ -417,17 +360,14 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 
     if (router->lock_fd >= 0)
         lock_answer(router->lock_fd);
-    r = read_notifications(router);
+    r = watch_read(router);
     if (r == 0)
         r = work(router);
     else
-        set_work(router, true);
-    if (r == -ENOBUFS) {
-        /* Answers were lost: what the batch did, the next look will tell. */
-        router->stats.overruns++;
-        resync(router);
-        return 0;
-    }
+        watch_set_work(router, true);
+    /* Answers were lost: what the batch did, the next look will tell. */
+    if (r == -ENOBUFS)
+        r = watch_overrun(router);
     return r < 0 ? r : 0;
 }
 
@@ -470,7 +410,7 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 
 RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
 {
-    return !router->is_scan_wanted && !router->scan.is_running &&
+    return !router->scan_wanted && !router->scan.is_running &&
            targets_is_empty(&router->targets, QUEUE_RESOLVE) &&
            targets_is_empty(&router->targets, QUEUE_WRITE);
 }

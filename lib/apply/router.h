@@ -12,10 +12,12 @@
 
 #include <riptide/apply.h>
 
-/* The place of our rule in one family. */
+/* Our rules in one family. */
 struct rule_state {
     bool is_in_place;
-    const char *reason; /* why it cannot be, static; NULL: it can */
+    bool is_lifted; /* the one that looks up our table is gone for a while, the other stands */
+    struct rule_place place;
+    const char *reason; /* why they cannot be in place, static; NULL: they can */
 };
 
 struct riptide_router {
@@ -30,10 +32,8 @@ struct riptide_router {
     struct targets targets;
     struct bases bases;
     struct scan scan;
-    bool is_scan_wanted;    /* something changed that a look at the kernel will show */
-    bool is_resolve_wanted; /* that look ends with all base routes asked for again */
-    bool is_resolving_all;  /* the look under way does */
-    bool is_pass_under_way; /* a look was had; what it showed is being put right */
+    enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
+    bool is_pass_under_way;       /* a look was had; what it showed is being put right */
     struct rule_state rules[2];
     struct riptide_router_stats stats;
     struct riptide_route popped;

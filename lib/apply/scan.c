@@ -146,6 +146,28 @@ static void mark_targets_around(struct riptide_router *router, const struct ript
     }
 }
 
+/* Link-local and multicast routes come with every link and lead to no destination of ours. */
+static bool is_of_every_link(const struct riptide_prefix *dst)
+{
+    return dst->family == AF_INET6 &&
+           (dst->addr[0] == 0xff || (dst->addr[0] == 0xfe && (dst->addr[1] & 0xc0) == 0x80));
+}
+
+static void add_link(struct scan *scan, const struct route *route)
+{
+    uint32_t *links;
+
+    if (is_of_every_link(&route->dst) || scan->has_unknown_links ||
+        (route->ifindex && scan_has_link(scan, route->ifindex)))
+        return;
+    links = route->ifindex ? realloc(scan->links, (scan->n_links + 1) * sizeof(*links)) : NULL;
+    scan->has_unknown_links = !links;
+    if (!links)
+        return;
+    links[scan->n_links++] = route->ifindex;
+    scan->links = links;
+}
+
 static int on_main_route(struct riptide_router *router, uint8_t family,
                          const struct nlmsghdr *message)
 {
@@ -158,6 +180,7 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
         return r;
     if (route.is_cached || route.table != RT_TABLE_MAIN)
         return 0;
+    add_link(scan, &route);
     mark_targets_around(router, &route.dst);
     if (route.tos != 0 || route.src_len != 0)
         r = add_contested(scan, &route, true);
@@ -168,6 +191,7 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
     return r;
 }
 
+/* The two dumps of main come last, so that a scan of main alone is their part of the row. */
 static const struct step steps[] = {
     { request_rules, on_rule, AF_INET },       { request_rules, on_rule, AF_INET6 },
     { request_nexthops, on_nexthop, 0 },       { request_ours, on_our_route, AF_INET },
@@ -175,21 +199,21 @@ static const struct step steps[] = {
     { request_main, on_main_route, AF_INET6 },
 };
 
+enum { N_STEPS = sizeof(steps) / sizeof(steps[0]), FIRST_OF_MAIN = N_STEPS - 2 };
+
 void scan_deinit(struct scan *scan)
 {
     rules_deinit(&scan->rules[0]);
     rules_deinit(&scan->rules[1]);
     free(scan->contested);
+    free(scan->links);
     *scan = (struct scan){ 0 };
 }
 
-/* What the last scan found counts no more; what this one does not find is not there. */
-static void begin(struct riptide_router *router)
+static void forget_kernel(struct riptide_router *router)
 {
     struct targets *targets = &router->targets;
 
-    scan_deinit(&router->scan);
-    router->scan.is_running = true;
     for (uint32_t i = 0; i < router->bases.n; i++) {
         if (router->bases.list[i]) {
             router->bases.list[i]->has_object = false;
@@ -197,16 +221,47 @@ static void begin(struct riptide_router *router)
         }
     }
     for (uint32_t slot = 0; (slot = prefix_table_next(&targets->table, slot)) != PREFIX_TABLE_NONE;
-         slot++) {
-        struct target *target = targets_at(targets, slot);
+         slot++)
+        targets_set_exists(targets, targets_at(targets, slot), false);
+}
+
+static void forget_main(struct riptide_router *router)
+{
+    const struct prefix_table *table = &router->targets.table;
+    struct scan *scan = &router->scan;
+
+    scan->n_contested = 0;
+    scan->n_links = 0;
+    scan->has_unknown_links = false;
+    memset(scan->has_len, 0, sizeof(scan->has_len));
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        struct target *target = targets_at(&router->targets, slot);
 
         target->is_inside_contested = false;
+        if (target->dst.len < prefix_family_bits(target->dst.family))
+            scan->has_len[family_index(target->dst.family)][target->dst.len] = true;
+    }
+}
+
+/* What the last scan found counts no more; what this one does not find is not there. */
+static void begin(struct riptide_router *router, enum scan_extent extent)
+{
+    struct scan *scan = &router->scan;
+
+    scan->extent = extent;
+    scan->is_running = true;
+    scan->is_asked = false;
+    scan->is_interrupted = false;
+    scan->step = extent == SCAN_ALL ? 0 : FIRST_OF_MAIN;
+    if (extent == SCAN_ALL) {
+        rules_deinit(&scan->rules[0]);
+        rules_deinit(&scan->rules[1]);
+        scan->n_foreign = 0;
         /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
         if (!router->config.dry_run)
-            targets_set_exists(targets, target, false);
-        if (target->dst.len < prefix_family_bits(target->dst.family))
-            router->scan.has_len[family_index(target->dst.family)][target->dst.len] = true;
+            forget_kernel(router);
     }
+    forget_main(router);
 }
 
 /* A family or a kind of object that this kernel does not have, or a table not made yet. */
@@ -229,14 +284,14 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     return r;
 }
 
-int scan_step(struct riptide_router *router)
+int scan_step(struct riptide_router *router, enum scan_extent extent)
 {
     struct scan *scan = &router->scan;
     const struct step *step;
     int r;
 
     if (!scan->is_running)
-        begin(router);
+        begin(router, extent);
     step = &steps[scan->step];
     if (!scan->is_asked) {
         scan->previous = (struct route){ 0 };
@@ -253,7 +308,7 @@ int scan_step(struct riptide_router *router)
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;
     scan->step++;
-    if (scan->step < sizeof(steps) / sizeof(steps[0]))
+    if (scan->step < N_STEPS)
         return 0;
     scan->is_running = false;
     return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
@@ -261,6 +316,15 @@ int scan_step(struct riptide_router *router)
 fail:
     scan->is_running = false;
     return r;
+}
+
+bool scan_has_link(const struct scan *scan, uint32_t ifindex)
+{
+    for (uint32_t i = 0; i < scan->n_links; i++) {
+        if (scan->links[i] == ifindex)
+            return true;
+    }
+    return scan->has_unknown_links;
 }
 
 const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,

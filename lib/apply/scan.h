@@ -16,7 +16,15 @@ struct contested {
     bool is_by_packet; /* by tos or source: whatever overlaps is contested, not this prefix alone */
 };
 
+/* How much a scan looks at. */
+enum scan_extent {
+    SCAN_NOTHING,
+    SCAN_MAIN, /* where main's routes compete: enough after a change of routes */
+    SCAN_ALL,
+};
+
 struct scan {
+    enum scan_extent extent;
     uint32_t step; /* which dump is under way */
     bool is_running;
     bool is_asked;       /* its request was sent */
@@ -26,6 +34,9 @@ struct scan {
     struct contested *contested;
     uint32_t n_contested;
     uint32_t n_foreign; /* routes in our table that are not ours */
+    uint32_t *links;    /* ifindexes that routes of main lead through, sorted by nothing */
+    uint32_t n_links;
+    bool has_unknown_links; /* routes with several hops, or no memory for `links` */
     uint32_t capacity;
     bool has_len[2][129]; /* prefix lengths of targets that are no hosts */
 };
@@ -33,11 +44,14 @@ struct scan {
 void scan_deinit(struct scan *scan);
 
 /*
- * One piece of a scan, which it begins where none is running. Returns RIPTIDE_E_DONE at its end,
- * RIPTIDE_E_RESTARTED where changes interrupted a dump: what it found may be incomplete.
- * Errors: those of channel_dump_step.
+ * One piece of a scan, which it begins with that extent where none is running. Returns
+ * RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED where changes interrupted a dump: what it found
+ * may be incomplete. Errors: those of channel_dump_step.
  */
-int scan_step(struct riptide_router *router);
+int scan_step(struct riptide_router *router, enum scan_extent extent);
+
+/* Whether routes of main lead through that link, as far as the last scan knows. */
+bool scan_has_link(const struct scan *scan, uint32_t ifindex);
 
 /* Why a destination whose base route is `match` is left alone: static; NULL: it need not be. */
 const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,

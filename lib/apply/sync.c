@@ -8,6 +8,7 @@
 #include "message.h"
 #include "prefix.h"
 #include "router.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -73,7 +74,7 @@ static int resolved(struct resolve *resolve, uint32_t slot)
     if (!reason)
         reason = scan_contested_reason(&router->scan, &resolve->first.base.match, &target->dst);
     if (!reason) {
-        r = bases_hold(&router->bases, &resolve->first.base, &number);
+        r = bases_hold(&router->bases, &resolve->first.base, target->base, &number);
         if (r < 0)
             reason = "no memory for its base route";
     }
@@ -154,32 +155,50 @@ static void on_object(void *userdata, uint32_t n, const struct nlmsghdr *answer,
 
     (void)answer;
     (void)text;
-    if (error) {
-        held->has_object = false;
-        held->is_refused = true;
-    }
+    if (!error)
+        return;
+    /* Where an object could not be moved, its routes carry the hop from now on, each for itself. */
+    if (held->has_object && held->is_moved)
+        watch_want_scan(objects->router, SCAN_ALL);
+    held->has_object = false;
+    held->is_refused = true;
 }
 
-/* Makes the objects that are missing. One that the kernel refuses is done without. */
-static int write_objects(struct riptide_router *router)
+static struct nl_msg *object_request(struct held_base *held, uint8_t protocol)
+{
+    if (held->is_moved && held->has_object)
+        return message_nexthop_replace(&held->base, held->nhid, protocol);
+    return message_nexthop_add(&held->base, held->nhid, protocol);
+}
+
+int sync_objects(struct riptide_router *router)
 {
     struct objects objects = { .router = router };
     uint32_t n = 0;
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < router->bases.n && channel_has_room(&router->channel, 1);
-         i++) {
+    if (router->config.dry_run)
+        return 0;
+    for (uint32_t i = 0; r == 0 && i < router->bases.n; i++) {
         struct held_base *held = router->bases.list[i];
 
-        if (!held || held->n_users == 0 || held->has_object || held->is_refused ||
-            !held->base.fits_object)
+        if (!held || held->n_users == 0 || held->is_refused || !held->base.fits_object ||
+            (held->has_object && !held->is_moved))
             continue;
-        r = channel_add(&router->channel,
-                        message_nexthop_add(&held->base, held->nhid, router->config.protocol));
+        if (!channel_has_room(&router->channel, 1))
+            break;
+        r = channel_add(&router->channel, object_request(held, router->config.protocol));
         objects.numbers[n++] = i;
-        held->has_object = r == 0;
     }
-    return r == 0 ? channel_exchange(&router->channel, on_object, &objects) : r;
+    if (r == 0)
+        r = channel_exchange(&router->channel, on_object, &objects);
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        struct held_base *held = router->bases.list[objects.numbers[i]];
+
+        held->has_object = !held->is_refused;
+        held->is_moved = false;
+    }
+    return r;
 }
 
 /* One request of a batch of routes. */
@@ -316,10 +335,8 @@ int sync_write(struct riptide_router *router)
 {
     struct writes writes = { .router = router };
     uint32_t slot;
-    int r = 0;
+    int r = sync_objects(router);
 
-    if (!router->config.dry_run)
-        r = write_objects(router);
     /* A target is at most two requests. */
     while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
            (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
@@ -367,38 +384,52 @@ int sync_lift_rules(struct riptide_router *router)
     int r = 0;
 
     for (int i = 0; i < 2; i++) {
-        int error = flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+        struct rule_state *state = &router->rules[i];
+        int error;
 
-        router->rules[i].is_in_place = false;
-        if (r == 0)
+        if (!state->is_in_place || state->is_lifted)
+            continue;
+        error = channel_request(&router->channel,
+                                message_rule_delete(families[i], router->config.table), NULL);
+        state->is_lifted = true;
+        router->stats.lifts++;
+        if (r == 0 && error != -ENOENT)
             r = error;
     }
     return r;
+}
+
+static int add_rule(struct riptide_router *router, int i, enum rule_role role,
+                    struct riptide_error *error)
+{
+    return channel_request(
+        &router->channel,
+        message_rule_add(families[i], &router->rules[i].place, role, &router->identity), error);
 }
 
 /* The way around for queries stands first, or a query of that moment would see our own routes. */
 static int place_rules(struct riptide_router *router, int i, struct riptide_error *error)
 {
     struct rule_state *state = &router->rules[i];
-    struct rule_place place;
-    int r;
+    int r = 0;
 
     /* No rules at all: this kernel does not have the family. */
-    if (router->scan.rules[i].n == 0 || state->is_in_place)
+    if (router->scan.rules[i].n == 0 || (state->is_in_place && !state->is_lifted))
         return 0;
-    r = flush_rules(&router->channel, families[i], &router->identity, NULL, error);
-    if (r < 0)
-        return r;
-    state->reason = rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
-    if (state->reason)
-        return 0;
-    r = channel_request(&router->channel,
-                        message_rule_add(families[i], &place, RULE_SKIP, &router->identity), error);
+    if (!state->is_in_place) {
+        r = flush_rules(&router->channel, families[i], &router->identity, NULL, error);
+        if (r < 0)
+            return r;
+        state->reason =
+            rules_place(&router->scan.rules[i], router->config.rule_priority, &state->place);
+        if (state->reason)
+            return 0;
+        r = add_rule(router, i, RULE_SKIP, error);
+    }
     if (r == 0)
-        r = channel_request(&router->channel,
-                            message_rule_add(families[i], &place, RULE_LOOKUP, &router->identity),
-                            error);
+        r = add_rule(router, i, RULE_LOOKUP, error);
     state->is_in_place = r == 0;
+    state->is_lifted = false;
     return r;
 }
 

@@ -11,7 +11,10 @@ struct riptide_router;
 /* Asks for the base routes of up to a batch of targets. Errors: channel_exchange. */
 int sync_resolve(struct riptide_router *router);
 
-/* Writes up to a batch of routes, with the next-hop objects that they need. */
+/* Makes the next-hop objects that are missing, moves those whose hop has. */
+int sync_objects(struct riptide_router *router);
+
+/* Writes up to a batch of routes, and first the next-hop objects that they need. */
 int sync_write(struct riptide_router *router);
 
 /* Removes next-hop objects that no route uses any more. */
@@ -20,7 +23,7 @@ int sync_clean(struct riptide_router *router);
 /* Puts the rule of every family into its place, or away where it has none. */
 int sync_rules(struct riptide_router *router, struct riptide_error *error);
 
-/* Takes our rules away: local TCP is without us from here on. */
+/* Takes the rules that look up our table away: local TCP is without us until sync_rules. */
 int sync_lift_rules(struct riptide_router *router);
 
 #endif

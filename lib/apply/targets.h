@@ -12,6 +12,7 @@
 
 /* What waits to be done with a target; each is a queue. */
 enum target_queue {
+    QUEUE_LOOK,    /* an event touched it: to be resolved after the next look at the kernel */
     QUEUE_RESOLVE, /* its base route must be asked for */
     QUEUE_WRITE,   /* the kernel has something else than is wanted */
     QUEUE_POP,     /* the host has not heard of its state */

@@ -1,0 +1,27 @@
+/*
+ * What a notification of the kernel means for our routes. Pure: bytes in, a verdict out.
+ */
+#ifndef RIPTIDE_LIB_APPLY_EVENT_H
+#define RIPTIDE_LIB_APPLY_EVENT_H
+
+#include <netlink/msg.h>
+#include <riptide/riptide.h>
+
+enum event_kind {
+    EVENT_NOTHING, /* no route of ours depends on it */
+    EVENT_PREFIX,  /* a route changed: what overlaps `prefix` is to be resolved */
+    EVENT_OURS,    /* somebody touched our route to `prefix` */
+    EVENT_LINK,    /* what leads through `ifindex` may have gone or come back */
+    EVENT_ALL,     /* anything may have moved */
+};
+
+struct event {
+    enum event_kind kind;
+    struct riptide_prefix prefix;
+    uint32_t ifindex;
+};
+
+/* `table` is ours. What makes no sense may mean anything: EVENT_ALL. */
+struct event event_parse(const struct nlmsghdr *message, uint32_t table);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * The notification socket: what changed, which targets that touches, whether the rule must go until
+ * they are right. What an event means is event.c's; putting right is router.c's and sync.c's.
+ */
+#include "watch.h"
+
+#include "event.h"
+#include "router.h"
+#include "sync.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <sys/eventfd.h>
+
+enum {
+    NOTIFICATION_BYTES = 32 * 1024,
+    /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
+    NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
+    /* More destinations than one batch resolves: the rule goes first. */
+    LIFT_ABOVE = BATCH_MAX_REQUESTS / 2,
+};
+
+static const int groups[] = {
+    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+    RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_NEXTHOP,
+};
+
+int watch_open(struct riptide_router *router)
+{
+    const int queue_bytes = NOTIFICATION_QUEUE_BYTES;
+    int fd;
+
+    router->notifications = nl_socket_alloc();
+    if (!router->notifications)
+        return -ENOMEM;
+    errno = 0;
+    if (nl_connect(router->notifications, NETLINK_ROUTE) < 0)
+        return errno ? -errno : -EIO;
+    fd = nl_socket_get_fd(router->notifications);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue_bytes, sizeof(queue_bytes)) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof(queue_bytes));
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects to hear of. */
+        if (nl_socket_add_membership(router->notifications, groups[i]) < 0 &&
+            groups[i] != RTNLGRP_NEXTHOP)
+            return errno ? -errno : -EIO;
+    }
+    return 0;
+}
+
+void watch_set_work(struct riptide_router *router, bool is_there)
+{
+    eventfd_t value = 1;
+
+    if (is_there)
+        eventfd_write(router->work_fd, value);
+    else
+        eventfd_read(router->work_fd, &value);
+}
+
+void watch_want_scan(struct riptide_router *router, enum scan_extent extent)
+{
+    if (extent > router->scan_wanted)
+        router->scan_wanted = extent;
+    watch_set_work(router, true);
+}
+
+/*
+ * Local TCP is without us until all is right again: where that takes longer than one batch, or
+ * something else is being put right. Each time costs live connections one look at their route.
+ */
+static int lift_if_long(struct riptide_router *router, uint32_t n_touched)
+{
+    if (router->lock_fd < 0 || (n_touched <= LIFT_ABOVE && !router->is_pass_under_way))
+        return 0;
+    return sync_lift_rules(router);
+}
+
+static bool overlaps(const struct riptide_prefix *a, const struct riptide_prefix *b)
+{
+    return riptide_prefix_contains(a, b) || riptide_prefix_contains(b, a);
+}
+
+/* Every target that the route to `prefix` may be for. */
+static int touch_prefix(struct riptide_router *router, const struct riptide_prefix *prefix)
+{
+    const struct prefix_table *table = &router->targets.table;
+    uint32_t n_touched = 0;
+
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        if (overlaps(&targets_at(&router->targets, slot)->dst, prefix)) {
+            targets_push(&router->targets, QUEUE_LOOK, slot);
+            n_touched++;
+        }
+    }
+    if (n_touched == 0)
+        return 0;
+    watch_want_scan(router, SCAN_MAIN);
+    return lift_if_long(router, n_touched);
+}
+
+static int touch_all(struct riptide_router *router)
+{
+    watch_want_scan(router, SCAN_ALL);
+    return lift_if_long(router, router->targets.table.n);
+}
+
+/* Whatever was done to it, it is written again if it is still wanted. */
+static int touch_ours(struct riptide_router *router, const struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_find(&router->targets.table, dst);
+    struct target *target;
+
+    if (slot == PREFIX_TABLE_NONE)
+        return touch_all(router);
+    target = targets_at(&router->targets, slot);
+    bases_release(&router->bases, target->kernel.base);
+    target->kernel.base = BASES_NONE;
+    targets_push(&router->targets, QUEUE_LOOK, slot);
+    watch_want_scan(router, SCAN_MAIN);
+    return 0;
+}
+
+static int handle_event(struct riptide_router *router, const struct nlmsghdr *message)
+{
+    struct event event = event_parse(message, router->config.table);
+
+    router->stats.events++;
+    switch (event.kind) {
+    case EVENT_NOTHING:
+        return 0;
+    case EVENT_PREFIX:
+        return touch_prefix(router, &event.prefix);
+    case EVENT_OURS:
+        return touch_ours(router, &event.prefix);
+    case EVENT_LINK:
+        if (!scan_has_link(&router->scan, event.ifindex) &&
+            !bases_has_link(&router->bases, event.ifindex))
+            return 0;
+        return touch_all(router);
+    case EVENT_ALL:
+        break;
+    }
+    return touch_all(router);
+}
+
+int watch_overrun(struct riptide_router *router)
+{
+    router->stats.overruns++;
+    watch_want_scan(router, SCAN_ALL);
+    return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
+}
+
+int watch_read(struct riptide_router *router)
+{
+    char buffer[NOTIFICATION_BYTES];
+    ssize_t n = recv(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer), MSG_DONTWAIT);
+    const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
+    int r = 0, remaining = (int)n;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n < 0 && errno != ENOBUFS)
+        return -errno;
+    if (n < 0)
+        r = watch_overrun(router);
+    for (; r == 0 && nlmsg_ok(message, remaining);
+         message = nlmsg_next((void *)message, &remaining)) {
+        /* Our own changes come back with our own port. */
+        if (message->nlmsg_pid != channel_port(&router->channel))
+            r = handle_event(router, message);
+    }
+    return r < 0 ? r : 1;
+}

@@ -1,0 +1,26 @@
+/*
+ * The router's eyes: notifications of the kernel, and the wish for another look at it.
+ */
+#ifndef RIPTIDE_LIB_APPLY_WATCH_H
+#define RIPTIDE_LIB_APPLY_WATCH_H
+
+#include "scan.h"
+
+struct riptide_router;
+
+/* Subscribes to what can move a route. Errors: -ENOMEM, those of socket(2). */
+int watch_open(struct riptide_router *router);
+
+/* Reads one buffer of notifications. Returns 1 where there was one. Errors: of recv(2), sync.h. */
+int watch_read(struct riptide_router *router);
+
+/* What was lost may have moved any route: without us until all was looked at again. */
+int watch_overrun(struct riptide_router *router);
+
+/* Asks for a look at the kernel, at least that wide. */
+void watch_want_scan(struct riptide_router *router, enum scan_extent extent);
+
+/* Keeps the router's fd readable as long as there is something to do. */
+void watch_set_work(struct riptide_router *router, bool is_there);
+
+#endif
