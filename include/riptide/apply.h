@@ -33,6 +33,8 @@ struct riptide_router_config {
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint32_t mark;          /* queries with it skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */
+    uint32_t step_segments; /* a window that moved by no more than this, */
+    uint32_t step_percent;  /* or by no more than this of itself, is not rewritten; default 2, 10 */
     uint32_t max_routes;    /* how many destinations at most; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, write nothing */
@@ -49,7 +51,7 @@ enum riptide_route_state {
 struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
-    uint32_t initcwnd;             /* segments */
+    uint32_t initcwnd;             /* segments, as the kernel has it where APPLIED, else as asked */
     uint32_t initrwnd;             /* segments; 0: not set by the route */
     struct riptide_prefix gateway; /* family 0: on link or several next hops */
     uint32_t ifindex;              /* 0: several next hops */
@@ -87,8 +89,9 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
 /*
  * Claims the namespace, removes what a crashed predecessor left, installs the rule.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
- * namespace; the line names its process), -EEXIST (rule priority taken by somebody else),
- * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), others of the kernel.
+ * namespace; the line names its process), -EEXIST (somebody else uses our table, protocol, rule
+ * priority or mark), -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), others of
+ * the kernel.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 

@@ -51,7 +51,10 @@ static const char *metrics_parse(struct base *base, const struct nlattr *metrics
             return malformed;
         if (type == RTAX_INITRWND && !attr_u32(metric, &base->initrwnd))
             return malformed;
-        if (type != RTAX_INITCWND && type != RTAX_INITRWND && !attrs_add(&base->metrics, metric))
+        if (type == RTAX_MTU && !attr_u32(metric, &base->mtu_bytes))
+            return malformed;
+        if (type != RTAX_INITCWND && type != RTAX_INITRWND && type != RTAX_MTU &&
+            !attrs_add(&base->metrics, metric))
             return no_room;
     }
     return locked & ours ? "its base route locks initcwnd or initrwnd" : NULL;

@@ -19,11 +19,12 @@ struct base {
     uint32_t priority;
     uint32_t nhid;                 /* somebody's next-hop object; 0: none */
     uint32_t initrwnd;             /* segments; 0: not set */
+    uint32_t mtu_bytes;            /* configured; 0: not set */
     struct riptide_prefix gateway; /* to show; family 0: none, or several */
     uint32_t ifindex;              /* to show; 0: several */
     struct attrs hop;              /* gateway, device, encapsulation */
     struct attrs rest;             /* all else, metrics excepted */
-    struct attrs metrics;          /* without initcwnd and initrwnd */
+    struct attrs metrics;          /* without initcwnd, initrwnd and mtu */
 };
 
 /*

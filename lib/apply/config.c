@@ -16,6 +16,8 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
         .protocol = 230,
         .mark = 0x72697074,
         .cwnd_max = 100,
+        .step_segments = 2,
+        .step_percent = 10,
         .max_routes = 16384,
     };
 
@@ -46,6 +48,8 @@ int router_config_take(struct riptide_router_config *kept,
     else if (checked.cwnd_max < 1 || checked.cwnd_max > RIPTIDE_CWND_LIMIT)
         error_set(error, "cwnd_max: %u; must be 1 to %d segments", checked.cwnd_max,
                   RIPTIDE_CWND_LIMIT);
+    else if (checked.step_percent > 100)
+        error_set(error, "step_percent: %u; must be 0 to 100", checked.step_percent);
     else if (checked.max_routes < 1 || checked.max_routes > 1u << 24)
         error_set(error, "max_routes: %u; must be 1 to 16777216", checked.max_routes);
     else {

@@ -49,15 +49,14 @@ static int put_address(struct nl_msg *message, int type, const struct riptide_pr
     return nla_put(message, type, prefix_family_bits(address->family) / 8, address->addr);
 }
 
-struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
-                                   uint8_t ip_protocol)
+static struct nl_msg *query(const struct riptide_prefix *address, uint32_t flags, uint32_t mark,
+                            uint8_t ip_protocol)
 {
     const struct rtmsg rtm = {
         .rtm_family = address->family,
         .rtm_dst_len = prefix_family_bits(address->family),
         /* IPv6 always tells the table, and refuses to be asked for it. */
-        .rtm_flags =
-            RTM_F_FIB_MATCH | (address->family == AF_INET ? (unsigned int)RTM_F_LOOKUP_TABLE : 0),
+        .rtm_flags = flags | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
     };
     CLEANUP(message_freep)
     struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm));
@@ -73,6 +72,18 @@ struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_
     return message_finish(&message, failures);
 }
 
+struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
+                                   uint8_t ip_protocol)
+{
+    return query(address, RTM_F_FIB_MATCH, mark, ip_protocol);
+}
+
+struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t mark,
+                                  uint8_t ip_protocol)
+{
+    return query(address, 0, mark, ip_protocol);
+}
+
 static int put_metrics(struct nl_msg *message, const struct base *base,
                        const struct route_addition *addition)
 {
@@ -83,6 +94,8 @@ static int put_metrics(struct nl_msg *message, const struct base *base,
         return -ENOMEM;
     failures = attrs_put(&base->metrics, message);
     failures |= nla_put_u32(message, RTAX_INITCWND, addition->initcwnd);
+    if (addition->mtu_bytes)
+        failures |= nla_put_u32(message, RTAX_MTU, addition->mtu_bytes);
     if (addition->initrwnd)
         failures |= nla_put_u32(message, RTAX_INITRWND, addition->initrwnd);
     nla_nest_end(message, nest);

@@ -9,9 +9,16 @@
 #include "route.h"
 #include "rule.h"
 
-/* What would the kernel do for `address`? mark 0 and protocol 0 ask for any packet. */
+/*
+ * What would the kernel do for `address`? mark 0 and protocol 0 ask for any packet. The answer is
+ * the route that matches.
+ */
 struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
                                    uint8_t ip_protocol);
+
+/* The same; the answer is what a connection gets, with a path MTU that was learned. */
+struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t mark,
+                                  uint8_t ip_protocol);
 
 /* What our route adds to its base. */
 struct route_addition {
@@ -20,6 +27,7 @@ struct route_addition {
     uint32_t nhid;      /* our next-hop object; 0: the base's hops inline */
     uint32_t initcwnd;  /* segments */
     uint32_t initrwnd;  /* segments; 0: not set */
+    uint32_t mtu_bytes; /* 0: not set */
     uint32_t expires_s; /* 0: never */
     uint8_t protocol;
 };

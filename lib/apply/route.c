@@ -41,6 +41,20 @@ static bool parse_dst(struct route *route, const struct nlattr *attribute)
     return true;
 }
 
+static uint32_t *metric_of(struct route *route, int type)
+{
+    switch (type) {
+    case RTAX_INITCWND:
+        return &route->initcwnd;
+    case RTAX_INITRWND:
+        return &route->initrwnd;
+    case RTAX_MTU:
+        return &route->mtu_bytes;
+    default:
+        return NULL;
+    }
+}
+
 static bool parse_metrics(struct route *route, const struct nlattr *metrics)
 {
     const struct nlattr *metric;
@@ -48,9 +62,7 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
 
     nla_for_each_nested(metric, metrics, remaining)
     {
-        uint32_t *value = nla_type(metric) == RTAX_INITCWND   ? &route->initcwnd
-                          : nla_type(metric) == RTAX_INITRWND ? &route->initrwnd
-                                                              : NULL;
+        uint32_t *value = metric_of(route, nla_type(metric));
 
         if (value && !attr_u32(metric, value))
             return false;

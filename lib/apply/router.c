@@ -4,11 +4,13 @@
  */
 #include "router.h"
 
+#include "claim.h"
 #include "config.h"
 #include "flush.h"
 #include "internal.h"
 #include "lock.h"
 #include "prefix.h"
+#include "resolve.h"
 #include "sync.h"
 #include "watch.h"
 
@@ -97,107 +99,21 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     return NULL;
 }
 
-static int claim(struct riptide_router *router, struct riptide_error *error)
-{
-    pid_t holder = 0;
-    int r = lock_take(&router->lock_fd, &holder);
-
-    if (r == -EBUSY && holder > 0)
-        error_set(error, "process %d already manages this network namespace; stop it first",
-                  (int)holder);
-    else if (r == -EBUSY)
-        error_set(error, "another process already manages this network namespace; stop it first");
-    else if (r < 0)
-        error_set(error, "cannot claim the network namespace: %s", strerror(-r));
-    return r < 0 ? r : add_to_epoll(router->epoll_fd, router->lock_fd);
-}
-
-static int scan_whole(struct riptide_router *router)
-{
-    int r;
-
-    do
-        r = scan_step(router, SCAN_ALL);
-    while (r == 0);
-    return r < 0 ? r : 0;
-}
-
-/* Forgets all destinations, those too that a scan has found of a predecessor. */
-static void reset_targets(struct riptide_router *router)
-{
-    bases_deinit(&router->bases);
-    targets_deinit(&router->targets);
-    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
-}
-
-static int take_over(struct riptide_router *router, struct riptide_error *error)
-{
-    int r = scan_whole(router);
-
-    if (r < 0)
-        return r;
-    if (router->scan.n_foreign > 0) {
-        error_set(error, "table %u holds routes that are not Riptide's; choose another table",
-                  router->config.table);
-        return -EEXIST;
-    }
-    r = flush_all(&router->channel, &router->identity, NULL, error);
-    if (r < 0)
-        return r;
-    r = scan_whole(router);
-    reset_targets(router);
-    if (r < 0)
-        return r;
-    r = sync_rules(router, error);
-    for (int i = 0; i < 2 && r == 0; i++) {
-        if (router->rules[i].reason) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
-            r = -EOPNOTSUPP;
-        }
-    }
-    return r;
-}
-
-/* Undoes a start that failed half way. Rules that are not known to be ours stay. */
-static void give_up(struct riptide_router *router)
-{
-    if (router->rules[0].is_in_place || router->rules[1].is_in_place)
-        sync_lift_rules(router);
-    closep(&router->lock_fd);
-    router->lock_fd = -1;
-}
-
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
 {
-    int r;
+    int r = router->config.dry_run ? 0 : claim_take(router, error);
 
-    error_set(error, "%s", "");
-    if (!router->config.dry_run) {
-        r = claim(router, error);
-        if (r == 0)
-            r = take_over(router, error);
-        if (r == -EPERM)
-            error_set(error, "CAP_NET_ADMIN is missing");
-        if (error && r < 0 && error->text[0] == '\0')
-            error_set(error, "%s", strerror(-r));
-        if (r < 0) {
-            give_up(router);
-            return r;
-        }
-    }
-    watch_want_scan(router, SCAN_ALL);
-    return 0;
+    if (r == 0 && router->lock_fd >= 0)
+        r = add_to_epoll(router->epoll_fd, router->lock_fd);
+    if (r == 0)
+        watch_want_scan(router, SCAN_ALL);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 {
-    int r = 0;
+    int r = router->lock_fd >= 0 ? claim_release(router) : 0;
 
-    if (router->lock_fd >= 0)
-        r = flush_all(&router->channel, &router->identity, NULL, NULL);
-    closep(&router->lock_fd);
-    router->lock_fd = -1;
-    reset_targets(router);
     watch_set_work(router, false);
     return r;
 }
@@ -241,7 +157,8 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (initcwnd == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
     } else {
-        if (target->base == BASES_NONE || target->error)
+        /* A path MTU that was learned without us expires without notice. */
+        if (target->base == BASES_NONE || target->error || target->pmtu_bytes)
             targets_push(&router->targets, QUEUE_RESOLVE, slot);
         else
             targets_push(&router->targets, QUEUE_WRITE, slot);
@@ -334,7 +251,7 @@ static int settle(struct riptide_router *router)
 /* A hop that moved takes its routes along before the rest of them is even asked about. */
 static int resolve(struct riptide_router *router)
 {
-    int r = sync_resolve(router);
+    int r = resolve_batch(router);
 
     return r < 0 ? r : sync_objects(router);
 }
@@ -379,7 +296,8 @@ static void describe(const struct riptide_router *router, const struct target *t
     *route = (struct riptide_route){
         .dst = target->dst,
         .state = (enum riptide_route_state)target->state,
-        .initcwnd = target->initcwnd,
+        .initcwnd =
+            target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd : target->initcwnd,
         .error = target->error,
     };
     if (target->base != BASES_NONE) {

@@ -13,7 +13,6 @@
 
 /* What a parse has found besides the figures of struct rule. */
 struct selectors {
-    uint8_t protocol;
     bool is_ip_proto_tcp;
     bool has_iif;
     uint32_t fwmask;
@@ -39,7 +38,7 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     case FRA_PROTOCOL:
         if (nla_len(attribute) < 1)
             return false;
-        selectors->protocol = nla_get_u8(attribute);
+        rule->protocol = nla_get_u8(attribute);
         return true;
     case FRA_IP_PROTO:
         if (nla_len(attribute) < 1)
@@ -69,7 +68,7 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
 static enum rule_role role_of(const struct rule *rule, const struct selectors *selectors,
                               const struct rule_identity *identity)
 {
-    if (selectors->protocol != identity->protocol || !selectors->is_ip_proto_tcp ||
+    if (rule->protocol != identity->protocol || !selectors->is_ip_proto_tcp ||
         !selectors->has_iif || selectors->has_others)
         return RULE_FOREIGN;
     if (rule->target && rule->fwmark == identity->mark && selectors->fwmask == UINT32_MAX)

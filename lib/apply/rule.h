@@ -21,9 +21,10 @@ enum rule_role { RULE_FOREIGN, RULE_SKIP, RULE_LOOKUP };
 
 struct rule {
     uint32_t priority;
-    uint32_t table;        /* 0: no lookup (goto, blackhole, ...) */
-    uint32_t target;       /* priority that a goto leads to; 0: no goto */
-    uint32_t fwmark;       /* 0: none */
+    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
+    uint32_t target; /* priority that a goto leads to; 0: no goto */
+    uint32_t fwmark; /* 0: none */
+    uint8_t protocol;
     bool is_unconditional; /* every packet that reaches it takes it */
     enum rule_role role;
 };

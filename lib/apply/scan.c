@@ -100,6 +100,7 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
     target->kernel.priority = route.priority;
     target->kernel.initcwnd = route.initcwnd;
     target->kernel.initrwnd = route.initrwnd;
+    target->kernel.mtu_bytes = route.mtu_bytes;
     targets_set_exists(&router->targets, target, true);
     if (target->initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
@@ -180,6 +181,7 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
         return r;
     if (route.is_cached || route.table != RT_TABLE_MAIN)
         return 0;
+    scan->n_same_protocol += route.protocol == router->config.protocol;
     add_link(scan, &route);
     mark_targets_around(router, &route.dst);
     if (route.tos != 0 || route.src_len != 0)
@@ -232,6 +234,7 @@ static void forget_main(struct riptide_router *router)
 
     scan->n_contested = 0;
     scan->n_links = 0;
+    scan->n_same_protocol = 0;
     scan->has_unknown_links = false;
     memset(scan->has_len, 0, sizeof(scan->has_len));
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {

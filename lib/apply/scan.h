@@ -33,8 +33,9 @@ struct scan {
     struct route previous; /* of main, to see routes that compete */
     struct contested *contested;
     uint32_t n_contested;
-    uint32_t n_foreign; /* routes in our table that are not ours */
-    uint32_t *links;    /* ifindexes that routes of main lead through, sorted by nothing */
+    uint32_t n_foreign;       /* routes in our table that are not ours */
+    uint32_t n_same_protocol; /* routes of main with our protocol */
+    uint32_t *links;          /* ifindexes that routes of main lead through, sorted by nothing */
     uint32_t n_links;
     bool has_unknown_links; /* routes with several hops, or no memory for `links` */
     uint32_t capacity;

@@ -6,141 +6,13 @@
 
 #include "flush.h"
 #include "message.h"
-#include "prefix.h"
 #include "router.h"
 #include "watch.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 
 #define NONE PREFIX_TABLE_NONE
-
-/*
- * A destination is asked for twice: TCP with our mark, and any packet without. Neither takes our
- * rule. Where the two differ the host has rules of its own about marks or protocols.
- */
-enum { QUERIES = 2, RESOLVE_MAX = BATCH_MAX_REQUESTS / QUERIES };
-
-struct resolve {
-    struct riptide_router *router;
-    uint32_t slots[RESOLVE_MAX];
-    struct {
-        struct base base;
-        uint32_t expires_s;
-        const char *reason;
-    } first;
-    uint32_t n_answers; /* to the destination at hand */
-};
-
-/* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
-static struct riptide_prefix address_in(const struct riptide_prefix *dst)
-{
-    struct riptide_prefix address = *dst;
-    uint8_t n_bits = prefix_family_bits(dst->family);
-
-    address.len = n_bits;
-    if (dst->len < n_bits)
-        address.addr[n_bits / 8 - 1] |= 1;
-    return address;
-}
-
-static void set_base(struct riptide_router *router, uint32_t slot, uint32_t number,
-                     const char *reason)
-{
-    struct target *target = targets_at(&router->targets, slot);
-    bool is_news = target->reason != reason;
-
-    bases_release(&router->bases, target->base);
-    target->base = number;
-    target->reason = reason;
-    target_set_failure(target, 0, NULL);
-    if (target_needs_write(target, &router->bases, router->config.cwnd_max))
-        targets_push(&router->targets, QUEUE_WRITE, slot);
-    else if (reason && is_news)
-        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
-}
-
-static int resolved(struct resolve *resolve, uint32_t slot)
-{
-    struct riptide_router *router = resolve->router;
-    struct target *target = targets_at(&router->targets, slot);
-    const char *reason = resolve->first.reason;
-    uint32_t number = BASES_NONE;
-    int r = 0;
-
-    if (!reason && target->is_inside_contested)
-        reason = "main has more specific routes inside it";
-    if (!reason)
-        reason = scan_contested_reason(&router->scan, &resolve->first.base.match, &target->dst);
-    if (!reason) {
-        r = bases_hold(&router->bases, &resolve->first.base, target->base, &number);
-        if (r < 0)
-            reason = "no memory for its base route";
-    }
-    target->expires_s = resolve->first.expires_s;
-    set_base(router, slot, number, reason);
-    return r;
-}
-
-static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                      const char *text)
-{
-    struct resolve *resolve = userdata;
-    uint32_t slot = resolve->slots[n / QUERIES];
-    const struct riptide_prefix *dst = &targets_at(&resolve->router->targets, slot)->dst;
-    struct base second;
-    uint32_t expires_s;
-    const char *reason = NULL;
-
-    (void)text;
-    /* The acknowledgement that closes the batch is no answer to a query. */
-    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
-        return;
-    if (n % QUERIES == 0) {
-        resolve->first.reason = NULL;
-        base_parse(&resolve->first.base, &resolve->first.expires_s, dst, answer,
-                   &resolve->first.reason);
-        return;
-    }
-    if (!base_parse(&second, &expires_s, dst, answer, &reason)) {
-        if (!resolve->first.reason)
-            resolve->first.reason = reason;
-    } else if (!resolve->first.reason && !base_equal(&resolve->first.base, &second)) {
-        resolve->first.reason = "rules of this host tell marks or protocols apart";
-    }
-    resolved(resolve, slot);
-}
-
-int sync_resolve(struct riptide_router *router)
-{
-    struct resolve resolve = { .router = router };
-    struct channel *channel = &router->channel;
-    uint32_t n, slot;
-    int r = 0;
-
-    for (n = 0; r == 0 && n < RESOLVE_MAX; n++) {
-        slot = targets_take(&router->targets, QUEUE_RESOLVE);
-        if (slot == NONE)
-            break;
-        struct riptide_prefix address = address_in(&targets_at(&router->targets, slot)->dst);
-
-        resolve.slots[n] = slot;
-        r = channel_add(channel, message_route_query(&address, router->config.mark, IPPROTO_TCP));
-        if (r == 0)
-            r = channel_add(channel, message_route_query(&address, 0, 0));
-    }
-    if (r == 0)
-        r = channel_exchange(channel, on_answer, &resolve);
-    router->stats.resolved += n;
-    for (uint32_t i = 0; i < n; i++) {
-        if (r < 0)
-            targets_push(&router->targets, QUEUE_RESOLVE, resolve.slots[i]);
-        else
-            targets_forget_if_done(&router->targets, &router->bases, resolve.slots[i]);
-    }
-    return r;
-}
 
 struct objects {
     struct riptide_router *router;
@@ -258,6 +130,7 @@ static int add_put(struct writes *writes, uint32_t slot)
         .nhid = bases_nhid(held),
         .initcwnd = target->initcwnd,
         .initrwnd = target_initrwnd(&held->base, router->config.cwnd_max),
+        .mtu_bytes = target_mtu(target, &held->base),
         .expires_s = target->expires_s,
         .protocol = router->config.protocol,
     };
@@ -298,6 +171,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.priority = held->base.priority;
     target->kernel.initcwnd = target->initcwnd;
     target->kernel.initrwnd = target_initrwnd(&held->base, router->config.cwnd_max);
+    target->kernel.mtu_bytes = target_mtu(target, &held->base);
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }
@@ -340,8 +214,7 @@ int sync_write(struct riptide_router *router)
     /* A target is at most two requests. */
     while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
            (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
-        if (target_needs_write(targets_at(&router->targets, slot), &router->bases,
-                               router->config.cwnd_max))
+        if (target_needs_write(targets_at(&router->targets, slot), &router->bases, &router->config))
             r = add_write(&writes, slot);
         else
             targets_forget_if_done(&router->targets, &router->bases, slot);

@@ -8,9 +8,6 @@
 
 struct riptide_router;
 
-/* Asks for the base routes of up to a batch of targets. Errors: channel_exchange. */
-int sync_resolve(struct riptide_router *router);
-
 /* Makes the next-hop objects that are missing, moves those whose hop has. */
 int sync_objects(struct riptide_router *router);
 

@@ -128,7 +128,23 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
     return base->initrwnd < cwnd_max ? cwnd_max : base->initrwnd;
 }
 
-bool target_needs_write(const struct target *target, const struct bases *bases, uint32_t cwnd_max)
+uint32_t target_mtu(const struct target *target, const struct base *base)
+{
+    if (target->pmtu_bytes && (base->mtu_bytes == 0 || target->pmtu_bytes < base->mtu_bytes))
+        return target->pmtu_bytes;
+    return base->mtu_bytes;
+}
+
+static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
+{
+    uint32_t moved = from < to ? to - from : from - to;
+
+    return moved <= config->step_segments ||
+           (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
+}
+
+bool target_needs_write(const struct target *target, const struct bases *bases,
+                        const struct riptide_router_config *config)
 {
     const struct held_base *held;
 
@@ -138,6 +154,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases, 
     return !target->kernel.exists || target->kernel.base != target->base ||
            target->kernel.nhid != bases_nhid(held) ||
            target->kernel.priority != held->base.priority ||
-           target->kernel.initcwnd != target->initcwnd ||
-           target->kernel.initrwnd != target_initrwnd(&held->base, cwnd_max);
+           target->kernel.mtu_bytes != target_mtu(target, &held->base) ||
+           !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||
+           target->kernel.initrwnd != target_initrwnd(&held->base, config->cwnd_max);
 }

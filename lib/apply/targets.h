@@ -25,9 +25,10 @@ struct target {
     bool is_inside_contested; /* main has more specific routes inside */
     uint8_t state;            /* enum riptide_route_state */
     uint32_t next[QUEUES];
-    uint32_t initcwnd;  /* wanted, segments; 0: none */
-    uint32_t base;      /* number in bases; BASES_NONE: left alone or not resolved */
-    uint32_t expires_s; /* of the base; 0: never */
+    uint32_t initcwnd;   /* wanted, segments; 0: none */
+    uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
+    uint32_t expires_s;  /* of the base; 0: never */
+    uint32_t pmtu_bytes; /* path MTU that was learned without us; 0: none */
     struct {
         bool exists;
         uint32_t base;     /* it was written with; BASES_NONE: not known */
@@ -35,6 +36,7 @@ struct target {
         uint32_t priority; /* part of its key */
         uint32_t initcwnd; /* segments */
         uint32_t initrwnd; /* segments */
+        uint32_t mtu_bytes;
     } kernel;
     int error;          /* -errno of the last write; 0: none */
     const char *reason; /* why it is left alone, static; NULL: it is not */
@@ -82,7 +84,11 @@ bool target_is_wanted(const struct target *target);
 /* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
 uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
 
-/* Whether what the kernel has is not what is wanted. */
-bool target_needs_write(const struct target *target, const struct bases *bases, uint32_t cwnd_max);
+/* The mtu that the route gets: the base's, or less where less was learned. 0: none. */
+uint32_t target_mtu(const struct target *target, const struct base *base);
+
+/* Whether what the kernel has is not what is wanted, or a window within a step of it. */
+bool target_needs_write(const struct target *target, const struct bases *bases,
+                        const struct riptide_router_config *config);
 
 #endif

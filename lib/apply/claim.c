@@ -1,0 +1,160 @@
+/*
+ * The first and the last thing that a router does. In between no other router is in its namespace.
+ */
+#include "claim.h"
+
+#include "flush.h"
+#include "internal.h"
+#include "lock.h"
+#include "router.h"
+#include "sync.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int take_lock(struct riptide_router *router, struct riptide_error *error)
+{
+    pid_t holder = 0;
+    int r = lock_take(&router->lock_fd, &holder);
+
+    if (r == -EBUSY && holder > 0)
+        error_set(error, "process %d already manages this network namespace; stop it first",
+                  (int)holder);
+    else if (r == -EBUSY)
+        error_set(error, "another process already manages this network namespace; stop it first");
+    return r;
+}
+
+static int scan_whole(struct riptide_router *router)
+{
+    int r;
+
+    do
+        r = scan_step(router, SCAN_ALL);
+    while (r == 0);
+    return r < 0 ? r : 0;
+}
+
+/* Forgets all destinations, those too that a scan has found of a predecessor. */
+static void reset_targets(struct riptide_router *router)
+{
+    bases_deinit(&router->bases);
+    targets_deinit(&router->targets);
+    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
+}
+
+/* A rule of somebody else's that has one of our numbers. */
+static bool is_conflict(const struct riptide_router *router, const struct rule *rule,
+                        struct riptide_error *error)
+{
+    const struct riptide_router_config *config = &router->config;
+
+    if (rule->role != RULE_FOREIGN)
+        return false;
+    if (rule->fwmark == config->mark)
+        error_set(error, "mark 0x%x: the rule of priority %u matches it; choose another mark",
+                  config->mark, rule->priority);
+    else if (rule->table == config->table)
+        error_set(error, "table %u: the rule of priority %u looks it up; choose another table",
+                  config->table, rule->priority);
+    else if (rule->protocol == config->protocol)
+        error_set(error, "protocol %u: the rule of priority %u has it; choose another protocol",
+                  config->protocol, rule->priority);
+    else if (config->rule_priority && rule->priority == config->rule_priority)
+        error_set(error, "rule priority %u: another rule has it; choose another rule priority",
+                  config->rule_priority);
+    else
+        return false;
+    return true;
+}
+
+static int check_conflicts(const struct riptide_router *router, struct riptide_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t n = 0; n < router->scan.rules[i].n; n++) {
+            if (is_conflict(router, &router->scan.rules[i].list[n], error))
+                return -EEXIST;
+        }
+    }
+    if (router->scan.n_foreign > 0)
+        error_set(error,
+                  "table %u: it holds routes of another protocol than %u; choose another table",
+                  router->config.table, router->config.protocol);
+    else if (router->scan.n_same_protocol > 0)
+        error_set(error, "protocol %u: routes of main have it; choose another protocol",
+                  router->config.protocol);
+    else
+        return 0;
+    return -EEXIST;
+}
+
+static int place_rules(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = sync_rules(router, error);
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        if (router->rules[i].reason) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
+            r = -EOPNOTSUPP;
+        }
+    }
+    return r;
+}
+
+/* Two scans: the first finds who else is here, the second sees the rules without a predecessor's.
+ */
+static int take_over(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = scan_whole(router);
+
+    if (r == 0)
+        r = check_conflicts(router, error);
+    if (r == 0)
+        r = flush_all(&router->channel, &router->identity, NULL, error);
+    if (r == 0)
+        r = scan_whole(router);
+    reset_targets(router);
+    return r == 0 ? place_rules(router, error) : r;
+}
+
+/* Undoes a start that failed half way. Rules that are not known to be ours stay. */
+static void give_up(struct riptide_router *router)
+{
+    for (int i = 0; i < 2; i++) {
+        if (router->rules[i].is_in_place)
+            flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+        router->rules[i] = (struct rule_state){ 0 };
+    }
+    closep(&router->lock_fd);
+    router->lock_fd = -1;
+}
+
+int claim_take(struct riptide_router *router, struct riptide_error *error)
+{
+    int r;
+
+    error_set(error, "%s", "");
+    r = take_lock(router, error);
+    if (r == 0)
+        r = take_over(router, error);
+    if (r == 0)
+        return 0;
+    if (r == -EPERM)
+        error_set(error, "CAP_NET_ADMIN is missing");
+    else if (error && error->text[0] == '\0')
+        error_set(error, "%s", strerror(-r));
+    give_up(router);
+    return r;
+}
+
+int claim_release(struct riptide_router *router)
+{
+    int r = flush_all(&router->channel, &router->identity, NULL, NULL);
+
+    for (int i = 0; i < 2; i++)
+        router->rules[i] = (struct rule_state){ 0 };
+    reset_targets(router);
+    closep(&router->lock_fd);
+    router->lock_fd = -1;
+    return r;
+}

@@ -1,0 +1,161 @@
+/*
+ * Asking the kernel what it would do without us, and noting the answer in the targets. What an
+ * answer means is base.c's.
+ */
+#include "resolve.h"
+
+#include "message.h"
+#include "prefix.h"
+#include "router.h"
+
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+
+#define NONE PREFIX_TABLE_NONE
+
+/*
+ * A destination is asked for three times: the route for TCP with our mark, the route for any packet
+ * without, and the path for TCP with our mark. None of them takes our rule. Where the two routes
+ * differ the host has rules of its own about marks or protocols.
+ */
+enum query { QUERY_TCP, QUERY_ANY, QUERY_PATH, QUERIES };
+
+enum { RESOLVE_MAX = BATCH_MAX_REQUESTS / QUERIES };
+
+struct resolve {
+    struct riptide_router *router;
+    uint32_t slots[RESOLVE_MAX];
+    /* The answers about the destination at hand. */
+    struct base base;
+    uint32_t expires_s;
+    const char *reason;
+};
+
+/* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
+static struct riptide_prefix address_in(const struct riptide_prefix *dst)
+{
+    struct riptide_prefix address = *dst;
+    uint8_t n_bits = prefix_family_bits(dst->family);
+
+    address.len = n_bits;
+    if (dst->len < n_bits)
+        address.addr[n_bits / 8 - 1] |= 1;
+    return address;
+}
+
+static void set_base(struct riptide_router *router, uint32_t slot, uint32_t number,
+                     const char *reason)
+{
+    struct target *target = targets_at(&router->targets, slot);
+    bool is_news = target->reason != reason;
+
+    bases_release(&router->bases, target->base);
+    target->base = number;
+    target->reason = reason;
+    target_set_failure(target, 0, NULL);
+    if (target_needs_write(target, &router->bases, &router->config))
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    else if (reason && is_news)
+        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+}
+
+/* What a connection would get beyond the route's own mtu was learned on the path. */
+static uint32_t learned_mtu(const struct nlmsghdr *answer, const struct base *base)
+{
+    struct route path;
+
+    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&path, answer) < 0)
+        return 0;
+    return path.mtu_bytes == base->mtu_bytes ? 0 : path.mtu_bytes;
+}
+
+static void resolved(struct resolve *resolve, uint32_t slot, const struct nlmsghdr *path)
+{
+    struct riptide_router *router = resolve->router;
+    struct target *target = targets_at(&router->targets, slot);
+    const char *reason = resolve->reason;
+    uint32_t number = BASES_NONE;
+
+    if (!reason && target->is_inside_contested)
+        reason = "main has more specific routes inside it";
+    if (!reason)
+        reason = scan_contested_reason(&router->scan, &resolve->base.match, &target->dst);
+    if (!reason && bases_hold(&router->bases, &resolve->base, target->base, &number) < 0)
+        reason = "no memory for its base route";
+    target->expires_s = resolve->expires_s;
+    target->pmtu_bytes = 0;
+    if (!reason && target->dst.len == prefix_family_bits(target->dst.family))
+        target->pmtu_bytes = learned_mtu(path, &resolve->base);
+    set_base(router, slot, number, reason);
+}
+
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                      const char *text)
+{
+    struct resolve *resolve = userdata;
+    uint32_t slot = resolve->slots[n / QUERIES];
+    const struct riptide_prefix *dst = &targets_at(&resolve->router->targets, slot)->dst;
+    const char *reason = NULL;
+    uint32_t expires_s;
+    struct base base;
+
+    (void)text;
+    /* The acknowledgement that closes the batch is no answer to a query. */
+    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
+        return;
+    switch ((enum query)(n % QUERIES)) {
+    case QUERY_TCP:
+        resolve->reason = NULL;
+        base_parse(&resolve->base, &resolve->expires_s, dst, answer, &resolve->reason);
+        break;
+    case QUERY_ANY:
+        if (resolve->reason)
+            break;
+        if (!base_parse(&base, &expires_s, dst, answer, &reason))
+            resolve->reason = reason;
+        else if (!base_equal(&resolve->base, &base))
+            resolve->reason = "rules of this host tell marks or protocols apart";
+        break;
+    case QUERY_PATH:
+    case QUERIES:
+        resolved(resolve, slot, answer);
+        break;
+    }
+}
+
+/* Asks what there is to ask about one destination. */
+static int add_queries(struct riptide_router *router, uint32_t slot)
+{
+    struct riptide_prefix address = address_in(&targets_at(&router->targets, slot)->dst);
+    uint32_t mark = router->config.mark;
+    int r = channel_add(&router->channel, message_route_query(&address, mark, IPPROTO_TCP));
+
+    if (r == 0)
+        r = channel_add(&router->channel, message_route_query(&address, 0, 0));
+    if (r == 0)
+        r = channel_add(&router->channel, message_path_query(&address, mark, IPPROTO_TCP));
+    return r;
+}
+
+int resolve_batch(struct riptide_router *router)
+{
+    struct resolve resolve = { .router = router };
+    uint32_t n = 0, slot;
+    int r = 0;
+
+    while (r == 0 && n < RESOLVE_MAX &&
+           (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
+        resolve.slots[n++] = slot;
+        r = add_queries(router, slot);
+    }
+    if (r == 0)
+        r = channel_exchange(&router->channel, on_answer, &resolve);
+    router->stats.resolved += n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (r < 0)
+            targets_push(&router->targets, QUEUE_RESOLVE, resolve.slots[i]);
+        else
+            targets_forget_if_done(&router->targets, &router->bases, resolve.slots[i]);
+    }
+    return r;
+}
