@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* struct rta_cacheinfo counts in USER_HZ, which is 100 on every architecture. */
 enum { CACHEINFO_HZ = 100 };
@@ -114,6 +115,7 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
         return keep(&base->hop, attribute);
     case RTA_MULTIPATH:
         base->fits_object = false;
+        base->is_multipath = true;
         return multipath_parse(base, attribute);
     case RTA_PREFSRC:
     case RTA_PREF:
@@ -192,9 +194,15 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
         if (*reasonp)
             return false;
     }
+    /*
+     * The kernel lists the siblings of an IPv6 multipath route from the one that this query took,
+     * and with that one's preference and expiry: a copy would send flows another way.
+     */
+    if (base->is_multipath && base->match.family == AF_INET6 && base->nhid == 0)
+        *reasonp = "its base route is made of several IPv6 routes";
     if (base->nhid != 0)
         drop_hops_of_object(base);
-    return true;
+    return *reasonp == NULL;
 }
 
 bool base_equal(const struct base *a, const struct base *b)

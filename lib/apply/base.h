@@ -13,8 +13,9 @@
 struct base {
     struct riptide_prefix match; /* the prefix of the route in main */
     uint8_t scope;
-    bool is_onlink;   /* RTNH_F_ONLINK */
-    bool has_expiry;  /* IPv6: dies by itself */
+    bool is_onlink;  /* RTNH_F_ONLINK */
+    bool has_expiry; /* IPv6: dies by itself */
+    bool is_multipath;
     bool fits_object; /* its next hop can be a next-hop object of ours */
     uint32_t priority;
     uint32_t nhid;                 /* somebody's next-hop object; 0: none */

@@ -19,9 +19,14 @@ static void message_freep(struct nl_msg **messagep)
     nlmsg_free(*messagep);
 }
 
-static struct nl_msg *message_new(int type, int flags, const void *header, size_t header_bytes)
+/* Room for header and attributes of our own; what is carried over comes on top (extra_bytes). */
+enum { OWN_BYTES = 192 };
+
+static struct nl_msg *message_new(int type, int flags, const void *header, size_t header_bytes,
+                                  size_t extra_bytes)
 {
-    struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
+    /* libnl zeroes all of it: a page more is felt over 10,000 routes. */
+    struct nl_msg *message = nlmsg_alloc_size(OWN_BYTES + extra_bytes);
 
     if (!message)
         return NULL;
@@ -59,7 +64,7 @@ static struct nl_msg *query(const struct riptide_prefix *address, uint32_t flags
         .rtm_flags = flags | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
     };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm));
+    struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm), 0);
     int failures;
 
     if (!message)
@@ -114,7 +119,8 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
     };
     CLEANUP(message_freep)
     struct nl_msg *message =
-        message_new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
+        message_new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm),
+                    base->hop.n_bytes + base->rest.n_bytes + base->metrics.n_bytes);
     uint32_t nhid = addition->nhid ? addition->nhid : base->nhid;
     int failures;
 
@@ -143,7 +149,7 @@ struct nl_msg *message_route_delete(const struct route *route)
         .rtm_scope = RT_SCOPE_NOWHERE,
     };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELROUTE, 0, &rtm, sizeof(rtm));
+    struct nl_msg *message = message_new(RTM_DELROUTE, 0, &rtm, sizeof(rtm), 0);
     int failures;
 
     if (!message)
@@ -197,7 +203,8 @@ static struct nl_msg *nexthop_message(int flags, const struct base *base, uint32
         .nh_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
     };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | flags, &nhm, sizeof(nhm));
+    struct nl_msg *message =
+        message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | flags, &nhm, sizeof(nhm), base->hop.n_bytes);
     int failures;
 
     if (!message)
@@ -221,7 +228,7 @@ struct nl_msg *message_nexthop_delete(uint32_t id)
 {
     const struct nhmsg nhm = { 0 };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELNEXTHOP, 0, &nhm, sizeof(nhm));
+    struct nl_msg *message = message_new(RTM_DELNEXTHOP, 0, &nhm, sizeof(nhm), 0);
 
     return message ? message_finish(&message, nla_put_u32(message, NHA_ID, id)) : NULL;
 }
@@ -234,7 +241,7 @@ struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, 
                                              role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
     CLEANUP(message_freep)
     struct nl_msg *message =
-        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header));
+        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header), 0);
     int failures;
 
     if (!message)
@@ -257,28 +264,30 @@ struct nl_msg *message_rule_delete(uint8_t family, uint32_t table)
 {
     const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELRULE, 0, &header, sizeof(header));
+    struct nl_msg *message = message_new(RTM_DELRULE, 0, &header, sizeof(header), 0);
 
     return message ? message_finish(&message, nla_put_u32(message, FRA_TABLE, table)) : NULL;
 }
 
 struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped)
 {
-    return message_new(RTM_DELRULE, 0, nlmsg_data(dumped), (size_t)nlmsg_datalen(dumped));
+    size_t n_bytes = (size_t)nlmsg_datalen(dumped);
+
+    return message_new(RTM_DELRULE, 0, nlmsg_data(dumped), n_bytes, n_bytes);
 }
 
 struct nl_msg *message_rules_dump(uint8_t family)
 {
     const struct fib_rule_hdr header = { .family = family };
 
-    return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header));
+    return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header), 0);
 }
 
 struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
 {
     const struct rtmsg rtm = { .rtm_family = family };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
+    struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm), 0);
 
     return message ? message_finish(&message, nla_put_u32(message, RTA_TABLE, table)) : NULL;
 }
@@ -287,7 +296,7 @@ struct nl_msg *message_nexthops_dump(void)
 {
     const struct nhmsg nhm = { 0 };
 
-    return message_new(RTM_GETNEXTHOP, NLM_F_DUMP, &nhm, sizeof(nhm));
+    return message_new(RTM_GETNEXTHOP, NLM_F_DUMP, &nhm, sizeof(nhm), 0);
 }
 
 int nexthop_parse(const struct nlmsghdr *message, uint32_t *id, uint8_t *protocol)

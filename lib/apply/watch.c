@@ -8,7 +8,9 @@
 #include "router.h"
 #include "sync.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/rtnetlink.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -26,6 +28,23 @@ static const int groups[] = {
     RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
     RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_NEXTHOP,
 };
+
+/*
+ * Our own changes come back as notifications that carry our port. The kernel drops them before they
+ * fill the queue: 10,000 routes would be 10,000 datagrams to read.
+ */
+static int ignore_own(int fd, uint32_t port)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+}
 
 int watch_open(struct riptide_router *router)
 {
@@ -47,7 +66,7 @@ int watch_open(struct riptide_router *router)
             groups[i] != RTNLGRP_NEXTHOP)
             return errno ? -errno : -EIO;
     }
-    return 0;
+    return ignore_own(fd, channel_port(&router->channel));
 }
 
 void watch_set_work(struct riptide_router *router, bool is_there)
@@ -167,10 +186,7 @@ int watch_read(struct riptide_router *router)
     if (n < 0)
         r = watch_overrun(router);
     for (; r == 0 && nlmsg_ok(message, remaining);
-         message = nlmsg_next((void *)message, &remaining)) {
-        /* Our own changes come back with our own port. */
-        if (message->nlmsg_pid != channel_port(&router->channel))
-            r = handle_event(router, message);
-    }
+         message = nlmsg_next((void *)message, &remaining))
+        r = handle_event(router, message);
     return r < 0 ? r : 1;
 }
