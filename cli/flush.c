@@ -29,7 +29,6 @@ int flush_run(const struct command_options *options)
         log_answer("flush: %s", log_error_text(&error, r));
         return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     }
-    printf("removed: rules %" PRIu32 ", routes %" PRIu32 ", next hops %" PRIu32 "\n", counts.rules,
-           counts.routes, counts.nexthops);
+    printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
     return EXIT_SUCCESS;
 }

@@ -29,7 +29,7 @@ const struct option_row settings_rows[] = {
     ROW("step-percent", u32, router.step_percent, "or by no more than this of itself"),
     ROW("max-destinations", u32, estimator.max_destinations, "how many are kept at most"),
     ROW("table", u32, router.table, "routing table for our routes"),
-    ROW("protocol", u8, router.protocol, "marks our routes, rules and next hops"),
+    ROW("protocol", u8, router.protocol, "marks our routes and rules"),
     ROW("rule-priority", u32, router.rule_priority, "0: directly before `lookup main`"),
     ROW("mark", mark, router.mark, "route queries with it skip our rule"),
     ROW("dry-run", flag, router.dry_run, "say what would be done; needs no privilege"),

@@ -29,7 +29,7 @@ struct riptide_router;
 struct riptide_router_config {
     size_t size;            /* of this struct, as the caller was compiled */
     uint32_t table;         /* our routing table; default 7230 */
-    uint8_t protocol;       /* marks our routes, rules, next hops; default 230 */
+    uint8_t protocol;       /* marks our routes and rules; default 230 */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint32_t mark;          /* queries with it skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */
@@ -96,7 +96,7 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * Removes rule, routes and next hops, and gives the namespace back. Synchronous: this is for the
+ * Removes rules and routes, and gives the namespace back. Synchronous: this is for the
  * end. Errors: the first that the kernel gave; the rest is removed all the same.
  */
 int riptide_router_stop(struct riptide_router *router);
@@ -146,12 +146,11 @@ struct riptide_route *riptide_routes_free(struct riptide_route *routes);
 struct riptide_flush_counts {
     uint32_t rules;
     uint32_t routes;
-    uint32_t nexthops;
 };
 
 /*
- * Removes every rule that looks up config->table, every route in it and every next hop of
- * config->protocol, whoever made them. `counts` and `error` may be NULL.
+ * Removes every rule that looks up config->table, those that lead marked queries around it, and
+ * every route in it, whoever made them. `counts` and `error` may be NULL.
  * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; what can be removed is.
  */
 int riptide_flush(const struct riptide_router_config *config, struct riptide_flush_counts *counts,

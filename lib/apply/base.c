@@ -114,15 +114,9 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
     case RTA_ENCAP_TYPE:
         return keep(&base->hop, attribute);
     case RTA_MULTIPATH:
-        base->fits_object = false;
         base->is_multipath = true;
         return multipath_parse(base, attribute);
-    case RTA_PREFSRC:
-    case RTA_PREF:
-        return keep(&base->rest, attribute);
     default:
-        /* Not known to be of the route or of its hop: a next-hop object might lose it. */
-        base->fits_object = false;
         return keep(&base->rest, attribute);
     }
 }
@@ -143,7 +137,6 @@ static void drop_hops_of_object(struct base *base)
     base->rest = kept;
     base->hop = (struct attrs){ 0 };
     base->is_onlink = false;
-    base->fits_object = false;
 }
 
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
@@ -186,7 +179,6 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
     base->gateway = route.gateway;
     base->ifindex = route.ifindex;
-    base->fits_object = true;
     *expires_s = 0;
     nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)
     {
@@ -208,16 +200,4 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
 bool base_equal(const struct base *a, const struct base *b)
 {
     return memcmp(a, b, sizeof(*a)) == 0;
-}
-
-bool base_is_moved(const struct base *from, const struct base *to)
-{
-    struct base with_hop;
-
-    memcpy(&with_hop, from, sizeof(with_hop));
-    with_hop.hop = to->hop;
-    with_hop.gateway = to->gateway;
-    with_hop.ifindex = to->ifindex;
-    with_hop.is_onlink = to->is_onlink;
-    return from->fits_object && base_equal(&with_hop, to);
 }

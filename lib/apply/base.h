@@ -16,7 +16,6 @@ struct base {
     bool is_onlink;  /* RTNH_F_ONLINK */
     bool has_expiry; /* IPv6: dies by itself */
     bool is_multipath;
-    bool fits_object; /* its next hop can be a next-hop object of ours */
     uint32_t priority;
     uint32_t nhid;                 /* somebody's next-hop object; 0: none */
     uint32_t initrwnd;             /* segments; 0: not set */
@@ -37,11 +36,5 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
                 const struct nlmsghdr *answer, const char **reasonp);
 
 bool base_equal(const struct base *a, const struct base *b);
-
-/*
- * Whether `to` is `from` with another next hop: the same route of main that was moved. A next-hop
- * object then takes all routes along in one message.
- */
-bool base_is_moved(const struct base *from, const struct base *to);
 
 #endif

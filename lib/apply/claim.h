@@ -14,7 +14,7 @@ struct riptide_router;
  */
 int claim_take(struct riptide_router *router, struct riptide_error *error);
 
-/* Removes rules, routes and next hops, forgets all destinations, gives the lock back. */
+/* Removes rules and routes, forgets all destinations, gives the lock back. */
 int claim_release(struct riptide_router *router);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * The way out: the rule first, so that nothing is looked up any more, then next hops, which take
- * their routes along at once, then the routes that are left.
+ * The way out: the rules first, so that nothing is looked up any more, then the routes.
  */
 #include "flush.h"
 
@@ -88,32 +87,14 @@ int flush_rules(struct channel *channel, uint8_t family, const struct rule_ident
     return r;
 }
 
-/* What one dump has found that is to be deleted. */
+/* What one dump has found in the table. */
 struct found {
     uint32_t table;
-    uint8_t protocol;
     uint8_t family;
     struct route *routes;
-    uint32_t *nexthops;
     uint32_t n;
     uint32_t capacity;
 };
-
-/* Makes room for one more in an array whose elements have that size. */
-static int reserve(void **arrayp, struct found *found, size_t element_bytes)
-{
-    uint32_t capacity = found->capacity ? found->capacity * 2 : 64;
-    void *array;
-
-    if (found->n < found->capacity)
-        return 0;
-    array = realloc(*arrayp, capacity * element_bytes);
-    if (!array)
-        return -ENOMEM;
-    *arrayp = array;
-    found->capacity = capacity;
-    return 0;
-}
 
 static struct nl_msg *begin_routes(void *userdata)
 {
@@ -127,42 +108,19 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
 {
     struct found *found = userdata;
     struct route route;
-    void *routes = found->routes;
-    int r;
 
     if (route_parse(&route, message) < 0 || route.table != found->table || route.is_cached)
         return 0;
-    r = reserve(&routes, found, sizeof(route));
-    if (r < 0)
-        return r;
-    found->routes = routes;
+    if (found->n == found->capacity) {
+        uint32_t capacity = found->capacity ? found->capacity * 2 : 64;
+        struct route *routes = realloc(found->routes, capacity * sizeof(*routes));
+
+        if (!routes)
+            return -ENOMEM;
+        found->routes = routes;
+        found->capacity = capacity;
+    }
     found->routes[found->n++] = route;
-    return 0;
-}
-
-static struct nl_msg *begin_nexthops(void *userdata)
-{
-    struct found *found = userdata;
-
-    found->n = 0;
-    return message_nexthops_dump();
-}
-
-static int on_nexthop(void *userdata, const struct nlmsghdr *message)
-{
-    struct found *found = userdata;
-    void *nexthops = found->nexthops;
-    uint8_t protocol;
-    uint32_t id;
-    int r;
-
-    if (nexthop_parse(message, &id, &protocol) < 0 || protocol != found->protocol)
-        return 0;
-    r = reserve(&nexthops, found, sizeof(id));
-    if (r < 0)
-        return r;
-    found->nexthops = nexthops;
-    found->nexthops[found->n++] = id;
     return 0;
 }
 
@@ -194,8 +152,7 @@ static int delete_found(struct channel *channel, const struct found *found,
 
     while (r == 0 && i < found->n) {
         for (; r == 0 && i < found->n && channel_has_room(channel, 1); i++)
-            r = channel_add(channel, found->nexthops ? message_nexthop_delete(found->nexthops[i])
-                                                     : message_route_delete(&found->routes[i]));
+            r = channel_add(channel, message_route_delete(&found->routes[i]));
         if (r == 0)
             r = channel_exchange(channel, on_deleted, &deletion);
     }
@@ -204,66 +161,44 @@ static int delete_found(struct channel *channel, const struct found *found,
     return r < 0 ? r : deletion.error;
 }
 
-static int flush_nexthops(struct channel *channel, uint8_t protocol, uint32_t *n,
-                          struct riptide_error *error)
-{
-    struct found found = { .protocol = protocol };
-    int r = channel_dump_all(channel, begin_nexthops, on_nexthop, &found);
-
-    if (is_absence(r))
-        r = 0;
-    else if (r == 0)
-        r = delete_found(channel, &found, error);
-    *n += found.n;
-    free(found.nexthops);
-    return r;
-}
-
-/* Counts the routes of one family, or deletes them, until none are left. */
-static int flush_routes(struct channel *channel, uint32_t table, uint8_t family, bool is_count,
-                        uint32_t *n, struct riptide_error *error)
+/* Empties the table of one family. */
+static int flush_routes(struct channel *channel, uint8_t family, uint32_t table, uint32_t *n,
+                        struct riptide_error *error)
 {
     struct found found = { .table = table, .family = family };
     int r = 0;
 
-    for (int round = 0; r == 0 && round < (is_count ? 1 : MAX_ROUNDS); round++) {
+    for (int round = 0; r == 0 && round < MAX_ROUNDS; round++) {
         r = channel_dump_all(channel, begin_routes, on_route, &found);
-        if (is_absence(r)) {
-            r = 0;
+        if (is_absence(r))
+            found.n = 0;
+        if (found.n == 0)
             break;
-        }
-        if (r < 0 || found.n == 0)
-            break;
-        if (is_count)
-            *n += found.n;
-        else
+        *n += found.n;
+        if (r == 0)
             r = delete_found(channel, &found, error);
     }
     free(found.routes);
-    return r;
+    return is_absence(r) ? 0 : r;
 }
 
 int flush_all(struct channel *channel, const struct rule_identity *identity,
               struct riptide_flush_counts *counts, struct riptide_error *error)
 {
     struct riptide_flush_counts own = { 0 };
-    int results[7], n = 0;
+    int r, first = 0;
 
-    for (size_t i = 0; i < 2; i++)
-        results[n++] = flush_rules(channel, families[i], identity, &own.rules, error);
-    for (size_t i = 0; i < 2; i++)
-        results[n++] =
-            flush_routes(channel, identity->table, families[i], true, &own.routes, error);
-    results[n++] = flush_nexthops(channel, identity->protocol, &own.nexthops, error);
-    for (size_t i = 0; i < 2; i++)
-        results[n++] = flush_routes(channel, identity->table, families[i], false, NULL, error);
+    for (size_t i = 0; i < 2; i++) {
+        r = flush_rules(channel, families[i], identity, &own.rules, error);
+        first = first ? first : r;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        r = flush_routes(channel, families[i], identity->table, &own.routes, error);
+        first = first ? first : r;
+    }
     if (counts)
         *counts = own;
-    for (int i = 0; i < n; i++) {
-        if (results[i] < 0)
-            return results[i];
-    }
-    return 0;
+    return first;
 }
 
 RIPTIDE_PUBLIC int riptide_flush(const struct riptide_router_config *config,

@@ -16,7 +16,7 @@
 int flush_rules(struct channel *channel, uint8_t family, const struct rule_identity *identity,
                 uint32_t *n, struct riptide_error *error);
 
-/* Rules, routes and next hops of both families; goes on after an error and returns the first. */
+/* Rules and routes of both families; goes on after an error and returns the first. */
 int flush_all(struct channel *channel, const struct rule_identity *identity,
               struct riptide_flush_counts *counts, struct riptide_error *error);
 

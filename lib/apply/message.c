@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
@@ -115,13 +114,12 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
         .rtm_protocol = addition->protocol,
         .rtm_scope = base->scope,
         .rtm_type = RTN_UNICAST,
-        .rtm_flags = base->is_onlink && !addition->nhid ? RTNH_F_ONLINK : 0,
+        .rtm_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
     };
     CLEANUP(message_freep)
     struct nl_msg *message =
         message_new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm),
                     base->hop.n_bytes + base->rest.n_bytes + base->metrics.n_bytes);
-    uint32_t nhid = addition->nhid ? addition->nhid : base->nhid;
     int failures;
 
     if (!message)
@@ -130,7 +128,9 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
     failures |= put_address(message, RTA_DST, &addition->dst);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
-    failures |= nhid ? nla_put_u32(message, RTA_NH_ID, nhid) : attrs_put(&base->hop, message);
+    if (base->nhid)
+        failures |= nla_put_u32(message, RTA_NH_ID, base->nhid);
+    failures |= attrs_put(&base->hop, message);
     failures |= attrs_put(&base->rest, message);
     if (addition->expires_s)
         failures |= nla_put_u32(message, RTA_EXPIRES, addition->expires_s);
@@ -159,78 +159,6 @@ struct nl_msg *message_route_delete(const struct route *route)
     if (route->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, route->priority);
     return message_finish(&message, failures);
-}
-
-/* The attributes of a hop under the names that they have in a next-hop object. */
-static int put_nexthop(struct nl_msg *message, const struct attrs *hop)
-{
-    const struct nlattr *attribute;
-    int remaining, failures = 0;
-
-    nla_for_each_attr(attribute, (const struct nlattr *)hop->bytes, (int)hop->n_bytes, remaining)
-    {
-        const uint8_t *data = nla_data(attribute);
-        int n_bytes = nla_len(attribute);
-
-        switch (nla_type(attribute)) {
-        case RTA_OIF:
-            failures |= nla_put(message, NHA_OIF, n_bytes, data);
-            break;
-        case RTA_GATEWAY:
-            failures |= nla_put(message, NHA_GATEWAY, n_bytes, data);
-            break;
-        case RTA_VIA:
-            failures |= nla_put(message, NHA_GATEWAY, n_bytes - (int)sizeof(__kernel_sa_family_t),
-                                data + sizeof(__kernel_sa_family_t));
-            break;
-        case RTA_ENCAP_TYPE:
-            failures |= nla_put(message, NHA_ENCAP_TYPE, n_bytes, data);
-            break;
-        case RTA_ENCAP:
-            failures |= nla_put(message, NHA_ENCAP | NLA_F_NESTED, n_bytes, data);
-            break;
-        }
-    }
-    return failures;
-}
-
-static struct nl_msg *nexthop_message(int flags, const struct base *base, uint32_t id,
-                                      uint8_t protocol)
-{
-    const struct nhmsg nhm = {
-        .nh_family = base->gateway.family ? base->gateway.family : base->match.family,
-        .nh_protocol = protocol,
-        .nh_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
-    };
-    CLEANUP(message_freep)
-    struct nl_msg *message =
-        message_new(RTM_NEWNEXTHOP, NLM_F_CREATE | flags, &nhm, sizeof(nhm), base->hop.n_bytes);
-    int failures;
-
-    if (!message)
-        return NULL;
-    failures = nla_put_u32(message, NHA_ID, id);
-    failures |= put_nexthop(message, &base->hop);
-    return message_finish(&message, failures);
-}
-
-struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol)
-{
-    return nexthop_message(NLM_F_EXCL, base, id, protocol);
-}
-
-struct nl_msg *message_nexthop_replace(const struct base *base, uint32_t id, uint8_t protocol)
-{
-    return nexthop_message(NLM_F_REPLACE, base, id, protocol);
-}
-
-struct nl_msg *message_nexthop_delete(uint32_t id)
-{
-    const struct nhmsg nhm = { 0 };
-    CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELNEXTHOP, 0, &nhm, sizeof(nhm), 0);
-
-    return message ? message_finish(&message, nla_put_u32(message, NHA_ID, id)) : NULL;
 }
 
 struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
@@ -283,33 +211,21 @@ struct nl_msg *message_rules_dump(uint8_t family)
     return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header), 0);
 }
 
-struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
+static struct nl_msg *table_dump(uint8_t family, uint32_t table, uint32_t flags)
 {
-    const struct rtmsg rtm = { .rtm_family = family };
+    const struct rtmsg rtm = { .rtm_family = family, .rtm_flags = flags };
     CLEANUP(message_freep)
     struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm), 0);
 
     return message ? message_finish(&message, nla_put_u32(message, RTA_TABLE, table)) : NULL;
 }
 
-struct nl_msg *message_nexthops_dump(void)
+struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
 {
-    const struct nhmsg nhm = { 0 };
-
-    return message_new(RTM_GETNEXTHOP, NLM_F_DUMP, &nhm, sizeof(nhm), 0);
+    return table_dump(family, table, 0);
 }
 
-int nexthop_parse(const struct nlmsghdr *message, uint32_t *id, uint8_t *protocol)
+struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table)
 {
-    const struct nhmsg *nhm;
-    const struct nlattr *attribute;
-
-    if (message->nlmsg_type != RTM_NEWNEXTHOP || !nlmsg_valid_hdr(message, sizeof(*nhm)))
-        return -EBADMSG;
-    nhm = nlmsg_data(message);
-    attribute = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*nhm), NHA_ID);
-    if (!attribute || !attr_u32(attribute, id))
-        return -EBADMSG;
-    *protocol = nhm->nh_protocol;
-    return 0;
+    return table_dump(family, table, RTM_F_CLONED);
 }

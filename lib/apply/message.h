@@ -24,7 +24,6 @@ struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t
 struct route_addition {
     struct riptide_prefix dst;
     uint32_t table;
-    uint32_t nhid;      /* our next-hop object; 0: the base's hops inline */
     uint32_t initcwnd;  /* segments */
     uint32_t initrwnd;  /* segments; 0: not set */
     uint32_t mtu_bytes; /* 0: not set */
@@ -37,14 +36,6 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nl_msg *message_route_delete(const struct route *route);
-
-/*
- * Makes the next hop of `base` an object with that id, which must be free; or gives the object of
- * that id this next hop.
- */
-struct nl_msg *message_nexthop_add(const struct base *base, uint32_t id, uint8_t protocol);
-struct nl_msg *message_nexthop_replace(const struct base *base, uint32_t id, uint8_t protocol);
-struct nl_msg *message_nexthop_delete(uint32_t id);
 
 /* One of our two rules; see rule.h. */
 struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
@@ -61,9 +52,8 @@ struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
  */
 struct nl_msg *message_rules_dump(uint8_t family);
 struct nl_msg *message_routes_dump(uint8_t family, uint32_t table);
-struct nl_msg *message_nexthops_dump(void);
 
-/* The id and the protocol of a next-hop object. Errors: -EBADMSG. */
-int nexthop_parse(const struct nlmsghdr *message, uint32_t *id, uint8_t *protocol);
+/* What was learned on the paths of that table's routes: exceptions, and no routes. */
+struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table);
 
 #endif

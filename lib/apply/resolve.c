@@ -14,17 +14,21 @@
 #define NONE PREFIX_TABLE_NONE
 
 /*
- * A destination is asked for three times: the route for TCP with our mark, the route for any packet
- * without, and the path for TCP with our mark. None of them takes our rule. Where the two routes
- * differ the host has rules of its own about marks or protocols.
+ * A destination is asked for up to three times: the route for TCP with our mark, the route for any
+ * packet without, and for a new one what a connection would get. Where the two routes differ the
+ * host has rules of its own about marks or protocols.
  */
-enum query { QUERY_TCP, QUERY_ANY, QUERY_PATH, QUERIES };
+enum query { QUERY_TCP, QUERY_ANY, QUERY_PATH };
 
-enum { RESOLVE_MAX = BATCH_MAX_REQUESTS / QUERIES };
+enum { MAX_QUERIES = 3 };
 
 struct resolve {
     struct riptide_router *router;
-    uint32_t slots[RESOLVE_MAX];
+    uint32_t n_asked;
+    struct {
+        uint32_t slot;
+        enum query query;
+    } asked[BATCH_MAX_REQUESTS];
     /* The answers about the destination at hand. */
     struct base base;
     uint32_t expires_s;
@@ -69,7 +73,7 @@ static uint32_t learned_mtu(const struct nlmsghdr *answer, const struct base *ba
     return path.mtu_bytes == base->mtu_bytes ? 0 : path.mtu_bytes;
 }
 
-static void resolved(struct resolve *resolve, uint32_t slot, const struct nlmsghdr *path)
+static void resolved(struct resolve *resolve, uint32_t slot)
 {
     struct riptide_router *router = resolve->router;
     struct target *target = targets_at(&router->targets, slot);
@@ -80,12 +84,12 @@ static void resolved(struct resolve *resolve, uint32_t slot, const struct nlmsgh
         reason = "main has more specific routes inside it";
     if (!reason)
         reason = scan_contested_reason(&router->scan, &resolve->base.match, &target->dst);
-    if (!reason && bases_hold(&router->bases, &resolve->base, target->base, &number) < 0)
+    if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0)
         reason = "no memory for its base route";
+    /* What was learned on another path says nothing about this one. */
+    if (number != target->base)
+        target->pmtu_bytes = 0;
     target->expires_s = resolve->expires_s;
-    target->pmtu_bytes = 0;
-    if (!reason && target->dst.len == prefix_family_bits(target->dst.family))
-        target->pmtu_bytes = learned_mtu(path, &resolve->base);
     set_base(router, slot, number, reason);
 }
 
@@ -93,8 +97,8 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
                       const char *text)
 {
     struct resolve *resolve = userdata;
-    uint32_t slot = resolve->slots[n / QUERIES];
-    const struct riptide_prefix *dst = &targets_at(&resolve->router->targets, slot)->dst;
+    uint32_t slot = resolve->asked[n].slot;
+    struct target *target = targets_at(&resolve->router->targets, slot);
     const char *reason = NULL;
     uint32_t expires_s;
     struct base base;
@@ -103,59 +107,68 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
     /* The acknowledgement that closes the batch is no answer to a query. */
     if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
         return;
-    switch ((enum query)(n % QUERIES)) {
+    switch (resolve->asked[n].query) {
     case QUERY_TCP:
         resolve->reason = NULL;
-        base_parse(&resolve->base, &resolve->expires_s, dst, answer, &resolve->reason);
+        base_parse(&resolve->base, &resolve->expires_s, &target->dst, answer, &resolve->reason);
         break;
     case QUERY_ANY:
-        if (resolve->reason)
-            break;
-        if (!base_parse(&base, &expires_s, dst, answer, &reason))
+        if (!resolve->reason && !base_parse(&base, &expires_s, &target->dst, answer, &reason))
             resolve->reason = reason;
-        else if (!base_equal(&resolve->base, &base))
+        else if (!resolve->reason && !base_equal(&resolve->base, &base))
             resolve->reason = "rules of this host tell marks or protocols apart";
+        resolved(resolve, slot);
         break;
     case QUERY_PATH:
-    case QUERIES:
-        resolved(resolve, slot, answer);
+        if (target->base != BASES_NONE)
+            target->pmtu_bytes =
+                learned_mtu(answer, bases_at(&resolve->router->bases, target->base));
         break;
     }
 }
 
-/* Asks what there is to ask about one destination. */
-static int add_queries(struct riptide_router *router, uint32_t slot)
+static int ask(struct resolve *resolve, uint32_t slot, enum query query, struct nl_msg *message)
 {
-    struct riptide_prefix address = address_in(&targets_at(&router->targets, slot)->dst);
-    uint32_t mark = router->config.mark;
-    int r = channel_add(&router->channel, message_route_query(&address, mark, IPPROTO_TCP));
+    resolve->asked[resolve->n_asked].slot = slot;
+    resolve->asked[resolve->n_asked++].query = query;
+    return channel_add(&resolve->router->channel, message);
+}
+
+/* Asks what there is to ask about one destination. */
+static int ask_all(struct resolve *resolve, uint32_t slot)
+{
+    const struct target *target = targets_at(&resolve->router->targets, slot);
+    struct riptide_prefix address = address_in(&target->dst);
+    uint32_t mark = resolve->router->config.mark;
+    bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
+    int r = ask(resolve, slot, QUERY_TCP, message_route_query(&address, mark, IPPROTO_TCP));
 
     if (r == 0)
-        r = channel_add(&router->channel, message_route_query(&address, 0, 0));
-    if (r == 0)
-        r = channel_add(&router->channel, message_path_query(&address, mark, IPPROTO_TCP));
+        r = ask(resolve, slot, QUERY_ANY, message_route_query(&address, 0, 0));
+    if (r == 0 && is_host && !target->kernel.exists)
+        r = ask(resolve, slot, QUERY_PATH, message_path_query(&address, mark, IPPROTO_TCP));
     return r;
 }
 
 int resolve_batch(struct riptide_router *router)
 {
     struct resolve resolve = { .router = router };
-    uint32_t n = 0, slot;
+    uint32_t slots[BATCH_MAX_REQUESTS], n = 0, slot;
     int r = 0;
 
-    while (r == 0 && n < RESOLVE_MAX &&
+    while (r == 0 && channel_has_room(&router->channel, MAX_QUERIES) &&
            (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
-        resolve.slots[n++] = slot;
-        r = add_queries(router, slot);
+        slots[n++] = slot;
+        r = ask_all(&resolve, slot);
     }
     if (r == 0)
         r = channel_exchange(&router->channel, on_answer, &resolve);
     router->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
-            targets_push(&router->targets, QUEUE_RESOLVE, resolve.slots[i]);
+            targets_push(&router->targets, QUEUE_RESOLVE, slots[i]);
         else
-            targets_forget_if_done(&router->targets, &router->bases, resolve.slots[i]);
+            targets_forget_if_done(&router->targets, &router->bases, slots[i]);
     }
     return r;
 }

@@ -25,9 +25,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Next-hop objects of ours: 'r' 'i' and a number. */
-enum { FIRST_NHID = 0x72690000 };
-
 static int add_to_epoll(int epoll_fd, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -56,7 +53,6 @@ RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
         return r;
     router->identity = router_config_identity(&router->config);
     targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
-    bases_init(&router->bases, FIRST_NHID);
 
     router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (router->epoll_fd < 0)
@@ -157,8 +153,7 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (initcwnd == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
     } else {
-        /* A path MTU that was learned without us expires without notice. */
-        if (target->base == BASES_NONE || target->error || target->pmtu_bytes)
+        if (target->base == BASES_NONE || target->error)
             targets_push(&router->targets, QUEUE_RESOLVE, slot);
         else
             targets_push(&router->targets, QUEUE_WRITE, slot);
@@ -205,20 +200,32 @@ static int check_rules(struct riptide_router *router)
     return r;
 }
 
-static int look(struct riptide_router *router)
+/* Begins a look that was wanted: what events have touched until now, it takes care of. */
+static void begin_look(struct riptide_router *router, enum scan_extent extent)
 {
-    enum scan_extent extent = router->scan_wanted;
     uint32_t slot;
+
+    if (extent == SCAN_PATHS)
+        return;
+    router->scan_wanted = SCAN_NOTHING;
+    while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
+        targets_push(&router->targets, QUEUE_RESOLVE, slot);
+}
+
+/* One piece of a look at the kernel; `extent` counts where none is running. */
+static int look(struct riptide_router *router, enum scan_extent extent)
+{
     int r;
 
-    if (!router->scan.is_running) {
-        router->scan_wanted = SCAN_NOTHING;
-        while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
-            targets_push(&router->targets, QUEUE_RESOLVE, slot);
-    }
+    if (!router->scan.is_running)
+        begin_look(router, extent);
     r = scan_step(router, extent);
     if (r == 0)
         return 0;
+    if (router->scan.extent == SCAN_PATHS) {
+        router->are_paths_known = true;
+        return r < 0 ? r : 0;
+    }
     /* Something changed meanwhile: again, and everything. */
     if (r != RIPTIDE_E_DONE)
         watch_want_scan(router, SCAN_ALL);
@@ -233,27 +240,20 @@ static int look(struct riptide_router *router)
     return r;
 }
 
-/* The last piece, when all routes are right: what has served its time goes, the rule returns. */
+/* The last piece, when all routes are right: the rule returns. */
 static int settle(struct riptide_router *router)
 {
-    int r = sync_clean(router);
+    int r = 0;
 
     router->is_pass_under_way = false;
-    if (r < 0 || router->scan_wanted)
-        return r;
+    router->are_paths_known = false;
+    if (router->scan_wanted)
+        return 0;
     if (router->lock_fd >= 0)
         r = sync_rules(router, NULL);
     if (r == 0)
         watch_set_work(router, false);
     return r;
-}
-
-/* A hop that moved takes its routes along before the rest of them is even asked about. */
-static int resolve(struct riptide_router *router)
-{
-    int r = resolve_batch(router);
-
-    return r < 0 ? r : sync_objects(router);
 }
 
 /*
@@ -262,12 +262,14 @@ static int resolve(struct riptide_router *router)
  */
 static int work(struct riptide_router *router)
 {
-    if (router->scan.is_running || (router->scan_wanted && !router->is_pass_under_way))
-        return look(router);
+    if (router->scan.is_running)
+        return look(router, SCAN_NOTHING);
+    if (router->scan_wanted && !router->is_pass_under_way)
+        return look(router, router->scan_wanted);
     if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
-        return resolve(router);
+        return resolve_batch(router);
     if (!targets_is_empty(&router->targets, QUEUE_WRITE))
-        return sync_write(router);
+        return router->are_paths_known ? sync_write(router) : look(router, SCAN_PATHS);
     return settle(router);
 }
 
@@ -301,7 +303,7 @@ static void describe(const struct riptide_router *router, const struct target *t
         .error = target->error,
     };
     if (target->base != BASES_NONE) {
-        base = &router->bases.list[target->base]->base;
+        base = bases_at(&router->bases, target->base);
         route->initrwnd = target_initrwnd(base, router->config.cwnd_max);
         route->gateway = base->gateway;
         route->ifindex = base->ifindex;

@@ -34,6 +34,7 @@ struct riptide_router {
     struct scan scan;
     enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
     bool is_pass_under_way;       /* a look was had; what it showed is being put right */
+    bool are_paths_known;         /* what was learned on our routes, for the writes at hand */
     struct rule_state rules[2];
     struct riptide_router_stats stats;
     struct riptide_route popped;

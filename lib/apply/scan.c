@@ -31,28 +31,6 @@ static int on_rule(struct riptide_router *router, uint8_t family, const struct n
     return rules_add(&router->scan.rules[family_index(family)], &router->identity, message);
 }
 
-static struct nl_msg *request_nexthops(const struct riptide_router *router, uint8_t family)
-{
-    (void)router;
-    (void)family;
-    return message_nexthops_dump();
-}
-
-static int on_nexthop(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
-{
-    uint32_t id, number;
-    uint8_t protocol;
-    int r = nexthop_parse(message, &id, &protocol);
-
-    (void)family;
-    if (r < 0)
-        return r;
-    number = bases_find_nhid(&router->bases, id);
-    if (number != BASES_NONE && protocol == router->config.protocol)
-        router->bases.list[number]->has_object = true;
-    return 0;
-}
-
 static struct nl_msg *request_ours(const struct riptide_router *router, uint8_t family)
 {
     return message_routes_dump(family, router->config.table);
@@ -66,8 +44,9 @@ static bool is_as_written(const struct riptide_router *router, const struct targ
 
     if (target->kernel.base == BASES_NONE)
         return false;
-    base = &router->bases.list[target->kernel.base]->base;
-    return riptide_prefix_equal(&route->gateway, &base->gateway) && route->ifindex == base->ifindex;
+    base = bases_at(&router->bases, target->kernel.base);
+    return riptide_prefix_equal(&route->gateway, &base->gateway) &&
+           route->ifindex == base->ifindex && route->nhid == base->nhid;
 }
 
 static int on_our_route(struct riptide_router *router, uint8_t family,
@@ -96,7 +75,6 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
         bases_release(&router->bases, target->kernel.base);
         target->kernel.base = BASES_NONE;
     }
-    target->kernel.nhid = route.nhid;
     target->kernel.priority = route.priority;
     target->kernel.initcwnd = route.initcwnd;
     target->kernel.initrwnd = route.initrwnd;
@@ -193,15 +171,38 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
     return r;
 }
 
-/* The two dumps of main come last, so that a scan of main alone is their part of the row. */
+static struct nl_msg *request_paths(const struct riptide_router *router, uint8_t family)
+{
+    return message_exceptions_dump(family, router->config.table);
+}
+
+/* A REPLACE of a route forgets the path MTU that was learned on it: the next one carries it. */
+static int on_path(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
+{
+    struct route path;
+    uint32_t slot;
+    int r = route_parse(&path, message);
+
+    (void)family;
+    if (r < 0)
+        return r;
+    slot = prefix_table_find(&router->targets.table, &path.dst);
+    if (path.is_cached && path.table == router->config.table && slot != PREFIX_TABLE_NONE)
+        targets_at(&router->targets, slot)->pmtu_bytes = path.mtu_bytes;
+    return 0;
+}
+
+/* In the order of enum scan_extent, so that each extent is a part of the row. */
 static const struct step steps[] = {
-    { request_rules, on_rule, AF_INET },       { request_rules, on_rule, AF_INET6 },
-    { request_nexthops, on_nexthop, 0 },       { request_ours, on_our_route, AF_INET },
-    { request_ours, on_our_route, AF_INET6 },  { request_main, on_main_route, AF_INET },
-    { request_main, on_main_route, AF_INET6 },
+    { request_paths, on_path, AF_INET },      { request_paths, on_path, AF_INET6 },
+    { request_rules, on_rule, AF_INET },      { request_rules, on_rule, AF_INET6 },
+    { request_ours, on_our_route, AF_INET },  { request_ours, on_our_route, AF_INET6 },
+    { request_main, on_main_route, AF_INET }, { request_main, on_main_route, AF_INET6 },
 };
 
-enum { N_STEPS = sizeof(steps) / sizeof(steps[0]), FIRST_OF_MAIN = N_STEPS - 2 };
+static const struct {
+    uint32_t first, end;
+} extents[] = { [SCAN_PATHS] = { 0, 2 }, [SCAN_ALL] = { 2, 8 }, [SCAN_MAIN] = { 6, 8 } };
 
 void scan_deinit(struct scan *scan)
 {
@@ -216,12 +217,6 @@ static void forget_kernel(struct riptide_router *router)
 {
     struct targets *targets = &router->targets;
 
-    for (uint32_t i = 0; i < router->bases.n; i++) {
-        if (router->bases.list[i]) {
-            router->bases.list[i]->has_object = false;
-            router->bases.list[i]->is_refused = false;
-        }
-    }
     for (uint32_t slot = 0; (slot = prefix_table_next(&targets->table, slot)) != PREFIX_TABLE_NONE;
          slot++)
         targets_set_exists(targets, targets_at(targets, slot), false);
@@ -255,7 +250,7 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
     scan->is_running = true;
     scan->is_asked = false;
     scan->is_interrupted = false;
-    scan->step = extent == SCAN_ALL ? 0 : FIRST_OF_MAIN;
+    scan->step = extents[extent].first;
     if (extent == SCAN_ALL) {
         rules_deinit(&scan->rules[0]);
         rules_deinit(&scan->rules[1]);
@@ -264,7 +259,8 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
         if (!router->config.dry_run)
             forget_kernel(router);
     }
-    forget_main(router);
+    if (extent >= SCAN_MAIN)
+        forget_main(router);
 }
 
 /* A family or a kind of object that this kernel does not have, or a table not made yet. */
@@ -311,7 +307,7 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;
     scan->step++;
-    if (scan->step < N_STEPS)
+    if (scan->step < extents[scan->extent].end)
         return 0;
     scan->is_running = false;
     return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;

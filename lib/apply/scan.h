@@ -1,6 +1,6 @@
 /*
- * A look at the kernel: its rules, our next-hop objects, our routes, and where main's routes
- * compete. One netlink buffer per step.
+ * A look at the kernel: its rules, our routes, what was learned on them, and where main's compete.
+ * One netlink buffer per step.
  */
 #ifndef RIPTIDE_LIB_APPLY_SCAN_H
 #define RIPTIDE_LIB_APPLY_SCAN_H
@@ -19,8 +19,9 @@ struct contested {
 /* How much a scan looks at. */
 enum scan_extent {
     SCAN_NOTHING,
-    SCAN_MAIN, /* where main's routes compete: enough after a change of routes */
-    SCAN_ALL,
+    SCAN_PATHS, /* what was learned on our routes, and goes with each that is written anew */
+    SCAN_MAIN,  /* where main's routes compete: enough after a change of routes */
+    SCAN_ALL,   /* rules, our routes, main */
 };
 
 struct scan {

@@ -14,65 +14,6 @@
 
 #define NONE PREFIX_TABLE_NONE
 
-struct objects {
-    struct riptide_router *router;
-    uint32_t numbers[BATCH_MAX_REQUESTS];
-};
-
-static void on_object(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                      const char *text)
-{
-    struct objects *objects = userdata;
-    struct held_base *held = objects->router->bases.list[objects->numbers[n]];
-
-    (void)answer;
-    (void)text;
-    if (!error)
-        return;
-    /* Where an object could not be moved, its routes carry the hop from now on, each for itself. */
-    if (held->has_object && held->is_moved)
-        watch_want_scan(objects->router, SCAN_ALL);
-    held->has_object = false;
-    held->is_refused = true;
-}
-
-static struct nl_msg *object_request(struct held_base *held, uint8_t protocol)
-{
-    if (held->is_moved && held->has_object)
-        return message_nexthop_replace(&held->base, held->nhid, protocol);
-    return message_nexthop_add(&held->base, held->nhid, protocol);
-}
-
-int sync_objects(struct riptide_router *router)
-{
-    struct objects objects = { .router = router };
-    uint32_t n = 0;
-    int r = 0;
-
-    if (router->config.dry_run)
-        return 0;
-    for (uint32_t i = 0; r == 0 && i < router->bases.n; i++) {
-        struct held_base *held = router->bases.list[i];
-
-        if (!held || held->n_users == 0 || held->is_refused || !held->base.fits_object ||
-            (held->has_object && !held->is_moved))
-            continue;
-        if (!channel_has_room(&router->channel, 1))
-            break;
-        r = channel_add(&router->channel, object_request(held, router->config.protocol));
-        objects.numbers[n++] = i;
-    }
-    if (r == 0)
-        r = channel_exchange(&router->channel, on_object, &objects);
-    for (uint32_t i = 0; r == 0 && i < n; i++) {
-        struct held_base *held = router->bases.list[objects.numbers[i]];
-
-        held->has_object = !held->is_refused;
-        held->is_moved = false;
-    }
-    return r;
-}
-
 /* One request of a batch of routes. */
 struct write {
     uint32_t slot;
@@ -123,14 +64,13 @@ static int add_put(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
     struct target *target = targets_at(&router->targets, slot);
-    const struct held_base *held = router->bases.list[target->base];
+    const struct base *base = bases_at(&router->bases, target->base);
     const struct route_addition addition = {
         .dst = target->dst,
         .table = router->config.table,
-        .nhid = bases_nhid(held),
         .initcwnd = target->initcwnd,
-        .initrwnd = target_initrwnd(&held->base, router->config.cwnd_max),
-        .mtu_bytes = target_mtu(target, &held->base),
+        .initrwnd = target_initrwnd(base, router->config.cwnd_max),
+        .mtu_bytes = target_mtu(target, base),
         .expires_s = target->expires_s,
         .protocol = router->config.protocol,
     };
@@ -138,7 +78,7 @@ static int add_put(struct writes *writes, uint32_t slot)
     writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
     if (router->config.dry_run)
         return 0;
-    return channel_add(&router->channel, message_route_put(&held->base, &addition));
+    return channel_add(&router->channel, message_route_put(base, &addition));
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
@@ -151,7 +91,7 @@ static int add_write(struct writes *writes, uint32_t slot)
     if (target_is_wanted(target)) {
         r = add_put(writes, slot);
         if (!target->kernel.exists ||
-            target->kernel.priority == router->bases.list[target->base]->base.priority)
+            target->kernel.priority == bases_at(&router->bases, target->base)->priority)
             return r;
     }
     return r == 0 ? add_delete(writes, slot) : r;
@@ -160,18 +100,17 @@ static int add_write(struct writes *writes, uint32_t slot)
 static void note_put(struct riptide_router *router, uint32_t slot)
 {
     struct target *target = targets_at(&router->targets, slot);
-    struct held_base *held = router->bases.list[target->base];
+    const struct base *base = bases_at(&router->bases, target->base);
 
     if (target->kernel.base != target->base) {
         bases_release(&router->bases, target->kernel.base);
-        held->n_users++;
+        bases_share(&router->bases, target->base);
         target->kernel.base = target->base;
     }
-    target->kernel.nhid = bases_nhid(held);
-    target->kernel.priority = held->base.priority;
+    target->kernel.priority = base->priority;
     target->kernel.initcwnd = target->initcwnd;
-    target->kernel.initrwnd = target_initrwnd(&held->base, router->config.cwnd_max);
-    target->kernel.mtu_bytes = target_mtu(target, &held->base);
+    target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
+    target->kernel.mtu_bytes = target_mtu(target, base);
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }
@@ -209,7 +148,7 @@ int sync_write(struct riptide_router *router)
 {
     struct writes writes = { .router = router };
     uint32_t slot;
-    int r = sync_objects(router);
+    int r = 0;
 
     /* A target is at most two requests. */
     while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
@@ -230,25 +169,6 @@ int sync_write(struct riptide_router *router)
     router->stats.batches += writes.n > 0;
     for (uint32_t i = 0; i < writes.n; i++)
         note(router, &writes.list[i]);
-    return 0;
-}
-
-int sync_clean(struct riptide_router *router)
-{
-    struct bases *bases = &router->bases;
-    int r;
-
-    for (uint32_t i = 0; i < bases->n; i++) {
-        if (!bases->list[i] || bases->list[i]->n_users > 0)
-            continue;
-        if (bases->list[i]->has_object && !router->config.dry_run) {
-            r = channel_request(&router->channel, message_nexthop_delete(bases->list[i]->nhid),
-                                NULL);
-            if (r < 0 && r != -ENOENT)
-                return r;
-        }
-        bases_drop(bases, i);
-    }
     return 0;
 }
 

@@ -8,14 +8,8 @@
 
 struct riptide_router;
 
-/* Makes the next-hop objects that are missing, moves those whose hop has. */
-int sync_objects(struct riptide_router *router);
-
-/* Writes up to a batch of routes, and first the next-hop objects that they need. */
+/* Writes up to a batch of routes. Errors: channel_exchange; what was not written stays queued. */
 int sync_write(struct riptide_router *router);
-
-/* Removes next-hop objects that no route uses any more. */
-int sync_clean(struct riptide_router *router);
 
 /* Puts the rule of every family into its place, or away where it has none. */
 int sync_rules(struct riptide_router *router, struct riptide_error *error);

@@ -146,15 +146,14 @@ static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_rout
 bool target_needs_write(const struct target *target, const struct bases *bases,
                         const struct riptide_router_config *config)
 {
-    const struct held_base *held;
+    const struct base *base;
 
     if (!target_is_wanted(target))
         return target->kernel.exists;
-    held = bases->list[target->base];
+    base = bases_at(bases, target->base);
     return !target->kernel.exists || target->kernel.base != target->base ||
-           target->kernel.nhid != bases_nhid(held) ||
-           target->kernel.priority != held->base.priority ||
-           target->kernel.mtu_bytes != target_mtu(target, &held->base) ||
+           target->kernel.priority != base->priority ||
+           target->kernel.mtu_bytes != target_mtu(target, base) ||
            !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||
-           target->kernel.initrwnd != target_initrwnd(&held->base, config->cwnd_max);
+           target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);
 }

@@ -32,7 +32,6 @@ struct target {
     struct {
         bool exists;
         uint32_t base;     /* it was written with; BASES_NONE: not known */
-        uint32_t nhid;     /* our object that it names; 0: none */
         uint32_t priority; /* part of its key */
         uint32_t initcwnd; /* segments */
         uint32_t initrwnd; /* segments */
