@@ -106,7 +106,8 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
             *expires_s = 1 + (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
         return NULL;
     case RTA_NH_ID:
-        return attr_u32(attribute, &base->nhid) ? NULL : malformed;
+        base->has_object = true;
+        return NULL;
     case RTA_GATEWAY:
     case RTA_VIA:
     case RTA_OIF:
@@ -121,22 +122,30 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
     }
 }
 
-/* With a next-hop object the kernel shows its hops as well, and refuses them from us. */
-static void drop_hops_of_object(struct base *base)
+/*
+ * Routes of one next-hop object share the cached route of a connection, metrics included
+ * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give its
+ * window to everything else behind the object. So the hop is carried over, the object is not.
+ */
+static const char *object_reason(const struct base *base)
 {
-    struct attrs kept = { 0 };
-    const struct nlattr *attribute;
-    int remaining = (int)base->rest.n_bytes;
+    if (!base->has_object)
+        return NULL;
+    if (base->is_multipath)
+        return "its base route leads through a next-hop group";
+    return base->hop.n_bytes == 0 ? "the kernel does not show the hop of its next-hop object"
+                                  : NULL;
+}
 
-    nla_for_each_attr(attribute, (const struct nlattr *)base->rest.bytes, (int)base->rest.n_bytes,
-                      remaining)
-    {
-        if (nla_type(attribute) != RTA_MULTIPATH)
-            attrs_add(&kept, attribute);
-    }
-    base->rest = kept;
-    base->hop = (struct attrs){ 0 };
-    base->is_onlink = false;
+/*
+ * The kernel lists the siblings of an IPv6 multipath route from the one that this query took, and
+ * with that one's preference and expiry: a copy would send flows another way.
+ */
+static const char *multipath_reason(const struct base *base)
+{
+    return base->is_multipath && base->match.family == AF_INET6
+               ? "its base route is made of several IPv6 routes"
+               : NULL;
 }
 
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
@@ -186,14 +195,9 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
         if (*reasonp)
             return false;
     }
-    /*
-     * The kernel lists the siblings of an IPv6 multipath route from the one that this query took,
-     * and with that one's preference and expiry: a copy would send flows another way.
-     */
-    if (base->is_multipath && base->match.family == AF_INET6 && base->nhid == 0)
-        *reasonp = "its base route is made of several IPv6 routes";
-    if (base->nhid != 0)
-        drop_hops_of_object(base);
+    *reasonp = object_reason(base);
+    if (!*reasonp)
+        *reasonp = multipath_reason(base);
     return *reasonp == NULL;
 }
 

@@ -16,8 +16,8 @@ struct base {
     bool is_onlink;  /* RTNH_F_ONLINK */
     bool has_expiry; /* IPv6: dies by itself */
     bool is_multipath;
+    bool has_object; /* its hop is somebody's next-hop object */
     uint32_t priority;
-    uint32_t nhid;                 /* somebody's next-hop object; 0: none */
     uint32_t initrwnd;             /* segments; 0: not set */
     uint32_t mtu_bytes;            /* configured; 0: not set */
     struct riptide_prefix gateway; /* to show; family 0: none, or several */

@@ -128,8 +128,6 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
     failures |= put_address(message, RTA_DST, &addition->dst);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
-    if (base->nhid)
-        failures |= nla_put_u32(message, RTA_NH_ID, base->nhid);
     failures |= attrs_put(&base->hop, message);
     failures |= attrs_put(&base->rest, message);
     if (addition->expires_s)

@@ -81,8 +81,6 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         return attr_u32(attribute, &route->priority);
     case RTA_OIF:
         return attr_u32(attribute, &route->ifindex);
-    case RTA_NH_ID:
-        return attr_u32(attribute, &route->nhid);
     case RTA_GATEWAY:
     case RTA_VIA:
         return route_gateway_parse(&route->gateway, route->dst.family, attribute);

@@ -14,7 +14,6 @@ struct route {
     uint32_t table;
     uint32_t priority;  /* ip(8): metric */
     uint32_t ifindex;   /* 0: several */
-    uint32_t nhid;      /* 0: none */
     uint32_t initcwnd;  /* segments; 0: not set */
     uint32_t initrwnd;  /* segments; 0: not set */
     uint32_t mtu_bytes; /* of the metrics; 0: not set */

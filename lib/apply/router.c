@@ -132,11 +132,26 @@ static bool drop_unpopped(struct riptide_router *router)
     return false;
 }
 
+/* Where a wanted target waits: what main has inside a prefix only a look at all of main tells. */
+static void queue_wanted(struct riptide_router *router, uint32_t slot)
+{
+    const struct target *target = targets_at(&router->targets, slot);
+    bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
+
+    if (target->base != BASES_NONE && target->error == 0) {
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    } else if (is_host) {
+        targets_push(&router->targets, QUEUE_RESOLVE, slot);
+    } else {
+        targets_push(&router->targets, QUEUE_LOOK, slot);
+        watch_want_scan(router, SCAN_MAIN);
+    }
+}
+
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_prefix *dst, uint32_t initcwnd)
 {
-    struct target *target;
-    uint32_t n = router->targets.table.n, slot;
+    uint32_t slot;
     int r;
 
     if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT)
@@ -148,19 +163,11 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
         r = targets_get(&router->targets, dst, &slot);
     if (r != 0)
         return r;
-    target = targets_at(&router->targets, slot);
-    target->initcwnd = initcwnd;
-    if (initcwnd == 0) {
+    targets_at(&router->targets, slot)->initcwnd = initcwnd;
+    if (initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
-    } else {
-        if (target->base == BASES_NONE || target->error)
-            targets_push(&router->targets, QUEUE_RESOLVE, slot);
-        else
-            targets_push(&router->targets, QUEUE_WRITE, slot);
-        /* What main has inside a prefix only a look at all of main tells. */
-        if (router->targets.table.n != n && dst->len < prefix_family_bits(dst->family))
-            watch_want_scan(router, SCAN_MAIN);
-    }
+    else
+        queue_wanted(router, slot);
     watch_set_work(router, true);
     return 0;
 }

@@ -60,10 +60,8 @@ static int add_delete(struct writes *writes, uint32_t slot)
     return channel_add(&router->channel, message_route_delete(&route));
 }
 
-static int add_put(struct writes *writes, uint32_t slot)
+static struct nl_msg *put_message(const struct riptide_router *router, const struct target *target)
 {
-    struct riptide_router *router = writes->router;
-    struct target *target = targets_at(&router->targets, slot);
     const struct base *base = bases_at(&router->bases, target->base);
     const struct route_addition addition = {
         .dst = target->dst,
@@ -75,10 +73,31 @@ static int add_put(struct writes *writes, uint32_t slot)
         .protocol = router->config.protocol,
     };
 
-    writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
-    if (router->config.dry_run)
+    return message_route_put(base, &addition);
+}
+
+static void note_failed_put(struct riptide_router *router, uint32_t slot)
+{
+    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_FAILED);
+    /* What stands there may lead elsewhere by now: without us is better than wrong. */
+    if (targets_at(&router->targets, slot)->kernel.exists)
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+}
+
+static int add_put(struct writes *writes, uint32_t slot)
+{
+    struct riptide_router *router = writes->router;
+    struct target *target = targets_at(&router->targets, slot);
+    struct nl_msg *message = router->config.dry_run ? NULL : put_message(router, target);
+
+    if (!message && !router->config.dry_run) {
+        router->stats.failed++;
+        target_set_failure(target, -ENOMEM, "no room for the message");
+        note_failed_put(router, slot);
         return 0;
-    return channel_add(&router->channel, message_route_put(base, &addition));
+    }
+    writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
+    return message ? channel_add(&router->channel, message) : 0;
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
@@ -132,16 +151,14 @@ static void note(struct riptide_router *router, const struct write *write)
 {
     const struct target *target = targets_at(&router->targets, write->slot);
 
-    if (write->is_put && write->error == 0) {
+    if (write->is_put && write->error)
+        note_failed_put(router, write->slot);
+    else if (write->is_put)
         note_put(router, write->slot);
-    } else if (write->error) {
+    else if (write->error)
         targets_set_state(&router->targets, write->slot, RIPTIDE_ROUTE_FAILED);
-        /* What stands there may lead elsewhere by now: without us is better than wrong. */
-        if (write->is_put && target->kernel.exists)
-            targets_push(&router->targets, QUEUE_WRITE, write->slot);
-    } else if (!target_is_wanted(target)) {
+    else if (!target_is_wanted(target))
         note_delete(router, write->slot);
-    }
 }
 
 int sync_write(struct riptide_router *router)
