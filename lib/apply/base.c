@@ -58,6 +58,8 @@ static const char *metrics_parse(struct base *base, const struct nlattr *metrics
             !attrs_add(&base->metrics, metric))
             return no_room;
     }
+    if (remaining != 0)
+        return malformed;
     return locked & ours ? "its base route locks initcwnd or initrwnd" : NULL;
 }
 

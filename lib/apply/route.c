@@ -67,7 +67,7 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
         if (value && !attr_u32(metric, value))
             return false;
     }
-    return true;
+    return remaining == 0;
 }
 
 static bool parse_attribute(struct route *route, const struct nlattr *attribute)
@@ -95,6 +95,7 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
 {
     const struct rtmsg *rtm;
     const struct nlattr *attribute;
+    bool has_dst = false;
     int remaining;
 
     if (!nlmsg_valid_hdr(message, sizeof(*rtm)))
@@ -111,8 +112,12 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
     };
     nlmsg_for_each_attr(attribute, message, sizeof(*rtm), remaining)
     {
+        has_dst |= nla_type(attribute) == RTA_DST;
         if (!parse_attribute(route, attribute))
             return -EBADMSG;
     }
+    /* What is left over is an attribute whose length lies. */
+    if (remaining != 0 || (route->dst.len > 0 && !has_dst))
+        return -EBADMSG;
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
 }

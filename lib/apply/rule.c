@@ -97,6 +97,8 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
         if (!parse_attribute(rule, &selectors, attribute))
             return -EBADMSG;
     }
+    if (remaining != 0)
+        return -EBADMSG;
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
     rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&

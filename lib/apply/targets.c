@@ -103,6 +103,7 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
         if (target->is_queued[queue])
             return;
     }
+    targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
     bases_release(bases, target->base);
     bases_release(bases, target->kernel.base);
     target_set_failure(target, 0, NULL);

@@ -1,0 +1,596 @@
+/*
+ * lib/apply/message: what the requests say, read back attribute by attribute, and where libnl-route
+ * is at hand by a reader that shares nothing with ours.
+ */
+#include "apply/message.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#ifdef HAVE_LIBNL_ROUTE
+#include <netlink/route/nexthop.h>
+#include <netlink/route/route.h>
+#endif
+
+#include "bytes.h"
+
+enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x72697074 };
+
+static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
+
+static void add(struct attrs *attrs, int type, const void *payload, size_t n)
+{
+    struct bytes bytes;
+
+    bytes_begin(&bytes, 0, "", 0);
+    bytes_put(&bytes, type, payload, n);
+    assert_true(attrs_add(attrs, bytes_header(&bytes)));
+}
+
+static void add_u32(struct attrs *attrs, int type, uint32_t value)
+{
+    add(attrs, type, &value, sizeof(value));
+}
+
+static void add_address(struct attrs *attrs, int type, const char *text)
+{
+    struct riptide_prefix address = prefix(text);
+
+    add(attrs, type, address.addr, address.family == AF_INET ? 4 : 16);
+}
+
+static void base_init(struct base *base, const char *match)
+{
+    memset(base, 0, sizeof(*base));
+    base->match = prefix(match);
+}
+
+static void init_gateway(struct base *base)
+{
+    base_init(base, "203.0.113.0/24");
+    base->priority = 100;
+    base->initrwnd = 20;
+    base->gateway = prefix("192.0.2.254");
+    base->ifindex = 3;
+    add_address(&base->hop, RTA_GATEWAY, "192.0.2.254");
+    add_u32(&base->hop, RTA_OIF, 3);
+    add_address(&base->rest, RTA_PREFSRC, "192.0.2.1");
+    add_u32(&base->metrics, RTAX_LOCK, 1u << RTAX_MTU);
+    base->mtu_bytes = 1400;
+}
+
+static void init_hops(struct base *base)
+{
+    struct bytes hops;
+
+    base_init(base, "10.1.0.0/16");
+    bytes_begin(&hops, 0, &(struct rtnexthop){ 16, 0, 2, 3 }, sizeof(struct rtnexthop));
+    bytes_put_address(&hops, RTA_GATEWAY, "192.0.2.254");
+    memcpy(hops.data + 32, &(struct rtnexthop){ 16, RTNH_F_ONLINK, 0, 5 }, 8);
+    bytes_message(&hops)->nlmsg_len += 8;
+    bytes_put_address(&hops, RTA_GATEWAY, "198.51.100.254");
+    base->is_multipath = true;
+    add(&base->rest, RTA_MULTIPATH, bytes_header(&hops), 32);
+}
+
+/* An IPv4 route through an IPv6 next hop. */
+static void init_via(struct base *base)
+{
+    const struct {
+        uint16_t family;
+        uint8_t address[16];
+    } via = { AF_INET6, { 0xfe, 0x80, [15] = 1 } };
+
+    base_init(base, "10.2.0.0/16");
+    base->gateway = prefix("fe80::1");
+    base->ifindex = 3;
+    add(&base->hop, RTA_VIA, &via, sizeof(via));
+    add_u32(&base->hop, RTA_OIF, 3);
+}
+
+static struct route_addition addition_to(const struct base *base)
+{
+    return (struct route_addition){
+        .dst = base->match,
+        .table = RT_TABLE_MAIN,
+        .initcwnd = 36,
+        .initrwnd = base->initrwnd,
+        .mtu_bytes = base->mtu_bytes,
+        .protocol = PROTOCOL,
+    };
+}
+
+static struct nlattr *find(struct nl_msg *message, size_t header_n, int type)
+{
+    return nlmsg_find_attr(nlmsg_hdr(message), (int)header_n, type);
+}
+
+static uint32_t u32_of(struct nl_msg *message, size_t header_n, int type)
+{
+    const struct nlattr *attribute = find(message, header_n, type);
+
+    assert_non_null(attribute);
+    assert_int_equal(nla_len(attribute), 4);
+    return nla_get_u32(attribute);
+}
+
+static void assert_payload(const struct nlattr *attribute, const void *expected, size_t n)
+{
+    assert_non_null(attribute);
+    assert_int_equal(nla_len(attribute), n);
+    assert_memory_equal(nla_data(attribute), expected, n);
+}
+
+static void assert_header(struct nl_msg *message, int type, int flags, const void *header, size_t n)
+{
+    assert_non_null(message);
+    assert_int_equal(nlmsg_hdr(message)->nlmsg_type, type);
+    assert_int_equal(nlmsg_hdr(message)->nlmsg_flags, flags | NLM_F_REQUEST);
+    assert_true(nlmsg_datalen(nlmsg_hdr(message)) >= (int)n);
+    assert_memory_equal(nlmsg_data(nlmsg_hdr(message)), header, n);
+}
+
+/* That the attributes are of these types and no others: -1 at the end. */
+static void assert_types(struct nl_msg *message, size_t header_n, const int *types)
+{
+    const struct nlattr *attribute;
+    int remaining;
+
+    nlmsg_for_each_attr(attribute, nlmsg_hdr(message), (int)header_n, remaining)
+    {
+        assert_int_equal(nla_type(attribute), *types);
+        types++;
+    }
+    assert_int_equal(remaining, 0);
+    assert_int_equal(*types, -1);
+}
+
+#define TYPES(...)                                                                                 \
+    (const int[])                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__, -1                                                                            \
+    }
+#define RTM sizeof(struct rtmsg)
+#define FRH sizeof(struct fib_rule_hdr)
+
+/* As an answer of main the message reads as the base that it was made of. */
+static void assert_reads_as(struct nl_msg *message, const struct base *base,
+                            const struct route_addition *addition)
+{
+    uint32_t expires_s;
+    const char *reason;
+    struct route route;
+    struct base read;
+
+    assert_non_null(message);
+    assert_true(base_parse(&read, &expires_s, &base->match, nlmsg_hdr(message), &reason));
+    assert_true(base_equal(&read, base));
+    assert_int_equal(route_parse(&route, nlmsg_hdr(message)), 0);
+    assert_int_equal(route.protocol, PROTOCOL);
+    assert_int_equal(route.initcwnd, addition->initcwnd);
+    assert_int_equal(route.initrwnd, addition->initrwnd);
+    nlmsg_free(message);
+}
+
+static void test_a_query_says_mark_and_protocol_where_given(void **state)
+{
+    struct riptide_prefix address = prefix("203.0.113.9");
+    struct nl_msg *message = message_route_query(&address, MARK, IPPROTO_TCP);
+
+    (void)state;
+    assert_header(message, RTM_GETROUTE, 0,
+                  &(struct rtmsg){ .rtm_family = AF_INET,
+                                   .rtm_dst_len = 32,
+                                   .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
+    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
+    assert_int_equal(u32_of(message, RTM, RTA_MARK), MARK);
+    assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
+    nlmsg_free(message);
+
+    address = prefix("2001:db8::9");
+    message = message_route_query(&address, 0, 0);
+    assert_header(
+        message, RTM_GETROUTE, 0,
+        &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
+        RTM);
+    assert_types(message, RTM, TYPES(RTA_DST));
+    assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
+    nlmsg_free(message);
+}
+
+static void test_a_query_for_a_path_wants_no_match(void **state)
+{
+    struct riptide_prefix address = prefix("203.0.113.9");
+    struct nl_msg *message = message_path_query(&address, MARK, IPPROTO_TCP);
+
+    (void)state;
+    assert_header(message, RTM_GETROUTE, 0,
+                  &(struct rtmsg){
+                      .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_LOOKUP_TABLE },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
+    nlmsg_free(message);
+    address = prefix("2001:db8::9");
+    message = message_path_query(&address, MARK, IPPROTO_TCP);
+    assert_header(message, RTM_GETROUTE, 0,
+                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128 }, RTM);
+    nlmsg_free(message);
+}
+
+static void test_a_route_is_its_base_and_the_windows(void **state)
+{
+    struct route_addition addition;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    init_gateway(&base);
+    addition = addition_to(&base);
+    addition.table = TABLE;
+    addition.dst = prefix("203.0.113.9");
+    addition.expires_s = 300;
+    message = message_route_put(&base, &addition);
+    assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
+                  &(struct rtmsg){ .rtm_family = AF_INET,
+                                   .rtm_dst_len = 32,
+                                   .rtm_protocol = PROTOCOL,
+                                   .rtm_type = RTN_UNICAST },
+                  RTM);
+    assert_types(message, RTM,
+                 TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC,
+                       RTA_EXPIRES, RTA_METRICS));
+    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
+    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
+    assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 100);
+    assert_payload(find(message, RTM, RTA_GATEWAY), "\xc0\0\x02\xfe", 4);
+    assert_int_equal(u32_of(message, RTM, RTA_OIF), 3);
+    assert_payload(find(message, RTM, RTA_PREFSRC), "\xc0\0\x02\x01", 4);
+    assert_int_equal(u32_of(message, RTM, RTA_EXPIRES), 300);
+    nlmsg_free(message);
+}
+
+static void test_every_kind_of_base_comes_back(void **state)
+{
+    struct route_addition addition;
+    struct base base;
+
+    (void)state;
+    init_gateway(&base);
+    addition = addition_to(&base);
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+    base.is_onlink = true;
+    base.priority = 0;
+    base.initrwnd = addition.initrwnd = 0;
+    base.mtu_bytes = addition.mtu_bytes = 0;
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+
+    init_hops(&base);
+    addition = addition_to(&base);
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+
+    base_init(&base, "192.0.2.0/24");
+    base.scope = RT_SCOPE_LINK;
+    base.ifindex = 3;
+    add_u32(&base.hop, RTA_OIF, 3);
+    addition = addition_to(&base);
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+
+    init_via(&base);
+    addition = addition_to(&base);
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+
+    base_init(&base, "2001:db8:98::/48");
+    base.gateway = prefix("fe80::2");
+    add_address(&base.hop, RTA_GATEWAY, "fe80::2");
+    add(&base.hop, RTA_ENCAP, "\x20\0\1\0\1\0\0\0", 8);
+    add(&base.hop, RTA_ENCAP_TYPE, "\5\0", 2);
+    add(&base.rest, RTA_PREF, "\1", 1);
+    add(&base.rest, 250, "\1\2\3\4\5", 5);
+    addition = addition_to(&base);
+    assert_reads_as(message_route_put(&base, &addition), &base, &addition);
+}
+
+static void test_an_object_of_the_base_is_not_named(void **state)
+{
+    struct route_addition addition;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    base_init(&base, "10.3.0.0/16");
+    base.has_object = true;
+    add_address(&base.hop, RTA_GATEWAY, "192.0.2.253");
+    add_u32(&base.hop, RTA_OIF, 3);
+    addition = addition_to(&base);
+    message = message_route_put(&base, &addition);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
+    nlmsg_free(message);
+}
+
+static void test_metrics_are_the_bases_and_ours(void **state)
+{
+    struct nlattr *metrics[RTAX_MAX + 1];
+    struct route_addition addition;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    init_gateway(&base);
+    addition = addition_to(&base);
+    /* What was learned counts, not what the base says. */
+    addition.mtu_bytes = 1300;
+    addition.initrwnd = 100;
+    message = message_route_put(&base, &addition);
+    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
+    assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU);
+    assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
+    assert_int_equal(nla_get_u32(metrics[RTAX_MTU]), 1300);
+    assert_int_equal(nla_get_u32(metrics[RTAX_INITRWND]), 100);
+    nlmsg_free(message);
+    addition.mtu_bytes = addition.initrwnd = 0;
+    message = message_route_put(&base, &addition);
+    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
+    assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
+    assert_null(metrics[RTAX_MTU]);
+    assert_null(metrics[RTAX_INITRWND]);
+    nlmsg_free(message);
+}
+
+static void test_the_largest_base_fits_a_message(void **state)
+{
+    static const uint8_t payload[ATTRS_MAX_BYTES - 4] = { 0xff, 0xff };
+    struct route_addition addition;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    base_init(&base, "2001:db8::1");
+    base.priority = 100;
+    add(&base.hop, RTA_ENCAP, payload, sizeof(payload));
+    add(&base.rest, 250, payload, sizeof(payload));
+    add(&base.metrics, RTAX_CC_ALGO, payload, sizeof(payload));
+    addition = addition_to(&base);
+    addition.initrwnd = addition.mtu_bytes = addition.expires_s = 1;
+    message = message_route_put(&base, &addition);
+    assert_non_null(message);
+    assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
+    assert_payload(find(message, RTM, 250), payload, sizeof(payload));
+    assert_int_equal(nla_len(find(message, RTM, RTA_METRICS)), ATTRS_MAX_BYTES + 24);
+    nlmsg_free(message);
+}
+
+static void test_a_delete_names_exactly_one_route(void **state)
+{
+    struct route route = {
+        .dst = prefix("2001:db8:99::/48"),
+        .table = TABLE,
+        .priority = 1024,
+        .tos = 4,
+        .protocol = PROTOCOL,
+        .initcwnd = 36,
+    };
+    struct nl_msg *message = message_route_delete(&route);
+
+    (void)state;
+    assert_header(message, RTM_DELROUTE, 0,
+                  &(struct rtmsg){ .rtm_family = AF_INET6,
+                                   .rtm_dst_len = 48,
+                                   .rtm_tos = 4,
+                                   .rtm_protocol = PROTOCOL,
+                                   .rtm_scope = RT_SCOPE_NOWHERE },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY));
+    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
+    assert_payload(find(message, RTM, RTA_DST), route.dst.addr, 16);
+    assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 1024);
+    nlmsg_free(message);
+    route.dst = prefix("203.0.113.9");
+    route.priority = 0;
+    message = message_route_delete(&route);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST));
+    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
+    nlmsg_free(message);
+}
+
+static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    static const enum rule_role roles[] = { RULE_SKIP, RULE_LOOKUP };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        enum rule_role role = roles[i % 2];
+        struct nl_msg *message = message_rule_add(families[i / 2], &place, role, &identity);
+        struct fib_rule_hdr header = {
+            .family = families[i / 2],
+            .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL,
+        };
+        struct rule rule;
+
+        assert_header(message, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, FRH);
+        assert_int_equal(rule_parse(&rule, &identity, nlmsg_hdr(message)), 0);
+        assert_int_equal(rule.role, role);
+        assert_int_equal(rule.priority, 32765);
+        assert_int_equal(rule.target, role == RULE_SKIP ? 32766 : 0);
+        assert_int_equal(rule.table, role == RULE_SKIP ? 0 : TABLE);
+        nlmsg_free(message);
+    }
+}
+
+static void test_rules_say_nothing_more_than_they_must(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+    struct nl_msg *message = message_rule_add(AF_INET, &place, RULE_SKIP, &identity);
+
+    (void)state;
+    assert_types(message, FRH,
+                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_GOTO, FRA_FWMARK,
+                       FRA_FWMASK));
+    assert_payload(find(message, FRH, FRA_IIFNAME), "lo", 3);
+    assert_payload(find(message, FRH, FRA_IP_PROTO), "\6", 1);
+    assert_int_equal(u32_of(message, FRH, FRA_FWMARK), MARK);
+    assert_int_equal(u32_of(message, FRH, FRA_FWMASK), UINT32_MAX);
+    nlmsg_free(message);
+    message = message_rule_add(AF_INET, &place, RULE_LOOKUP, &identity);
+    assert_types(message, FRH,
+                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
+    nlmsg_free(message);
+}
+
+static void test_a_dumped_rule_is_deleted_as_it_was_shown(void **state)
+{
+    const struct fib_rule_hdr header = { .family = AF_INET6, .action = FR_ACT_GOTO, .flags = 2 };
+    struct nl_msg *message;
+    struct bytes dumped;
+
+    (void)state;
+    bytes_begin(&dumped, RTM_NEWRULE, &header, sizeof(header));
+    bytes_put_u32(&dumped, FRA_PRIORITY, 32765);
+    bytes_put(&dumped, FRA_IIFNAME, "lo", 3);
+    bytes_put(&dumped, 99, "\1\2\3\4\5", 5);
+    message = message_rule_delete_dumped(bytes_message(&dumped));
+    assert_header(message, RTM_DELRULE, 0, bytes_header(&dumped),
+                  bytes_message(&dumped)->nlmsg_len - NLMSG_HDRLEN);
+    assert_int_equal(nlmsg_hdr(message)->nlmsg_len, bytes_message(&dumped)->nlmsg_len);
+    nlmsg_free(message);
+}
+
+/* The kernel refuses strict dumps with anything more in the header. */
+static void test_dumps_and_short_deletes(void **state)
+{
+    struct nl_msg *message = message_rules_dump(AF_INET6);
+
+    (void)state;
+    assert_header(message, RTM_GETRULE, NLM_F_DUMP, &(struct fib_rule_hdr){ .family = AF_INET6 },
+                  FRH);
+    assert_types(message, FRH, TYPES(-1));
+    nlmsg_free(message);
+    message = message_routes_dump(AF_INET, TABLE);
+    assert_header(message, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = AF_INET }, RTM);
+    assert_types(message, RTM, TYPES(RTA_TABLE));
+    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
+    nlmsg_free(message);
+    message = message_exceptions_dump(AF_INET6, TABLE);
+    assert_header(message, RTM_GETROUTE, NLM_F_DUMP,
+                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_flags = RTM_F_CLONED }, RTM);
+    assert_types(message, RTM, TYPES(RTA_TABLE));
+    nlmsg_free(message);
+    message = message_rule_delete(AF_INET, TABLE);
+    assert_header(message, RTM_DELRULE, 0,
+                  &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
+    assert_types(message, FRH, TYPES(FRA_TABLE));
+    assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
+    nlmsg_free(message);
+}
+
+#ifdef HAVE_LIBNL_ROUTE
+static void assert_address(struct nl_addr *address, const char *expected)
+{
+    char text[64];
+
+    assert_string_equal(nl_addr2str(address, text, sizeof(text)), expected);
+}
+
+static uint32_t metric_of(struct rtnl_route *route, int metric)
+{
+    uint32_t value = 0;
+
+    rtnl_route_get_metric(route, metric, &value);
+    return value;
+}
+
+static void test_libnl_reads_the_same_route(void **state)
+{
+    struct route_addition addition;
+    struct rtnl_route *route;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    init_gateway(&base);
+    addition = addition_to(&base);
+    addition.table = TABLE;
+    message = message_route_put(&base, &addition);
+    assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
+    assert_address(rtnl_route_get_dst(route), "203.0.113.0/24");
+    assert_address(rtnl_route_get_pref_src(route), "192.0.2.1");
+    assert_int_equal(rtnl_route_get_table(route), TABLE);
+    assert_int_equal(rtnl_route_get_protocol(route), PROTOCOL);
+    assert_int_equal(rtnl_route_get_priority(route), 100);
+    assert_int_equal(rtnl_route_get_scope(route), RT_SCOPE_UNIVERSE);
+    assert_int_equal(rtnl_route_get_type(route), RTN_UNICAST);
+    assert_int_equal(metric_of(route, RTAX_MTU), 1400);
+    assert_int_equal(metric_of(route, RTAX_LOCK), 1u << RTAX_MTU);
+    assert_int_equal(metric_of(route, RTAX_INITCWND), 36);
+    assert_int_equal(metric_of(route, RTAX_INITRWND), 20);
+    assert_int_equal(rtnl_route_get_nnexthops(route), 1);
+    assert_address(rtnl_route_nh_get_gateway(rtnl_route_nexthop_n(route, 0)), "192.0.2.254");
+    assert_int_equal(rtnl_route_nh_get_ifindex(rtnl_route_nexthop_n(route, 0)), 3);
+    rtnl_route_put(route);
+    nlmsg_free(message);
+}
+
+static void test_libnl_reads_the_same_hops(void **state)
+{
+    struct route_addition addition;
+    struct rtnl_nexthop *hops[2];
+    struct rtnl_route *route;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    init_hops(&base);
+    addition = addition_to(&base);
+    message = message_route_put(&base, &addition);
+    assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
+    assert_int_equal(rtnl_route_get_nnexthops(route), 2);
+    for (int i = 0; i < 2; i++)
+        hops[i] = rtnl_route_nexthop_n(route, i);
+    assert_address(rtnl_route_nh_get_gateway(hops[0]), "192.0.2.254");
+    assert_address(rtnl_route_nh_get_gateway(hops[1]), "198.51.100.254");
+    assert_int_equal(rtnl_route_nh_get_weight(hops[0]), 2);
+    assert_int_equal(rtnl_route_nh_get_weight(hops[1]), 0);
+    assert_int_equal(rtnl_route_nh_get_ifindex(hops[0]), 3);
+    assert_int_equal(rtnl_route_nh_get_ifindex(hops[1]), 5);
+    assert_int_equal(rtnl_route_nh_get_flags(hops[0]), 0);
+    assert_int_equal(rtnl_route_nh_get_flags(hops[1]), RTNH_F_ONLINK);
+    assert_int_equal(metric_of(route, RTAX_INITCWND), 36);
+    rtnl_route_put(route);
+    nlmsg_free(message);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
+        cmocka_unit_test(test_a_query_for_a_path_wants_no_match),
+        cmocka_unit_test(test_a_route_is_its_base_and_the_windows),
+        cmocka_unit_test(test_every_kind_of_base_comes_back),
+        cmocka_unit_test(test_an_object_of_the_base_is_not_named),
+        cmocka_unit_test(test_metrics_are_the_bases_and_ours),
+        cmocka_unit_test(test_the_largest_base_fits_a_message),
+        cmocka_unit_test(test_a_delete_names_exactly_one_route),
+        cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
+        cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
+        cmocka_unit_test(test_a_dumped_rule_is_deleted_as_it_was_shown),
+        cmocka_unit_test(test_dumps_and_short_deletes),
+#ifdef HAVE_LIBNL_ROUTE
+        cmocka_unit_test(test_libnl_reads_the_same_route),
+        cmocka_unit_test(test_libnl_reads_the_same_hops),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+/*
+ * lib/prefix: text to bytes and back, and containment at every bit.
+ */
+#include "prefix.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static struct riptide_prefix parsed(const char *text)
+{
+    struct riptide_prefix prefix;
+
+    if (riptide_prefix_parse(&prefix, text) != 0)
+        fail_msg("%s is refused", text);
+    return prefix;
+}
+
+static void assert_refused(const char *text)
+{
+    struct riptide_prefix prefix, before;
+
+    memset(&prefix, 0x5a, sizeof(prefix));
+    memcpy(&before, &prefix, sizeof(prefix));
+    if (riptide_prefix_parse(&prefix, text) != -EINVAL)
+        fail_msg("`%s` is accepted", text);
+    assert_memory_equal(&prefix, &before, sizeof(prefix));
+}
+
+static void assert_text(const struct riptide_prefix *prefix, const char *expected)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(prefix, text);
+    assert_string_equal(text, expected);
+}
+
+/* Memory of its own, so that valgrind and sanitizers see addr[16] being read. */
+static struct riptide_prefix *boxed(const struct riptide_prefix *prefix)
+{
+    struct riptide_prefix *copy = malloc(sizeof(*copy));
+
+    assert_non_null(copy);
+    *copy = *prefix;
+    return copy;
+}
+
+static void flip(struct riptide_prefix *prefix, unsigned int bit)
+{
+    prefix->addr[bit / 8] ^= (uint8_t)(0x80 >> (bit % 8));
+}
+
+static void test_bytes_of_a_text(void **state)
+{
+    static const struct riptide_prefix v4 = { AF_INET, 24, { 203, 0, 113 } };
+    static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
+    struct riptide_prefix prefix;
+
+    (void)state;
+    prefix = parsed("203.0.113.0/24");
+    assert_memory_equal(&prefix, &v4, sizeof(v4));
+    prefix = parsed("2001:db8:8000::/33");
+    assert_memory_equal(&prefix, &v6, sizeof(v6));
+}
+
+static void test_text_comes_back(void **state)
+{
+    static const char *const texts[] = { "0.0.0.0/0",
+                                         "128.0.0.0/1",
+                                         "10.0.0.0/8",
+                                         "192.0.2.254/31",
+                                         "192.0.2.255",
+                                         "0.0.0.0",
+                                         "::/0",
+                                         "8000::/1",
+                                         "2001:db8::/32",
+                                         "2001:db8::fffe/127",
+                                         "::1",
+                                         "::",
+                                         "::192.0.2.1",
+                                         "::fffe:0:0/95",
+                                         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127",
+                                         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct riptide_prefix prefix = parsed(texts[i]);
+
+        assert_true(prefix_is_valid(&prefix));
+        assert_text(&prefix, texts[i]);
+    }
+}
+
+static void test_other_spellings_of_the_same(void **state)
+{
+    static const char *const pairs[][2] = { { "192.0.2.1/32", "192.0.2.1" },
+                                            { "2001:db8::1/128", "2001:db8::1" },
+                                            { "2001:DB8:0:0::/64", "2001:db8::/64" },
+                                            { "2001:0db8:0000:0000:0000:0000:192.0.2.1",
+                                              "2001:db8::c000:201" },
+                                            { "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128",
+                                              "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        struct riptide_prefix prefix = parsed(pairs[i][0]);
+
+        assert_text(&prefix, pairs[i][1]);
+    }
+}
+
+static void test_host_bits_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("192.0.2.1/31");
+    assert_refused("192.0.2.0/22");
+    assert_refused("128.0.0.0/0");
+    assert_refused("0.0.0.1/0");
+    assert_refused("0.0.0.1/8");
+    assert_refused("2001:db8::1/127");
+    assert_refused("1::/15");
+    assert_refused("::1/0");
+    assert_refused("::1/64");
+    assert_refused("::ffff:192.0.2.1/127");
+    assert_refused("::ffff:192.0.2.1/96");
+}
+
+static void test_lengths_beyond_the_family_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(parsed("0.0.0.0/32").len, 32);
+    assert_refused("0.0.0.0/33");
+    assert_refused("0.0.0.0/128");
+    assert_int_equal(parsed("::/128").len, 128);
+    assert_refused("::/129");
+    /* What would be good lengths if they were counted in 8 bits, 32 bits, 64 bits. */
+    assert_refused("0.0.0.0/256");
+    assert_refused("0.0.0.0/264");
+    assert_refused("::/4294967296");
+    assert_refused("::/18446744073709551616");
+}
+
+static void test_lengths_are_digits_alone(void **state)
+{
+    static const char *const lengths[] = { "",    "+8", "-8", " 8",  "8 ", "8\n", "8x", "0x8",
+                                           "8/8", "/8", "8/", "8.0", "x",  "-0",  "+0" };
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        snprintf(text, sizeof(text), "10.0.0.0/%s", lengths[i]);
+        assert_refused(text);
+        snprintf(text, sizeof(text), "::/%s", lengths[i]);
+        assert_refused(text);
+    }
+}
+
+static void test_addresses_are_whole_and_plain(void **state)
+{
+    static const char *const texts[] = { "",           " ",          "10",        "10.0.0",
+                                         "10.0.0.0.0", "10.0.0.256", "010.0.0.1", "0x0a000001",
+                                         "167772161",  "-1.0.0.0",   " 10.0.0.0", "10.0.0.0 ",
+                                         ":::",        ":",          "1::2::3",   "12345::",
+                                         "fe80::1%lo", "[::1]",      "::g",       "default" };
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        assert_refused(texts[i]);
+        snprintf(text, sizeof(text), "%s/8", texts[i]);
+        assert_refused(text);
+    }
+}
+
+static void test_texts_of_any_length_are_survived(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    for (size_t n = 8; n < sizeof(text); n += n < 64 ? 1 : 997) {
+        memset(text, '1', n);
+        text[n] = '\0';
+        assert_refused(text);
+        /* Too long behind the slash alone. */
+        memcpy(text, "::/", 3);
+        assert_refused(text);
+    }
+}
+
+static void test_mapped_prefixes_of_every_length(void **state)
+{
+    (void)state;
+    for (unsigned int len = 0; len <= 128; len++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "::ffff:0.0.0.0/%u", len);
+        if (len < 96) {
+            assert_refused(text);
+        } else {
+            struct riptide_prefix prefix = parsed(text);
+
+            assert_int_equal(prefix.family, AF_INET);
+            assert_int_equal(prefix.len, len - 96);
+            assert_true(prefix_is_valid(&prefix));
+        }
+    }
+}
+
+static void test_mapped_addresses_become_v4(void **state)
+{
+    static const struct riptide_prefix host = { AF_INET, 32, { 203, 0, 113, 7 } };
+    static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
+    static const uint8_t almost[16] = { [10] = 0xff, [11] = 0xfe, 203, 0, 113, 7 };
+    struct riptide_prefix prefix = parsed("::ffff:203.0.113.7");
+
+    (void)state;
+    assert_memory_equal(&prefix, &host, sizeof(host));
+    prefix = parsed("::ffff:10.0.0.0/104");
+    assert_text(&prefix, "10.0.0.0/8");
+    prefix_from_address(&prefix, AF_INET6, mapped);
+    assert_memory_equal(&prefix, &host, sizeof(host));
+    prefix_from_address(&prefix, AF_INET, mapped + 12);
+    assert_memory_equal(&prefix, &host, sizeof(host));
+    /* Four bytes, whatever follows them. */
+    prefix_from_address(&prefix, AF_INET, mapped);
+    assert_text(&prefix, "0.0.0.0");
+    prefix_from_address(&prefix, AF_INET6, almost);
+    assert_int_equal(prefix.family, AF_INET6);
+    assert_int_equal(prefix.len, 128);
+    assert_memory_equal(prefix.addr, almost, sizeof(almost));
+}
+
+static void test_an_unknown_family_is_no_prefix(void **state)
+{
+    struct riptide_prefix prefix = { 0 };
+
+    (void)state;
+    assert_text(&prefix, "?");
+    for (unsigned int family = 0; family < 256; family++) {
+        prefix.family = (uint8_t)family;
+        assert_int_equal(prefix_is_valid(&prefix), family == AF_INET || family == AF_INET6);
+    }
+}
+
+static void test_bytes_behind_the_address_are_no_prefix(void **state)
+{
+    struct riptide_prefix prefix = parsed("192.0.2.1");
+
+    (void)state;
+    for (size_t i = 4; i < 16; i++) {
+        prefix.addr[i] = 1;
+        assert_false(prefix_is_valid(&prefix));
+        prefix.addr[i] = 0;
+    }
+    assert_true(prefix_is_valid(&prefix));
+    prefix.len = 33;
+    assert_false(prefix_is_valid(&prefix));
+}
+
+/* All bits set: each length keeps exactly its own, and never touches what lies behind. */
+static void test_truncate_keeps_exactly_len_bits(void **state)
+{
+    struct riptide_prefix ones = { AF_INET6, 128, { 0 } };
+
+    (void)state;
+    memset(ones.addr, 0xff, sizeof(ones.addr));
+    for (unsigned int len = 0; len <= 128; len++) {
+        struct riptide_prefix *prefix = boxed(&ones);
+
+        prefix_truncate(prefix, (uint8_t)len);
+        assert_int_equal(prefix->len, len);
+        for (unsigned int bit = 0; bit < 128; bit++)
+            assert_int_equal(prefix->addr[bit / 8] >> (7 - bit % 8) & 1, bit < len);
+        free(prefix);
+    }
+}
+
+static void check_contains(const char *address, unsigned int bits)
+{
+    struct riptide_prefix host = parsed(address);
+
+    for (unsigned int len = 0; len <= bits; len++) {
+        struct riptide_prefix *inner = boxed(&host), *outer = boxed(&host);
+
+        prefix_truncate(outer, (uint8_t)len);
+        assert_true(riptide_prefix_contains(outer, inner));
+        assert_true(riptide_prefix_contains(outer, outer));
+        assert_int_equal(riptide_prefix_contains(inner, outer), len == bits);
+        for (unsigned int bit = 0; bit < bits; bit++) {
+            flip(inner, bit);
+            if (riptide_prefix_contains(outer, inner) != (bit >= len))
+                fail_msg("%s/%u and bit %u", address, len, bit);
+            flip(inner, bit);
+        }
+        free(inner);
+        free(outer);
+    }
+}
+
+static void test_contains_at_every_length(void **state)
+{
+    (void)state;
+    check_contains("203.0.113.85", 32);
+    check_contains("2001:db8:a5a5:5a5a::f00f", 128);
+}
+
+static void test_families_contain_only_their_own(void **state)
+{
+    struct riptide_prefix v4 = parsed("0.0.0.0/0"), v6 = parsed("::/0");
+    struct riptide_prefix host4 = parsed("192.0.2.1"), host6 = parsed("2001:db8::1");
+
+    (void)state;
+    assert_true(riptide_prefix_contains(&v4, &host4));
+    assert_true(riptide_prefix_contains(&v6, &host6));
+    assert_false(riptide_prefix_contains(&v4, &host6));
+    assert_false(riptide_prefix_contains(&v6, &host4));
+}
+
+static void test_equal_looks_at_everything(void **state)
+{
+    struct riptide_prefix a = parsed("2001:db8::/64"), b = a;
+
+    (void)state;
+    assert_true(riptide_prefix_equal(&a, &b));
+    for (size_t i = 0; i < sizeof(b); i++) {
+        ((uint8_t *)&b)[i] ^= 1;
+        assert_false(riptide_prefix_equal(&a, &b));
+        ((uint8_t *)&b)[i] ^= 1;
+    }
+}
+
+static void test_the_longest_match_wins_in_any_order(void **state)
+{
+    struct riptide_prefix prefixes[] = { parsed("10.1.0.0/16"), parsed("10.1.2.0/24"),
+                                         parsed("10.0.0.0/8"),  parsed("::/0"),
+                                         parsed("10.1.2.3"),    parsed("10.1.3.0/24") };
+    static const char *const cases[][2] = {
+        { "10.1.2.3", "10.1.2.3" },       { "10.1.2.4", "10.1.2.0/24" },
+        { "10.1.2.0/24", "10.1.2.0/24" }, { "10.1.2.0/23", "10.1.0.0/16" },
+        { "10.2.0.1", "10.0.0.0/8" },     { "2001:db8::1", "::/0" }
+    };
+    struct riptide_prefix dst = parsed("11.0.0.1");
+    size_t n = sizeof(prefixes) / sizeof(*prefixes);
+
+    (void)state;
+    for (size_t turn = 0; turn < n; turn++) {
+        struct riptide_prefix first = prefixes[0];
+
+        memmove(prefixes, prefixes + 1, (n - 1) * sizeof(*prefixes));
+        prefixes[n - 1] = first;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+            dst = parsed(cases[i][0]);
+            assert_text(prefix_longest_match(prefixes, n, &dst), cases[i][1]);
+        }
+        dst = parsed("11.0.0.1");
+        assert_null(prefix_longest_match(prefixes, n, &dst));
+    }
+    assert_null(prefix_longest_match(NULL, 0, &dst));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes_of_a_text),
+        cmocka_unit_test(test_text_comes_back),
+        cmocka_unit_test(test_other_spellings_of_the_same),
+        cmocka_unit_test(test_host_bits_are_refused),
+        cmocka_unit_test(test_lengths_beyond_the_family_are_refused),
+        cmocka_unit_test(test_lengths_are_digits_alone),
+        cmocka_unit_test(test_addresses_are_whole_and_plain),
+        cmocka_unit_test(test_texts_of_any_length_are_survived),
+        cmocka_unit_test(test_mapped_prefixes_of_every_length),
+        cmocka_unit_test(test_mapped_addresses_become_v4),
+        cmocka_unit_test(test_an_unknown_family_is_no_prefix),
+        cmocka_unit_test(test_bytes_behind_the_address_are_no_prefix),
+        cmocka_unit_test(test_truncate_keeps_exactly_len_bits),
+        cmocka_unit_test(test_contains_at_every_length),
+        cmocka_unit_test(test_families_contain_only_their_own),
+        cmocka_unit_test(test_equal_looks_at_everything),
+        cmocka_unit_test(test_the_longest_match_wins_in_any_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

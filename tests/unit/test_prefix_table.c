@@ -1,0 +1,305 @@
+/*
+ * lib/prefix_table against a model that cannot be wrong: an array with a place for every key. The
+ * random steps are the same in each run; TEST_SEED=NUMBER tries others.
+ */
+#include "prefix_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define NONE PREFIX_TABLE_NONE
+
+enum { KEYS = 600, STEPS = 20000 };
+
+struct entry {
+    struct riptide_prefix key;
+    uint64_t value;
+};
+
+struct model {
+    bool is_there;
+    uint32_t slot;
+    uint64_t value;
+};
+
+static uint64_t random_state;
+
+/* xorshift64 */
+static uint32_t random_below(uint32_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 32) % n;
+}
+
+/* Distinct keys that differ in family, in length alone, or in one byte far in front or behind. */
+static struct riptide_prefix key_of(uint32_t i)
+{
+    struct riptide_prefix key = { .family = AF_INET, .len = 32 };
+    uint8_t high = (uint8_t)(i / 4 >> 8), low = (uint8_t)(i / 4);
+
+    if (i % 4 == 0) {
+        memcpy(key.addr, (uint8_t[]){ 10, 0, high, low }, 4);
+    } else if (i % 4 == 1) {
+        key.len = 24;
+        memcpy(key.addr, (uint8_t[]){ 10, high, low }, 3);
+    } else {
+        key.family = AF_INET6;
+        key.len = i % 4 == 2 ? 128 : 127;
+        key.addr[7] = high;
+        key.addr[8] = low;
+    }
+    return key;
+}
+
+static struct entry *entry_at(const struct prefix_table *table, uint32_t slot)
+{
+    return prefix_table_at(table, slot);
+}
+
+static void check(const struct prefix_table *table, const struct model *model)
+{
+    uint32_t n = 0, n_iterated = 0;
+
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct riptide_prefix key = key_of(i);
+        uint32_t slot = prefix_table_find(table, &key);
+
+        assert_int_equal(slot, model[i].is_there ? model[i].slot : NONE);
+        if (slot == NONE)
+            continue;
+        n++;
+        assert_true(riptide_prefix_equal(&entry_at(table, slot)->key, &key));
+        assert_true(entry_at(table, slot)->value == model[i].value);
+        assert_int_equal(prefix_table_next(table, slot), slot);
+    }
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++)
+        n_iterated++;
+    assert_int_equal(table->n, n);
+    assert_int_equal(n_iterated, n);
+}
+
+static void insert(struct prefix_table *table, struct model *model, uint32_t i)
+{
+    struct riptide_prefix key = key_of(i);
+    uint32_t slot = 12345, n = table->n;
+    int r = prefix_table_insert(table, &key, &slot);
+
+    if (!model[i].is_there && n == table->max) {
+        assert_int_equal(r, RIPTIDE_E_FULL);
+        assert_int_equal(slot, 12345);
+        return;
+    }
+    assert_int_equal(r, 0);
+    if (model[i].is_there) {
+        assert_int_equal(slot, model[i].slot);
+        assert_int_equal(table->n, n);
+        return;
+    }
+    assert_true(entry_at(table, slot)->value == 0);
+    model[i] = (struct model){ .is_there = true, .slot = slot, .value = random_below(1u << 30) };
+    entry_at(table, slot)->value = model[i].value;
+}
+
+static void remove_key(struct prefix_table *table, struct model *model, uint32_t i)
+{
+    if (!model[i].is_there)
+        return;
+    prefix_table_remove(table, model[i].slot);
+    model[i].is_there = false;
+}
+
+/* The share of insertions swings, so that the table fills, empties and fills again. */
+static void run(uint32_t max, uint64_t hash_seed, struct model *model)
+{
+    struct prefix_table table;
+
+    prefix_table_init(&table, sizeof(struct entry), max, hash_seed);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint32_t i = random_below(KEYS), insert_share = step / 2500 % 2 ? 20 : 80;
+
+        if (random_below(100) < insert_share)
+            insert(&table, model, i);
+        else
+            remove_key(&table, model, i);
+        if (step % 100 == 0)
+            check(&table, model);
+    }
+    check(&table, model);
+    prefix_table_deinit(&table);
+    assert_int_equal(table.n, 0);
+    assert_int_equal(prefix_table_next(&table, 0), NONE);
+}
+
+static void seed_random(void)
+{
+    const char *text = getenv("TEST_SEED");
+
+    random_state = text ? strtoull(text, NULL, 0) : UINT64_C(0x9e3779b97f4a7c15);
+    print_message("# TEST_SEED=0x%llx\n", (unsigned long long)random_state);
+    assert_true(random_state != 0);
+}
+
+static void test_random_steps_agree_with_the_model(void **state)
+{
+    struct model model[KEYS] = { 0 };
+
+    (void)state;
+    seed_random();
+    run(KEYS, random_state, model);
+}
+
+static void test_random_steps_at_the_maximum(void **state)
+{
+    struct model model[KEYS] = { 0 };
+
+    (void)state;
+    seed_random();
+    run(100, random_state, model);
+}
+
+static void test_other_hash_seeds_hold_the_same(void **state)
+{
+    struct model first[KEYS] = { 0 }, second[KEYS] = { 0 };
+
+    (void)state;
+    seed_random();
+    run(KEYS, 0, first);
+    seed_random();
+    run(KEYS, UINT64_MAX, second);
+    for (uint32_t i = 0; i < KEYS; i++) {
+        assert_int_equal(first[i].is_there, second[i].is_there);
+        assert_int_equal(first[i].slot, second[i].slot);
+    }
+}
+
+static void test_an_empty_table_finds_nothing(void **state)
+{
+    struct riptide_prefix key = key_of(0);
+    struct prefix_table table;
+
+    (void)state;
+    prefix_table_init(&table, sizeof(struct entry), 1, 7);
+    assert_int_equal(prefix_table_find(&table, &key), NONE);
+    assert_int_equal(prefix_table_next(&table, 0), NONE);
+    prefix_table_deinit(&table);
+}
+
+static void test_a_full_table_takes_one_more_after_a_removal(void **state)
+{
+    struct riptide_prefix keys[] = { key_of(0), key_of(1) };
+    struct prefix_table table;
+    uint32_t slot = 99;
+
+    (void)state;
+    prefix_table_init(&table, sizeof(struct entry), 1, 7);
+    assert_int_equal(prefix_table_insert(&table, &keys[0], &slot), 0);
+    entry_at(&table, slot)->value = 5;
+    assert_int_equal(prefix_table_insert(&table, &keys[1], &slot), RIPTIDE_E_FULL);
+    assert_int_equal(prefix_table_insert(&table, &keys[0], &slot), 0);
+    assert_true(entry_at(&table, slot)->value == 5);
+    prefix_table_remove(&table, slot);
+    assert_int_equal(prefix_table_insert(&table, &keys[1], &slot), 0);
+    assert_true(entry_at(&table, slot)->value == 0);
+    assert_int_equal(prefix_table_find(&table, &keys[0]), NONE);
+    prefix_table_deinit(&table);
+}
+
+/* The bucket that a key takes in an empty table. */
+static uint32_t home_of(uint32_t i, uint64_t hash_seed)
+{
+    struct riptide_prefix key = key_of(i);
+    struct prefix_table table;
+    uint32_t slot, home = 0;
+
+    prefix_table_init(&table, sizeof(struct entry), 1, hash_seed);
+    assert_int_equal(prefix_table_insert(&table, &key, &slot), 0);
+    assert_int_equal(table.n_buckets, 32);
+    while (table.buckets[home] == NONE)
+        home++;
+    prefix_table_deinit(&table);
+    return home;
+}
+
+/* Sixteen keys whose homes are these buckets, as evenly as they come. */
+static void choose(uint32_t chosen[16], const uint32_t *homes, uint32_t n_homes, uint64_t hash_seed)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; n < 16; i++) {
+        /* More keys than the model knows: homes are few. */
+        assert_true(i < 4 * UINT16_MAX);
+        if (home_of(i, hash_seed) == homes[n % n_homes])
+            chosen[n++] = i;
+    }
+}
+
+static void check_removal(const uint32_t chosen[16], uint64_t hash_seed)
+{
+    uint32_t order[16], slots[16];
+    struct prefix_table table;
+
+    prefix_table_init(&table, sizeof(struct entry), 16, hash_seed);
+    for (uint32_t i = 0; i < 16; i++) {
+        struct riptide_prefix key = key_of(chosen[i]);
+        uint32_t j = random_below(i + 1);
+
+        assert_int_equal(prefix_table_insert(&table, &key, &slots[i]), 0);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (uint32_t n_removed = 0; n_removed < 16; n_removed++) {
+        prefix_table_remove(&table, slots[order[n_removed]]);
+        for (uint32_t i = 0; i < 16; i++) {
+            struct riptide_prefix key = key_of(chosen[order[i]]);
+
+            assert_int_equal(prefix_table_find(&table, &key),
+                             i <= n_removed ? NONE : slots[order[i]]);
+        }
+    }
+    prefix_table_deinit(&table);
+}
+
+/* One long run of buckets, mixed from few homes, across the end of the table and not. */
+static void test_removal_from_one_dense_run(void **state)
+{
+    static const struct {
+        uint32_t homes[4];
+        uint32_t n_homes;
+    } cases[] = {
+        { { 3 }, 1 },    { { 31 }, 1 },        { { 5, 6 }, 2 },     { { 31, 0 }, 2 },
+        { { 9, 4 }, 2 }, { { 30, 31, 0 }, 3 }, { { 2, 10, 3 }, 3 }, { { 24, 28, 31, 1 }, 4 },
+    };
+
+    (void)state;
+    seed_random();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint32_t chosen[16];
+
+        choose(chosen, cases[i].homes, cases[i].n_homes, 42);
+        for (int turn = 0; turn < 50; turn++)
+            check_removal(chosen, 42);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_steps_agree_with_the_model),
+        cmocka_unit_test(test_random_steps_at_the_maximum),
+        cmocka_unit_test(test_other_hash_seeds_hold_the_same),
+        cmocka_unit_test(test_an_empty_table_finds_nothing),
+        cmocka_unit_test(test_a_full_table_takes_one_more_after_a_removal),
+        cmocka_unit_test(test_removal_from_one_dense_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
