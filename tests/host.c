@@ -1,0 +1,41 @@
+/*
+ * A host program: an agent in a loop of its own. It prints each destination with its window as
+ * `riptided --dry-run --once` would apply it, and ends after the first tick.
+ */
+#include <poll.h>
+#include <riptide/agent.h>
+#include <stdio.h>
+
+int main(void)
+{
+    struct riptide_router_config router;
+    struct riptide_agent_config config;
+    const struct riptide_agent_event *event = NULL;
+    struct riptide_agent *agent;
+    struct riptide_error error = { "" };
+    struct pollfd fd = { .events = POLLIN };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_router_config_init(&router, sizeof(router));
+    router.dry_run = true;
+    riptide_agent_config_init(&config, sizeof(config));
+    config.router = &router;
+    if (riptide_agent_new(&agent, &config, &error) || riptide_agent_start(agent, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    fd.fd = riptide_agent_get_fd(agent);
+    while ((!event || event->kind != RIPTIDE_AGENT_TICK) && poll(&fd, 1, 5000) == 1 &&
+           riptide_agent_dispatch(agent) == 0) {
+        while (riptide_agent_pop(agent, &event) == 0) {
+            if (event->kind == RIPTIDE_AGENT_TICK)
+                break;
+            if (event->kind == RIPTIDE_AGENT_ROUTE) {
+                riptide_prefix_format(&event->route->dst, dst);
+                printf("%s %u\n", dst, event->route->initcwnd);
+            }
+        }
+    }
+    riptide_agent_free(agent);
+    return 0;
+}

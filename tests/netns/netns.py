@@ -1,0 +1,399 @@
+"""Hosts made of network namespaces: links, sockets and programs in them, what their kernel says.
+
+Standard library only, Python 3.9 and later. Waiting is always for a condition, with a deadline.
+"""
+
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
+# The build as everybody may read it, wherever the checkout is: conftest.py mounts it.
+MOUNTED = Path("/run/riptide-build")
+RIPTIDE = MOUNTED / "cli" / "riptide"
+RIPTIDED = MOUNTED / "cli" / "riptided"
+AS_NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--")
+WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--")
+
+TABLE = 7230
+PROTOCOL = 230
+MARK = 0x72697074
+
+CLONE_NEWNET = 0x40000000
+TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_names = itertools.count(1)
+
+
+def wait_until(condition, what, deadline_s=5):
+    """Returns the first true value of condition(); fails after the deadline."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline_s} s: {what}; last seen: {value!r}")
+        time.sleep(0.01)
+
+
+class Host:
+    """A host: a network namespace under /run/netns."""
+
+    def __init__(self, name="host"):
+        self.name = f"{name}{next(_names)}"
+        self.processes = []
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        self.fd = os.open(f"/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC)
+        for setting in ("conf/all/rp_filter", "conf/default/rp_filter"):
+            self.sysctl(f"ipv4/{setting}", 0)
+        self.sysctl("ipv6/conf/default/accept_dad", 0)
+        self.sysctl("ipv6/conf/default/accept_ra", 0)
+        self.sysctl("ipv6/ip_nonlocal_bind", 1)  # as IPv4 allows for addresses of a local route
+        self.ip("link", "set", "lo", "up")
+
+    def close(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        os.close(self.fd)
+        subprocess.run(["ip", "netns", "delete", self.name], check=True)
+
+    @contextlib.contextmanager
+    def entered(self):
+        """What this thread opens or starts inside belongs to the host."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(self.fd)
+            try:
+                yield
+            finally:
+                _setns(home)
+        finally:
+            os.close(home)
+
+    def run(self, *command, check=True, **options):
+        """Runs a program to its end; its output is text."""
+        with self.entered():
+            done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  universal_newlines=True, timeout=30, **options)
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stderr}")
+        return done
+
+    def start(self, *command, **options):
+        """Starts a program; it ends with the host at the latest."""
+        with self.entered():
+            process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                       **options)
+        self.processes.append(process)
+        return process
+
+    def ip(self, *arguments):
+        return self.run("ip", *arguments).stdout
+
+    def ip_json(self, *arguments):
+        text = self.ip("-j", *arguments)
+        return json.loads(text) if text.strip() else []
+
+    def batch(self, lines):
+        """Many ip commands, one process."""
+        with self.entered():
+            subprocess.run(["ip", "-batch", "-"], input=lines, universal_newlines=True, check=True)
+
+    def routing(self, family, commands):
+        """ip commands, one a line, of the family (4 or 6)."""
+        for command in commands.strip().splitlines():
+            self.ip(f"-{family}", *command.split())
+
+    def sysctl(self, name, value):
+        with self.entered(), open(f"/proc/sys/net/{name}", "w") as file:
+            file.write(str(value))
+
+    def is_ready(self):
+        """Whether every link that is up works: a SYN lost to one that does not costs a second."""
+        for link in self.ip_json("addr"):
+            if "UP" not in link["flags"]:
+                continue
+            # Asked for one link, newer kernels settle its state at once and not within a second.
+            state = self.ip_json("link", "show", link["ifname"])[0]["operstate"]
+            if state not in ("UP", "UNKNOWN"):
+                return False
+            if any("tentative" in address for address in link["addr_info"]):
+                return False
+        return True
+
+    def socket(self, family):
+        with self.entered():
+            return socket.socket(family, socket.SOCK_STREAM)
+
+
+def _setns(fd):
+    if _libc.setns(fd, CLONE_NEWNET) < 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def join(near, near_link, far, far_link):
+    """A veth pair between two hosts."""
+    near.ip("link", "add", near_link, "type", "veth", "peer", "name", far_link, "netns", far.name)
+
+
+class Network:
+    """A host under test and the world behind two links with gateways:
+
+        host eth0 10.0.0.10, fd00::10        -- world eth0 10.0.0.1 and .2, fd00::1 and ::2
+        host eth1 10.0.1.10, fd00:0:0:1::10  -- world eth1 10.0.1.1, fd00:0:0:1::1
+
+    The default routes lead through the first gateway of eth0. The world answers for each address
+    of 198.51.100.0/24, 203.0.113.0/24 and 2001:db8::/32.
+    """
+
+    def __init__(self):
+        self.host = Host("host")
+        self.world = Host("world")
+        join(self.host, "eth0", self.world, "eth0")
+        join(self.host, "eth1", self.world, "eth1")
+        self.host.batch("""
+            addr add 10.0.0.10/24 dev eth0
+            addr add fd00::10/64 dev eth0 nodad
+            addr add 10.0.1.10/24 dev eth1
+            addr add fd00:0:0:1::10/64 dev eth1 nodad
+            link set eth0 up
+            link set eth1 up
+        """)
+        self.world.batch("""
+            addr add 10.0.0.1/24 dev eth0
+            addr add 10.0.0.2/24 dev eth0
+            addr add fd00::1/64 dev eth0 nodad
+            addr add fd00::2/64 dev eth0 nodad
+            addr add 10.0.1.1/24 dev eth1
+            addr add fd00:0:0:1::1/64 dev eth1 nodad
+            link set eth0 up
+            link set eth1 up
+            route add local 198.51.100.0/24 dev lo
+            route add local 203.0.113.0/24 dev lo
+            route add local 2001:db8::/32 dev lo
+        """)
+        self.host.batch("""
+            route add default via 10.0.0.1
+            route add default via fd00::1
+        """)
+        self.connections = []
+        wait_until(lambda: self.host.is_ready() and self.world.is_ready(), "links up")
+
+    def close(self):
+        for connection in self.connections:
+            connection.close()
+        self.host.close()
+        self.world.close()
+
+    def connect(self, address, **options):
+        """A connection between the host and an address of the world: see Connection."""
+        connection = Connection(self.host, self.world, address, **options)
+        self.connections.append(connection)
+        return connection
+
+    def learned(self, address, cwnd=20, **options):
+        """A connection that real traffic has given a window of at least cwnd."""
+        connection = self.connect(address, **options)
+        connection.grow(cwnd)
+        return connection
+
+
+class Connection:
+    """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
+
+    The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6
+    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address.
+    """
+
+    def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
+                 source=None):
+        far_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        near_family = socket.AF_INET6 if mapped else far_family
+        self.near = self.far = None
+        opener, listener = (peer, host) if passive else (host, peer)
+        families = (far_family, near_family) if passive else (near_family, far_family)
+        with opener.socket(families[0]) as client, listener.socket(families[1]) as server:
+            near = server if passive else client
+            if near_family == socket.AF_INET6:
+                near.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not mapped))
+            if congestion:
+                near.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion.encode())
+            if passive:
+                client.bind((address, 0))
+                target = source or host_address(host, address)
+            else:
+                if source:
+                    client.bind((source, 0))
+                target = f"::ffff:{address}" if mapped else address
+            server.bind(("", 0))
+            server.listen()
+            client.settimeout(5)
+            server.settimeout(5)
+            with opener.entered():  # where the device of a link-local address has its number
+                client.connect(socket.getaddrinfo(target, server.getsockname()[1])[0][4])
+            accepted, _ = server.accept()
+            opened = socket.socket(fileno=client.detach())
+        self.near, self.far = (accepted, opened) if passive else (opened, accepted)
+        self.near.setblocking(False)
+        self.far.setblocking(False)
+
+    def close(self):
+        """Resets it: neither end lingers."""
+        for end in (self.near, self.far):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end.close()
+
+    def cwnd(self):
+        return tcp_info(self.near).cwnd
+
+    def send(self, n_bytes):
+        """Moves n_bytes from the host to its peer, until all of it is acknowledged."""
+        data = bytes(1 << 16)
+        unsent = unread = n_bytes
+        end = time.monotonic() + 10
+        while unread or tcp_info(self.near).unacked:
+            with contextlib.suppress(BlockingIOError):
+                if unsent:
+                    unsent -= self.near.send(data[:unsent])
+            with contextlib.suppress(BlockingIOError):
+                unread -= len(self.far.recv(1 << 20))
+            assert time.monotonic() < end, f"{unread} of {n_bytes} bytes not received"
+
+    def grow(self, cwnd):
+        """Sends until the window is at least cwnd; then the connection is quiet."""
+        wait_until(lambda: self.send(self.cwnd() * 1448) or self.cwnd() >= cwnd,
+                   f"a window of {cwnd}")
+
+
+class TcpInfo:
+    """The part of struct tcp_info (include/uapi/linux/tcp.h) that tests ask for."""
+
+    def __init__(self, data):
+        words = struct.unpack_from("=24I", data, 8)
+        self.state = data[0]
+        self.mss_bytes, self.unacked, self.cwnd = words[2], words[4], words[18]
+        self.retrans_segs = words[23]
+
+
+def tcp_info(end):
+    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104))
+
+
+def host_address(host, peer):
+    """The address from which the host would talk to the peer."""
+    return host.ip_json("route", "get", peer)[0]["prefsrc"]
+
+
+class Daemon:
+    """A riptided on a host, with short ticks; `with` waits until its rules stand."""
+
+    def __init__(self, host, *options, interval="50ms", table=TABLE):
+        self.host = host
+        self.table = table
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = host.start(RIPTIDED, "--interval", interval, "--ttl", "2h", "--table", table,
+                                  *options, stdout=self.log, stderr=self.log)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        wait_until(lambda: self.process.poll() is not None
+                   or len(rules(self.host, self.table)) == 2, "our rules")
+        assert self.is_running(), f"riptided ended: {self.said()}"
+        return self
+
+    def __exit__(self, failure, *_):
+        if failure:
+            print(f"riptided said:\n{self.said()}")
+        if self.is_running():
+            self.stop()
+        self.log.close()
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+        return self.process.wait(10)
+
+    def stop(self):
+        status = self.signal(signal.SIGTERM)
+        assert status == 0, f"riptided ended with {status}: {self.said()}"
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+
+
+def rules(host, table=TABLE):
+    """The rules that lead to our table, one a family, as ip(8) prints them."""
+    lines = host.ip("-4", "rule").splitlines() + host.ip("-6", "rule").splitlines()
+    return [line for line in lines if f" lookup {table} " in line]
+
+
+def routes(host, table=TABLE):
+    """Our routes, both families: {destination: route as ip -j prints it}."""
+    found = []
+    for family in ("-4", "-6"):
+        done = host.run("ip", "-j", "-d", family, "route", "show", "table", table, check=False)
+        if done.returncode == 0 and done.stdout.strip():  # 2: no such table yet
+            found += json.loads(done.stdout)
+    return {route["dst"]: route for route in found}
+
+
+def initcwnd(route):
+    """The initial window of a route as ip -j prints it."""
+    for metric in route.get("metrics", []):
+        if "initcwnd" in metric:
+            return metric["initcwnd"]
+    return None
+
+
+def windows(host, table=TABLE):
+    """{destination: initcwnd} of our routes."""
+    return {dst: initcwnd(route) for dst, route in routes(host, table).items()}
+
+
+def wait_window(host, dst, deadline_s=5):
+    """The window that our route to dst gives, once there is one."""
+    return wait_until(lambda: windows(host).get(dst), f"a route to {dst}", deadline_s)
+
+
+def snapshot(host):
+    """Everything about routing, as text."""
+    commands = ("rule", "-6 rule", "-4 route show table all", "-6 route show table all", "nexthop")
+    return "".join(f"# ip {command}\n{host.ip(*command.split())}" for command in commands)
+
+
+def observe(host, *options, prefix=()):
+    """What `riptide observe --json` says: {destination: its object}."""
+    done = host.run(*prefix, RIPTIDE, "observe", "--json", *options)
+    return {item["dst"]: item for item in json.loads(done.stdout)["destinations"]}
+
+
+def ss(host):
+    """What ss(8) says of the host's established connections: [(peer, cwnd, congestion control)]."""
+    found = []
+    for line in host.run("ss", "-tinHO", "state", "established").stdout.splitlines():
+        peer, info = line.split()[3], line.split()[4:]
+        peer = peer.rpartition(":")[0].strip("[]").replace("::ffff:", "")
+        cwnd = next(int(word[5:]) for word in info if word.startswith("cwnd:"))
+        found.append((peer, cwnd, info[0]))
+    return found

@@ -1,0 +1,151 @@
+"""What `meson install` puts where, and a program that is built against nothing else."""
+
+import os
+import re
+import subprocess
+
+import pytest
+from netns import BUILD, REPOSITORY
+
+HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                          timeout=60, **options)
+    assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class Tree:
+    """An installation below a directory, as a package would be made."""
+
+    def __init__(self, root):
+        self.root = root
+        run("meson", "install", "-C", BUILD, "--no-rebuild",
+            env={**os.environ, "DESTDIR": str(root)})
+        self.pc = self.find("riptide.pc")
+        self.lib = self.find("libriptide.so").parent
+
+    def find(self, name):
+        found = list(self.root.rglob(name))
+        assert len(found) == 1, f"{name}: {found}"
+        return found[0]
+
+    def pkg_config(self, *options):
+        environment = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(self.root),
+                       "PKG_CONFIG_PATH": str(self.pc.parent)}
+        return run("pkg-config", *options, "riptide", env=environment).split()
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return Tree(tmp_path_factory.mktemp("installed"))
+
+
+def test_everything_is_where_it_belongs(tree):
+    for header in HEADERS:
+        assert tree.find(header).parent == tree.root / "usr/local/include/riptide"
+    assert (tree.root / "usr/local/bin/riptide").is_file()
+    assert (tree.root / "usr/local/sbin/riptided").is_file()
+    assert tree.find("libriptide.so.0").resolve() == tree.find("libriptide.so.0.1.0")
+    assert tree.find("libriptide.a").parent == tree.lib
+    assert tree.pc == tree.lib / "pkgconfig" / "riptide.pc"
+
+
+def test_nothing_else_is_installed(tree):
+    names = {path.name for path in tree.root.rglob("*") if not path.is_dir()}
+    expected = {*HEADERS, "riptide", "riptided", "libriptide.a", "libriptide.so",
+                "libriptide.so.0", "libriptide.so.0.1.0", "riptide.pc"}
+    assert {name for name in names if not name.endswith((".1", ".3", ".7", ".8"))} == expected
+
+
+def test_pkg_config_says_the_version(tree):
+    header = tree.find("riptide.h").read_text()
+    version = re.search(r'#define RIPTIDE_VERSION "(.*)"', header).group(1)
+    assert tree.pkg_config("--modversion") == [version]
+
+
+def compile_host(tree, program, *arguments):
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", program,
+        REPOSITORY / "tests" / "host.c", *arguments)
+
+
+def needed(program):
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program))
+
+
+def run_in(net, tree, program):
+    """What the host program says about one connection: {destination: window}."""
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
+    assert said == f"203.0.113.1 {cwnd}\n"
+
+
+def test_host_program_builds_and_runs_with_the_shared_library(net, tree, tmp_path):
+    program = tmp_path / "host"
+    compile_host(tree, program, *tree.pkg_config("--cflags", "--libs"))
+    assert "libriptide.so.0" in needed(program)
+    run_in(net, tree, program)
+
+
+def test_host_program_builds_and_runs_with_the_static_library(net, tree, tmp_path):
+    program = tmp_path / "host"
+    flags = tree.pkg_config("--cflags", "--libs", "--static")
+    assert "-lriptide" in flags
+    compile_host(tree, program, *("-l:libriptide.a" if flag == "-lriptide" else flag
+                                  for flag in flags))
+    assert not any(name.startswith("libriptide") for name in needed(program))
+    run_in(net, tree, program)
+
+
+def test_shared_library_needs_nothing_but_libmnl_and_libnl(tree):
+    assert set(needed(tree.find("libriptide.so.0.1.0"))) <= {
+        "libmnl.so.0", "libnl-3.so.200", "libnl-route-3.so.200", "libc.so.6", "libm.so.6"}
+
+
+def test_programs_run_from_the_installed_tree(tree):
+    for program in ("bin/riptide", "sbin/riptided"):
+        said = run("env", f"LD_LIBRARY_PATH={tree.lib}", tree.root / "usr/local" / program,
+                   "--version")
+        assert said.startswith(program.split("/")[1])
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("language, standard", [("c", "c11"), ("c++", "c++11")])
+def test_each_header_compiles_alone(tree, tmp_path, header, language, standard):
+    source = tmp_path / "source"
+    source.write_text(f"#include <riptide/{header}>\n")
+    run("clang", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+        "-fsyntax-only", *tree.pkg_config("--cflags"), source)
+
+
+def exported(library):
+    lines = run("nm", "--dynamic", "--defined-only", library).splitlines()
+    return {line.split()[2].split("@")[0] for line in lines if line.split()[1] != "A"}
+
+
+def listed():
+    text = (REPOSITORY / "lib" / "libriptide.sym").read_text()
+    return set(re.findall(r"^\s+(riptide_\w+);", text, re.MULTILINE))
+
+
+def declared(tree):
+    """Functions that the public headers declare."""
+    text = "".join(tree.find(header).read_text() for header in HEADERS)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return set(re.findall(r"\b(riptide_\w+)\(", text))
+
+
+def test_exactly_the_listed_symbols_are_exported(tree):
+    assert exported(tree.find("libriptide.so.0.1.0")) == listed()
+
+
+def test_exactly_the_declared_functions_are_listed(tree):
+    assert listed() == declared(tree)
+
+
+def test_static_library_defines_every_listed_symbol(tree):
+    lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).splitlines()
+    assert listed() <= {line.split()[2] for line in lines if len(line.split()) == 3}

@@ -1,0 +1,250 @@
+"""Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
+
+import json
+import re
+import signal
+
+import pytest
+from netns import (AS_NOBODY, PROTOCOL, RIPTIDE, RIPTIDED, WITHOUT_NET_ADMIN, Daemon, Network,
+                   routes, rules, snapshot, wait_until, wait_window, windows)
+
+OURS = re.compile(rf"proto {PROTOCOL}\b")
+PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
+
+
+def learn(net):
+    """Real connections to all PEERS: {peer: window}."""
+    return {peer: net.learned(peer, 20 + 20 * n).cwnd() for n, peer in enumerate(PEERS)}
+
+
+def wait_learned(host, expected):
+    wait_until(lambda: windows(host) == expected, f"the windows {expected}")
+
+
+def test_everything_of_ours_carries_our_protocol(net):
+    before = snapshot(net.host)
+    expected = learn(net)
+    with Daemon(net.host):
+        wait_learned(net.host, expected)
+        new = set(snapshot(net.host).splitlines()) - set(before.splitlines())
+        assert len(new) == 5  # three routes, and rules that read the same in both families
+        for line in new:
+            assert f"proto {PROTOCOL} " in line + " "
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_leaves_everything_as_it_was(net, number):
+    before = snapshot(net.host)
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        assert snapshot(net.host) != before
+        assert daemon.signal(number) == 0
+    assert snapshot(net.host) == before
+
+
+def test_flush_after_sigkill_leaves_everything_as_it_was(net):
+    before = snapshot(net.host)
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        daemon.kill()
+    assert windows(net.host) == expected
+    net.host.run(RIPTIDE, "flush")
+    assert snapshot(net.host) == before
+
+
+def test_flush_counts_what_it_removed(net):
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        daemon.kill()
+    found = len(OURS.findall(net.host.ip("rule") + net.host.ip("-6", "rule")))
+    assert net.host.run(RIPTIDE, "flush").stdout == f"removed: rules {found}, routes 3\n"
+    assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+
+
+def test_flush_spares_what_is_not_ours(net):
+    net.host.batch("""
+        rule add pref 100 to 198.51.100.0/24 lookup 100
+        route add 198.51.100.0/24 via 10.0.0.2 table 100 initcwnd 40
+        route add 198.51.100.0/25 via 10.0.0.2 proto 42
+        nexthop add id 7 via 10.0.0.2 dev eth0
+    """)
+    before = snapshot(net.host)
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        daemon.kill()
+    net.host.run(RIPTIDE, "flush")
+    assert snapshot(net.host) == before
+
+
+def test_start_after_sigkill_cleans_up_and_works(net):
+    before = snapshot(net.host)
+    gone = net.learned("198.51.100.1", 40)
+    kept = net.learned("203.0.113.1", 20)
+    with Daemon(net.host) as daemon:
+        wait_window(net.host, "198.51.100.1")
+        wait_window(net.host, "203.0.113.1")
+        daemon.kill()
+    gone.close()
+    net.connections.remove(gone)
+    kept.grow(60)
+    with Daemon(net.host) as daemon:
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": kept.cwnd()}, "new windows alone")
+        assert len(rules(net.host)) == 2
+        assert net.connect("203.0.113.1").cwnd() == kept.cwnd()
+        assert net.connect("198.51.100.1").cwnd() == 10
+        daemon.stop()
+    assert snapshot(net.host) == before
+
+
+def test_window_is_withdrawn_when_its_time_to_live_passes(net):
+    connection = net.learned("203.0.113.1", 30)
+    net.learned("203.0.113.2", 30)
+    with Daemon(net.host, "--ttl", "300ms"):
+        wait_window(net.host, "203.0.113.1")
+        wait_window(net.host, "203.0.113.2")
+        connection.close()
+        net.connections.remove(connection)
+        wait_until(lambda: "203.0.113.1" not in windows(net.host), "withdrawal", deadline_s=1)
+        assert "203.0.113.2" in windows(net.host)
+        assert net.connect("203.0.113.1").cwnd() == 10
+
+
+def test_window_outlives_its_connections_until_the_time_to_live(net):
+    connection = net.learned("203.0.113.1", 30)
+    other = net.learned("203.0.113.2", 20)
+    cwnd = connection.cwnd()
+    with Daemon(net.host, "--history-weight", "0"):
+        wait_window(net.host, "203.0.113.1")
+        connection.close()
+        net.connections.remove(connection)
+        other.grow(60)
+        # At least a tick has passed once the other window has come.
+        wait_until(lambda: windows(net.host)["203.0.113.2"] == other.cwnd(), "a tick")
+        assert net.connect("203.0.113.1").cwnd() == cwnd
+
+
+def test_second_riptided_names_the_first_and_leaves_it_alone(net):
+    connection = net.learned("203.0.113.1", 20)
+    with Daemon(net.host, "--history-weight", "0") as first:
+        wait_window(net.host, "203.0.113.1")
+        second = net.host.run(RIPTIDED, check=False)
+        assert second.returncode == 1
+        assert re.search(rf"\b{first.pid}\b", second.stderr)
+        assert len(second.stderr.splitlines()) == 1
+        connection.grow(60)
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": connection.cwnd()},
+                   "the first at work")
+        assert len(rules(net.host)) == 2
+
+
+def test_second_riptided_may_start_when_the_first_has_gone(net):
+    expected = learn(net)
+    with Daemon(net.host) as first:
+        wait_learned(net.host, expected)
+        first.stop()
+    with Daemon(net.host):
+        wait_learned(net.host, expected)
+
+
+def test_namespaces_do_not_disturb_one_another(net):
+    other = Network()
+    try:
+        cwnd = net.learned("203.0.113.1", 20).cwnd()
+        other_cwnd = other.learned("203.0.113.1", 60).cwnd()
+        assert cwnd != other_cwnd
+        with Daemon(net.host), Daemon(other.host) as other_daemon:
+            assert wait_window(net.host, "203.0.113.1") == cwnd
+            assert wait_window(other.host, "203.0.113.1") == other_cwnd
+            other_daemon.stop()
+            assert windows(other.host) == {}
+            assert windows(net.host) == {"203.0.113.1": cwnd}
+            assert net.connect("203.0.113.1").cwnd() == cwnd
+    finally:
+        other.close()
+
+
+def test_once_does_one_round_and_leaves_the_routes(net):
+    before = snapshot(net.host)
+    expected = learn(net)
+    done = net.host.run(RIPTIDED, "--once")
+    assert windows(net.host) == expected
+    assert "riptide flush" in done.stderr
+    assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
+    net.host.run(RIPTIDE, "flush")
+    assert snapshot(net.host) == before
+
+
+def test_dry_run_says_the_windows_and_changes_nothing(net):
+    before = snapshot(net.host)
+    expected = learn(net)
+    done = net.host.run(RIPTIDED, "--dry-run", "--once")
+    for peer, cwnd in expected.items():
+        assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
+    assert snapshot(net.host) == before
+
+
+def test_dry_run_needs_no_privilege(net):
+    expected = learn(net)
+    done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once")
+    for peer, cwnd in expected.items():
+        assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
+
+
+def test_dry_run_goes_on_beside_a_riptided(net):
+    expected = learn(net)
+    with Daemon(net.host):
+        wait_learned(net.host, expected)
+        before = snapshot(net.host)
+        net.host.run(RIPTIDED, "--dry-run", "--once")
+        assert snapshot(net.host) == before
+
+
+@pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])
+@pytest.mark.parametrize("command", [(RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDE, "flush")],
+                         ids=["riptided", "once", "flush"])
+def test_without_cap_net_admin_one_line_names_it(net, command, prefix):
+    before = snapshot(net.host)
+    done = net.host.run(*prefix, *command, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "CAP_NET_ADMIN" in done.stderr
+    assert snapshot(net.host) == before
+
+
+def test_show_needs_no_privilege_and_shows_what_the_kernel_has(net):
+    expected = learn(net)
+    with Daemon(net.host):
+        wait_learned(net.host, expected)
+        shown = json.loads(net.host.run(*AS_NOBODY, RIPTIDE, "show", "--json").stdout)
+    assert {route["dst"]: route["initcwnd"] for route in shown["routes"]} == expected
+    assert {route["dst"]: route["gateway"] for route in shown["routes"]} == {
+        "203.0.113.1": "10.0.0.1", "203.0.113.2": "10.0.0.1", "2001:db8::1": "fd00::1"}
+    assert {route["dev"] for route in shown["routes"]} == {"eth0"}
+
+
+def test_other_names_leave_the_default_ones_alone(net):
+    expected = learn(net)
+    options = ("--table", "9000", "--protocol", "222", "--mark", "0x77", "--rule-priority", "5000")
+    with Daemon(net.host, *options[2:], table=9000):
+        wait_until(lambda: windows(net.host, 9000) == expected, "windows in table 9000")
+        assert rules(net.host) == []
+        assert all(rule.startswith("5000:") for rule in rules(net.host, 9000))
+        marked = net.host.ip("route", "get", "203.0.113.1", "ipproto", "tcp", "mark", "0x77")
+        assert "via 10.0.0.1" in marked and "initcwnd" not in marked
+        assert {route["protocol"] for route in routes(net.host, 9000).values()} == {"222"}
+        shown = json.loads(net.host.run(RIPTIDE, "show", "--json", *options[:4]).stdout)
+        assert {route["dst"]: route["initcwnd"] for route in shown["routes"]} == expected
+        assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
+
+
+def test_max_destinations_bounds_the_routes(net):
+    learn(net)
+    with Daemon(net.host, "--max-destinations", "2"):
+        wait_until(lambda: len(windows(net.host)) == 2, "two routes")
+        dropped = (set(PEERS) - windows(net.host).keys()).pop()
+        assert net.connect(dropped).cwnd() == 10

@@ -1,0 +1,377 @@
+"""The WAN in a box (lab/wan) does to real packets what its options say.
+
+Runs as root inside a sandbox with a network namespace and a /run/netns of its own.
+"""
+import json
+import os
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lab", "wan"))
+import wanbox  # noqa: E402
+
+ADDRESSES = {
+    "a": ["10.9.1.1/24", "fd09:1::1/64"],
+    "b": ["10.9.2.1/24", "10.9.2.200/24", "fd09:2::1/64"],
+    "c": ["10.9.3.1/24", "fd09:3::1/64"],
+}
+NETS = {
+    "a": "net=10.9.1.0/24,net=fd09:1::/64",
+    "b": "net=10.9.2.0/24,net=fd09:2::/64",
+    "c": "net=10.9.3.0/24,net=fd09:3::/64",
+}
+UDP_PORT = 4000
+SO_RCVBUFFORCE = 33
+TCP_CONGESTION = 13  # some builds of Python do not name it
+IP_AND_UDP_BYTES = 28
+
+
+@pytest.fixture
+def wan():
+    """Makes a WAN between three fresh hosts, so that nothing late from another test gets in."""
+    for netns in ADDRESSES:
+        wanbox.ip("netns", "add", netns)
+        wanbox.ip("-n", netns, "link", "set", "lo", "up")
+
+    def make(*paths, **extra):
+        """extra: more words for a port, by its name."""
+        ports = ["name=%s,netns=%s,%s" % (name, name, NETS[name]) +
+                 ("," + extra[name] if name in extra else "") for name in ADDRESSES]
+        return wanbox.Wan(ports, paths, ADDRESSES)
+    yield make
+    for netns in ADDRESSES:
+        wanbox.ip("netns", "del", netns)
+
+
+def udp(netns, address=None, family=socket.AF_INET):
+    sock = wanbox.socket_in(netns, family, socket.SOCK_DGRAM)
+    sock.settimeout(5)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)
+    if address:
+        sock.bind((address, UDP_PORT))
+    return sock
+
+
+def wait_for(condition, timeout_s=5):
+    deadline_s = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline_s, "not within %d s" % timeout_s
+        time.sleep(0.01)
+
+
+def settle(running, index, packets):
+    """Waits until so many packets have entered the path and none is under way."""
+    state = {}
+
+    def settled():
+        state.update(running.counters()["paths"][index])
+        return state["packets"] >= packets and state["in_flight"] == 0
+    wait_for(settled)
+    assert state["packets"] == packets
+    return state
+
+
+def drain(sock):
+    """The numbers of the packets that a socket holds, in order of arrival."""
+    numbers = []
+    sock.setblocking(False)
+    try:
+        while True:
+            numbers.append(int.from_bytes(sock.recv(2048)[:4], "big"))
+    except BlockingIOError:
+        return numbers
+
+
+def send_numbers(sock, address, count, packet_bytes=100):
+    padding = bytes(packet_bytes - IP_AND_UDP_BYTES - 4)
+    for number in range(count):
+        sock.sendto(number.to_bytes(4, "big") + padding, (address, UDP_PORT))
+
+
+def devices(netns):
+    out = subprocess.run(["ip", "-n", netns, "-json", "link"], check=True, stdout=subprocess.PIPE)
+    return [link["ifname"] for link in json.loads(out.stdout)]
+
+
+@pytest.mark.parametrize("family, source, target", [
+    (socket.AF_INET, "10.9.1.1", "10.9.2.1"),
+    (socket.AF_INET6, "fd09:1::1", "fd09:2::1"),
+], ids=["ipv4", "ipv6"])
+def test_delay(wan, family, source, target):
+    there_ms, back_ms = 20, 10
+    errors_ms = []
+    with wan("from=a,to=b,delay=%dms" % there_ms, "from=b,to=a,delay=%dms" % back_ms) as running:
+        near, far = udp("a", source, family), udp("b", target, family)
+        for _ in range(30):
+            start_ns = time.monotonic_ns()
+            near.sendto(b"ping", (target, UDP_PORT))
+            far.recv(64)
+            middle_ns = time.monotonic_ns()
+            far.sendto(b"pong", (source, UDP_PORT))
+            near.recv(64)
+            end_ns = time.monotonic_ns()
+            errors_ms += [(middle_ns - start_ns) / 1e6 - there_ms,
+                          (end_ns - middle_ns) / 1e6 - back_ms]
+        late = running.stop()["delay_error_us"]
+    print("\nlate: p50 %.0f us, p99 %.0f us, max %.0f us; seen from outside: p50 %.0f us" %
+          (late["p50"], late["p99"], late["max"], statistics.median(errors_ms) * 1e3))
+    assert min(errors_ms) >= 0
+    assert statistics.median(errors_ms) < 3
+    assert late["p50"] < 3000
+
+
+def test_delay_holds_while_a_burst_is_under_way(wan):
+    """Many packets in flight at once each get the delay, not one delay after the other."""
+    count, delay_ms = 500, 50
+    with wan("delay=%dms" % delay_ms) as running:
+        near, far = udp("a"), udp("b", "10.9.2.1")
+        start_ns = time.monotonic_ns()
+        send_numbers(near, "10.9.2.1", count)
+        for _ in range(count):
+            far.recv(2048)
+        took_ms = (time.monotonic_ns() - start_ns) / 1e6
+        running.stop()
+    assert delay_ms <= took_ms < 3 * delay_ms
+
+
+def test_tcp_goodput_is_near_the_rate(wan):
+    rate_mbps, warm_bytes, total_bytes = 20, 600000, 4000000
+    listener = wanbox.socket_in("b", socket.AF_INET, socket.SOCK_STREAM)
+    sender = wanbox.socket_in("a", socket.AF_INET, socket.SOCK_STREAM)
+    # Reno fills a link with a buffer; what bbr would send first depends on its own measurements.
+    sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"reno")
+
+    def send():
+        sender.connect(("10.9.2.1", UDP_PORT))
+        sender.sendall(bytes(total_bytes))
+        sender.close()
+
+    with wan("from=a,to=b,delay=5ms,rate=%dmbit,buffer=100kb" % rate_mbps,
+             "from=b,to=a,delay=5ms"):
+        listener.bind(("10.9.2.1", UDP_PORT))
+        listener.listen(1)
+        listener.settimeout(5)
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        connection = listener.accept()[0]
+        connection.settimeout(5)
+        got_bytes, start_bytes, start_s = 0, 0, 0
+        while got_bytes < total_bytes:
+            data = connection.recv(65536)
+            assert data
+            got_bytes += len(data)
+            if not start_s and got_bytes >= warm_bytes:
+                start_bytes, start_s = got_bytes, time.monotonic()
+        goodput_mbps = (got_bytes - start_bytes) * 8 / (time.monotonic() - start_s) / 1e6
+        thread.join(5)
+    print("\n%.2f Mbit/s of goodput through %d Mbit/s" % (goodput_mbps, rate_mbps))
+    assert 0.9 * rate_mbps <= goodput_mbps <= 1.02 * rate_mbps
+
+
+def test_buffer_holds_exactly_what_fits(wan):
+    """Five packets and a half fit; half a packet takes 80 ms to leave, the burst far less."""
+    with wan("from=a,delay=5ms,rate=50kbit,buffer=5500b") as running:
+        near, far = udp("a"), udp("b", "10.9.2.1")
+        send_numbers(near, "10.9.2.1", 40, packet_bytes=1000)
+        state = settle(running, 0, 40)
+        assert drain(far) == [0, 1, 2, 3, 4]
+    assert state["dropped_buffer"] == 35
+    assert state["delivered_packets"] == 5
+    assert state["delivered_bytes"] == 5000
+
+
+def test_packets_leave_at_the_rate(wan):
+    count, packet_bytes, rate_bps = 20, 1000, 400000
+    with wan("from=a,rate=400kbit,buffer=1mib") as running:
+        near, far = udp("a"), udp("b", "10.9.2.1")
+        send_numbers(near, "10.9.2.1", count, packet_bytes)
+        arrivals_s = []
+        for _ in range(count):
+            far.recv(2048)
+            arrivals_s.append(time.monotonic())
+        running.stop()
+    expected_s = (count - 1) * packet_bytes * 8 / rate_bps
+    assert arrivals_s[-1] - arrivals_s[0] == pytest.approx(expected_s, rel=0.1)
+
+
+@pytest.mark.parametrize("limited, flows", [
+    ("b", [("a", "10.9.2.1"), ("c", "10.9.2.1")]),
+    ("a", [("a", "10.9.2.1"), ("a", "10.9.3.1")]),
+], ids=["downlink", "uplink"])
+def test_port_link_is_shared_by_its_paths(wan, limited, flows):
+    way = "down" if limited == "b" else "up"
+    extra = {limited: "%s_rate=50kbit,%s_buffer=5500b" % (way, way)}
+    with wan("from=a,to=b,delay=5ms", "from=c,to=b,delay=5ms", "from=a,to=c,delay=5ms",
+             **extra) as running:
+        far = {address: udp(netns, address)
+               for netns, address in (("b", "10.9.2.1"), ("c", "10.9.3.1"))}
+        for netns, address in flows:
+            send_numbers(udp(netns), address, 10, packet_bytes=1000)
+
+        def settled():
+            paths = running.counters()["paths"]
+            return (sum(path["packets"] for path in paths) == 20
+                    and not any(path["in_flight"] for path in paths))
+        wait_for(settled)
+        assert sum(len(drain(sock)) for sock in far.values()) == 5
+        ports = {port["port"]: port for port in running.stop()["ports"]}
+    assert ports[limited]["dropped_%slink" % way] == 15
+
+
+def numbers_through(running, count):
+    with running:
+        near, far = udp("a"), udp("b", "10.9.2.1")
+        send_numbers(near, "10.9.2.1", count)
+        state = settle(running, 0, count)
+        assert [port["dropped_tun"] for port in running.stop()["ports"]] == [0, 0, 0]
+        return drain(far), state
+
+
+def test_same_seed_loses_the_same_packets(wan):
+    first, state = numbers_through(wan("from=a,loss=10%,seed=7"), 2000)
+    second, _ = numbers_through(wan("from=a,loss=0.1,seed=7,delay=1ms,jitter=2ms"), 2000)
+    other, _ = numbers_through(wan("from=a,loss=0.1,seed=8"), 2000)
+    assert first == second
+    assert first != other
+    assert state["dropped_loss"] == 2000 - len(first)
+    # Four standard deviations around one tenth.
+    assert 146 <= state["dropped_loss"] <= 254
+
+
+def test_loss_of_nothing_and_everything(wan):
+    assert numbers_through(wan("from=a,loss=0"), 200)[0] == list(range(200))
+    assert numbers_through(wan("from=a,loss=1"), 200)[0] == []
+
+
+def test_order_is_kept_unless_asked(wan):
+    in_order = list(range(1000))
+    assert numbers_through(wan("from=a,delay=5ms"), 1000)[0] == in_order
+    assert numbers_through(wan("from=a,delay=1ms,rate=10mbit,buffer=1mib"), 1000)[0] == in_order
+    assert numbers_through(wan("from=a,delay=1ms,jitter=5ms"), 1000)[0] == in_order
+    reordered = numbers_through(wan("from=a,delay=1ms,jitter=5ms,reorder=1"), 1000)[0]
+    assert sorted(reordered) == in_order
+    assert reordered != in_order
+
+
+def test_longest_prefix_chooses_the_path(wan):
+    """The prefix decides first, then whether a path says from where, never the order of options."""
+    paths = ["delay=1ms", "from=a,to=10.9.2.0/24", "to=10.9.2.0/24", "to=10.9.2.200",
+             "from=a,to=fd09:2::/32", "to=fd09:2::/64,to=10.9.3.0/25"]
+    sends = [("a", "10.9.2.1", 1), ("c", "10.9.2.1", 2), ("a", "10.9.2.200", 3),
+             ("a", "fd09:2::1", 5), ("a", "10.9.3.1", 5), ("b", "10.9.3.1", 5),
+             ("a", "fd09:3::1", 0), ("c", "10.9.1.1", 0)]
+    order = list(range(len(paths)))
+    random.Random(1).shuffle(order)
+    receivers = []
+    with wan(*[paths[i] for i in order]) as running:
+        for netns, addresses in ADDRESSES.items():
+            for address in addresses:
+                family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                receivers.append(udp(netns, address.split("/")[0], family))
+        for netns, target, _ in sends:
+            family = socket.AF_INET6 if ":" in target else socket.AF_INET
+            udp(netns, family=family).sendto(b"x", (target, UDP_PORT))
+        expected = [sum(path == i for _, _, path in sends) for i in order]
+        wait_for(lambda: sum(p["packets"] for p in running.counters()["paths"]) >= len(sends))
+        assert [path["packets"] for path in running.stop()["paths"]] == expected
+
+
+def test_unroutable_is_counted(wan):
+    """No port, no path, and back to where it came from."""
+    with wan("from=a,to=b,to=10.9.1.0/24", "from=b") as running:
+        sender, sender6 = udp("a"), udp("a", family=socket.AF_INET6)
+        for address in ("203.0.113.1", "10.9.3.1", "10.9.1.77"):
+            sender.sendto(b"x", (address, UDP_PORT))
+        for address in ("2001:db8::1", "fd09:3::1"):
+            sender6.sendto(b"x", (address, UDP_PORT))
+        wait_for(lambda: running.counters()["ports"][0]["unroutable"] >= 5)
+        counters = running.stop()
+    assert [port["unroutable"] for port in counters["ports"]] == [5, 0, 0]
+    assert [path["packets"] for path in counters["paths"]] == [0, 0]
+
+
+def test_undelivered_is_counted(wan):
+    with wan("from=a") as running:
+        wanbox.ip("-n", "b", "link", "set", "wan0", "down")
+        send_numbers(udp("a"), "10.9.2.1", 3)
+        state = settle(running, 0, 3)
+    assert (state["undelivered"], state["delivered_packets"]) == (3, 0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_signal_leaves_no_device(wan, how):
+    with wan("delay=1ms") as running:
+        assert all("wan0" in devices(netns) for netns in ADDRESSES)
+        running.stop(how)
+        assert running.process.returncode == 0
+        assert not any("wan0" in devices(netns) for netns in ADDRESSES)
+
+
+@pytest.mark.usefixtures("wan")
+def test_dies_with_its_parent():
+    code = ("import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE);"
+            "print(p.stdout.readline().decode(), flush=True); sys.stdin.read()")
+    command = [wanbox.binary(), "--port", "name=a,netns=a,net=10.9.1.0/24", "--path", "delay=1ms"]
+    with subprocess.Popen([sys.executable, "-c", code, *command], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as parent:
+        assert parent.stdout.readline() == b"ready\n"
+        assert "wan0" in devices("a")
+        parent.kill()
+    wait_for(lambda: "wan0" not in devices("a"))
+
+
+PORT = ["--port", "name=a,netns=a,net=10.9.1.0/24"]
+
+
+@pytest.mark.parametrize("arguments, names", [
+    ([], ["--port", "--path"]),
+    (["--prot", "x"], ["--prot"]),
+    (["--port"], ["--port"]),
+    (["--port", "name=a,netns=a"], ["net"]),
+    (["--port", "name=a,netns=a,net=10.9.1.0/33"], ["net=10.9.1.0/33"]),
+    (PORT + ["--port", "dev=longer-than-fifteen"], ["dev=longer-than-fifteen"]),
+    (["--port", "name=10.1.1.1,netns=a,net=10.9.1.0/24"], ["name=10.1.1.1"]),
+    (["--port", "name=a,netns=a,net=10.9.1.0/24,up_rate=1mbit"], ["up_rate", "up_buffer"]),
+    (["--port", "name=a,netns=a,net=10.9.1.0/24,mtu=9"], ["mtu=9"]),
+    (PORT + PORT, ["name=a"]),
+    (PORT, ["--path"]),
+    (PORT + ["--path", "delay=10"], ["delay=10", "10ms"]),
+    (PORT + ["--path", "delay=-1ms"], ["delay=-1ms"]),
+    (PORT + ["--path", "delay=nan"], ["delay=nan"]),
+    (PORT + ["--path", "delay=1.2.3ms"], ["delay=1.2.3ms"]),
+    (PORT + ["--path", "rate=0mbit,buffer=1kb"], ["rate=0mbit"]),
+    (PORT + ["--path", "rate=1mbit"], ["rate", "buffer"]),
+    (PORT + ["--path", "buffer=1.5b,rate=1mbit"], ["buffer=1.5b"]),
+    (PORT + ["--path", "loss=2"], ["loss=2"]),
+    (PORT + ["--path", "reorder=yes"], ["reorder=yes"]),
+    (PORT + ["--path", "latency=1ms"], ["latency=1ms", "delay"]),
+    (PORT + ["--path", "delay"], ["'delay'", "key=value"]),
+    (PORT + ["--path", "to=nowhere"], ["to=nowhere"]),
+    (PORT + ["--path", "from=nowhere"], ["from=nowhere"]),
+    (PORT + ["--path", "to=a", "--path", "to=10.9.1.0/24"], ["to=10.9.1.0/24"]),
+], ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None)
+def test_bad_option_is_named_in_one_line(arguments, names):
+    run = subprocess.run([wanbox.binary(), *arguments], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, timeout=5)
+    error = run.stderr.decode()
+    assert run.returncode == 2
+    assert run.stdout == b""
+    assert error.startswith("wan: ") and error.count("\n") == 1 and error.endswith("\n")
+    assert all(name in error for name in names), error
+
+
+def test_missing_namespace_is_named_in_one_line():
+    run = subprocess.run([wanbox.binary(), "--port", "name=a,netns=none,net=10.9.1.0/24", "--path",
+                          "delay=1ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=5)
+    assert run.returncode == 1
+    assert run.stderr.decode() == ("wan: port a: cannot open the namespace (netns=none, dev=wan0): "
+                                   "No such file or directory\n")

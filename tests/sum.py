@@ -1,0 +1,48 @@
+"""Sums JUnit reports: sum.py STAGE STATUS XML [STAGE STATUS XML ...]
+
+Prints every failure and every skip with its reason, then one line "N passed, N failed, N skipped".
+A stage whose status is not 0 counts as a failure even where its report names none ("-": it has
+no report). Exits 1 where anything failed or no test ran.
+"""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def read(path):
+    """Yields (name, outcome, reason) of each test case."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname', '')}: {case.get('name', '')}"
+        outcome, reason = "passed", ""
+        for child in case:
+            if child.tag in ("failure", "error"):
+                outcome = "failed"
+            elif child.tag == "skipped" and outcome == "passed":
+                outcome = "skipped"
+                reason = child.get("message") or (child.text or "").strip() or "no reason given"
+        yield name, outcome, reason
+
+
+def main(arguments):
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for stage, status, path in zip(*[iter(arguments)] * 3):
+        before = counts["failed"]
+        try:
+            cases = list(read(path)) if path != "-" else []
+        except (OSError, ElementTree.ParseError) as error:
+            print(f"failed  {stage}: no report ({error})")
+            counts["failed"] += 1
+            continue
+        for name, outcome, reason in cases:
+            counts[outcome] += 1
+            if outcome != "passed":
+                print(f"{outcome:7} {stage}: {name}" + (f": {reason}" if reason else ""))
+        if status != "0" and counts["failed"] == before:
+            print(f"failed  {stage}: exit status {status}")
+            counts["failed"] += 1
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
