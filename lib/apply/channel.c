@@ -72,29 +72,29 @@ bool channel_has_room(const struct channel *channel, uint32_t n)
            channel->batch_bytes + (size_t)n * REQUEST_MAX_BYTES <= BATCH_MAX_BYTES;
 }
 
+void channel_add_copy(struct channel *channel, const struct nl_msg *message)
+{
+    const struct nlmsghdr *header = nlmsg_hdr((struct nl_msg *)message);
+    struct nlmsghdr *added = (struct nlmsghdr *)(channel->batch + channel->batch_bytes);
+    size_t padded = NLMSG_ALIGN(header->nlmsg_len);
+
+    memset(channel->batch + channel->batch_bytes + padded - NLMSG_ALIGNTO, 0, NLMSG_ALIGNTO);
+    memcpy(added, header, header->nlmsg_len);
+    added->nlmsg_pid = 0;
+    added->nlmsg_seq = ++channel->sequence;
+    channel->last_request = (uint32_t)channel->batch_bytes;
+    channel->batch_bytes += padded;
+    channel->batch_n++;
+}
+
 int channel_add(struct channel *channel, struct nl_msg *message)
 {
-    struct nlmsghdr *header;
-    size_t padded;
-
     if (!message) {
         channel->batch_n = 0;
         channel->batch_bytes = 0;
         return -ENOMEM;
     }
-    header = nlmsg_hdr(message);
-    padded = NLMSG_ALIGN(header->nlmsg_len);
-    if (channel->batch_n == BATCH_MAX_REQUESTS || padded > BATCH_MAX_BYTES - channel->batch_bytes) {
-        nlmsg_free(message);
-        return RIPTIDE_E_FULL;
-    }
-    header->nlmsg_pid = 0;
-    header->nlmsg_seq = ++channel->sequence;
-    channel->last_request = (uint32_t)channel->batch_bytes;
-    memset(channel->batch + channel->batch_bytes, 0, padded);
-    memcpy(channel->batch + channel->batch_bytes, header, header->nlmsg_len);
-    channel->batch_bytes += padded;
-    channel->batch_n++;
+    channel_add_copy(channel, message);
     nlmsg_free(message);
     return 0;
 }

@@ -42,6 +42,9 @@ uint32_t channel_port(const struct channel *channel);
 /* Whether the batch has room for n requests of any size. */
 bool channel_has_room(const struct channel *channel, uint32_t n);
 
+/* Adds a copy of the message to a batch that has room. */
+void channel_add_copy(struct channel *channel, const struct nl_msg *message);
+
 /*
  * Adds a request to a batch that has room, and takes the message. NULL stands for an allocation
  * that failed: the whole batch is given up. Errors: -ENOMEM.

@@ -18,14 +18,12 @@ static void message_freep(struct nl_msg **messagep)
     nlmsg_free(*messagep);
 }
 
-/* Room for header and attributes of our own; what is carried over comes on top (extra_bytes). */
-enum { OWN_BYTES = 192 };
+/* Room for header and attributes of any request but a route that carries others over. */
+enum { SMALL_BYTES = 256 };
 
-static struct nl_msg *message_new(int type, int flags, const void *header, size_t header_bytes,
-                                  size_t extra_bytes)
+static struct nl_msg *message_new(int type, int flags, const void *header, size_t header_bytes)
 {
-    /* libnl zeroes all of it: a page more is felt over 10,000 routes. */
-    struct nl_msg *message = nlmsg_alloc_size(OWN_BYTES + extra_bytes);
+    struct nl_msg *message = nlmsg_alloc_size(SMALL_BYTES + header_bytes);
 
     if (!message)
         return NULL;
@@ -63,7 +61,7 @@ static struct nl_msg *query(const struct riptide_prefix *address, uint32_t flags
         .rtm_flags = flags | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
     };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm), 0);
+    struct nl_msg *message = message_new(RTM_GETROUTE, 0, &rtm, sizeof(rtm));
     int failures;
 
     if (!message)
@@ -106,7 +104,8 @@ static int put_metrics(struct nl_msg *message, const struct base *base,
     return failures;
 }
 
-struct nl_msg *message_route_put(const struct base *base, const struct route_addition *addition)
+int message_route_put(struct nl_msg *message, const struct base *base,
+                      const struct route_addition *addition)
 {
     const struct rtmsg rtm = {
         .rtm_family = addition->dst.family,
@@ -116,15 +115,14 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
         .rtm_type = RTN_UNICAST,
         .rtm_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
     };
-    CLEANUP(message_freep)
-    struct nl_msg *message =
-        message_new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm),
-                    base->hop.n_bytes + base->rest.n_bytes + base->metrics.n_bytes);
     int failures;
 
-    if (!message)
-        return NULL;
-    failures = nla_put_u32(message, RTA_TABLE, addition->table);
+    nlmsg_hdr(message)->nlmsg_len = NLMSG_HDRLEN;
+    if (!nlmsg_put(message, NL_AUTO_PORT, NL_AUTO_SEQ, RTM_NEWROUTE, 0,
+                   NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE))
+        return -ENOMEM;
+    failures = nlmsg_append(message, (void *)&rtm, sizeof(rtm), NLMSG_ALIGNTO);
+    failures |= nla_put_u32(message, RTA_TABLE, addition->table);
     failures |= put_address(message, RTA_DST, &addition->dst);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
@@ -133,7 +131,7 @@ struct nl_msg *message_route_put(const struct base *base, const struct route_add
     if (addition->expires_s)
         failures |= nla_put_u32(message, RTA_EXPIRES, addition->expires_s);
     failures |= put_metrics(message, base, addition);
-    return message_finish(&message, failures);
+    return failures ? -ENOMEM : 0;
 }
 
 struct nl_msg *message_route_delete(const struct route *route)
@@ -147,7 +145,7 @@ struct nl_msg *message_route_delete(const struct route *route)
         .rtm_scope = RT_SCOPE_NOWHERE,
     };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELROUTE, 0, &rtm, sizeof(rtm), 0);
+    struct nl_msg *message = message_new(RTM_DELROUTE, 0, &rtm, sizeof(rtm));
     int failures;
 
     if (!message)
@@ -167,7 +165,7 @@ struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, 
                                              role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
     CLEANUP(message_freep)
     struct nl_msg *message =
-        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header), 0);
+        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header));
     int failures;
 
     if (!message)
@@ -190,30 +188,28 @@ struct nl_msg *message_rule_delete(uint8_t family, uint32_t table)
 {
     const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_DELRULE, 0, &header, sizeof(header), 0);
+    struct nl_msg *message = message_new(RTM_DELRULE, 0, &header, sizeof(header));
 
     return message ? message_finish(&message, nla_put_u32(message, FRA_TABLE, table)) : NULL;
 }
 
 struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped)
 {
-    size_t n_bytes = (size_t)nlmsg_datalen(dumped);
-
-    return message_new(RTM_DELRULE, 0, nlmsg_data(dumped), n_bytes, n_bytes);
+    return message_new(RTM_DELRULE, 0, nlmsg_data(dumped), (size_t)nlmsg_datalen(dumped));
 }
 
 struct nl_msg *message_rules_dump(uint8_t family)
 {
     const struct fib_rule_hdr header = { .family = family };
 
-    return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header), 0);
+    return message_new(RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header));
 }
 
 static struct nl_msg *table_dump(uint8_t family, uint32_t table, uint32_t flags)
 {
     const struct rtmsg rtm = { .rtm_family = family, .rtm_flags = flags };
     CLEANUP(message_freep)
-    struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm), 0);
+    struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
 
     return message ? message_finish(&message, nla_put_u32(message, RTA_TABLE, table)) : NULL;
 }

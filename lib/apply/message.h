@@ -31,8 +31,13 @@ struct route_addition {
     uint8_t protocol;
 };
 
-/* Adds our route, or overwrites the one of the same table, prefix and priority. */
-struct nl_msg *message_route_put(const struct base *base, const struct route_addition *addition);
+/*
+ * Adds our route, or overwrites the one of the same table, prefix and priority. Written into
+ * `message`, which can be used again after it was sent: there are thousands of these.
+ * Errors: -ENOMEM where it does not fit.
+ */
+int message_route_put(struct nl_msg *message, const struct base *base,
+                      const struct route_addition *addition);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nl_msg *message_route_delete(const struct route *route);

@@ -28,6 +28,7 @@ struct riptide_router {
     struct nl_sock *notifications;
     int epoll_fd;
     int work_fd; /* eventfd: readable while there is work */
+    bool has_work;
     int lock_fd; /* -1: not started, or dry_run */
     struct targets targets;
     struct bases bases;

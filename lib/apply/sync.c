@@ -23,6 +23,7 @@ struct write {
 
 struct writes {
     struct riptide_router *router;
+    struct nl_msg *message; /* used for one route after the other */
     struct write list[BATCH_MAX_REQUESTS];
     uint32_t n;
 };
@@ -60,7 +61,8 @@ static int add_delete(struct writes *writes, uint32_t slot)
     return channel_add(&router->channel, message_route_delete(&route));
 }
 
-static struct nl_msg *put_message(const struct riptide_router *router, const struct target *target)
+static int put_message(struct nl_msg *message, const struct riptide_router *router,
+                       const struct target *target)
 {
     const struct base *base = bases_at(&router->bases, target->base);
     const struct route_addition addition = {
@@ -73,7 +75,7 @@ static struct nl_msg *put_message(const struct riptide_router *router, const str
         .protocol = router->config.protocol,
     };
 
-    return message_route_put(base, &addition);
+    return message_route_put(message, base, &addition);
 }
 
 static void note_failed_put(struct riptide_router *router, uint32_t slot)
@@ -84,20 +86,21 @@ static void note_failed_put(struct riptide_router *router, uint32_t slot)
         targets_push(&router->targets, QUEUE_WRITE, slot);
 }
 
-static int add_put(struct writes *writes, uint32_t slot)
+static void add_put(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
     struct target *target = targets_at(&router->targets, slot);
-    struct nl_msg *message = router->config.dry_run ? NULL : put_message(router, target);
 
-    if (!message && !router->config.dry_run) {
-        router->stats.failed++;
-        target_set_failure(target, -ENOMEM, "no room for the message");
-        note_failed_put(router, slot);
-        return 0;
+    if (!router->config.dry_run) {
+        if (put_message(writes->message, router, target) < 0) {
+            router->stats.failed++;
+            target_set_failure(target, -ENOMEM, "no room for the message");
+            note_failed_put(router, slot);
+            return;
+        }
+        channel_add_copy(&router->channel, writes->message);
     }
     writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
-    return message ? channel_add(&router->channel, message) : 0;
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
@@ -105,15 +108,14 @@ static int add_write(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
     const struct target *target = targets_at(&router->targets, slot);
-    int r = 0;
 
     if (target_is_wanted(target)) {
-        r = add_put(writes, slot);
+        add_put(writes, slot);
         if (!target->kernel.exists ||
             target->kernel.priority == bases_at(&router->bases, target->base)->priority)
-            return r;
+            return 0;
     }
-    return r == 0 ? add_delete(writes, slot) : r;
+    return add_delete(writes, slot);
 }
 
 static void note_put(struct riptide_router *router, uint32_t slot)
@@ -163,9 +165,9 @@ static void note(struct riptide_router *router, const struct write *write)
 
 int sync_write(struct riptide_router *router)
 {
-    struct writes writes = { .router = router };
+    struct writes writes = { .router = router, .message = nlmsg_alloc_size(REQUEST_MAX_BYTES) };
     uint32_t slot;
-    int r = 0;
+    int r = writes.message ? 0 : -ENOMEM;
 
     /* A target is at most two requests. */
     while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
@@ -177,6 +179,7 @@ int sync_write(struct riptide_router *router)
     }
     if (r == 0)
         r = channel_exchange(&router->channel, on_written, &writes);
+    nlmsg_free(writes.message);
     if (r < 0) {
         for (uint32_t i = 0; i < writes.n; i++)
             targets_push(&router->targets, QUEUE_WRITE, writes.list[i].slot);
