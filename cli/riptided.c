@@ -201,6 +201,27 @@ static int serve(struct settings *settings)
     return status;
 }
 
+/* For a service manager, after the daemon has ended in whatever way. */
+static int flush(const struct settings *settings)
+{
+    struct riptide_flush_counts counts = { .rules = 0 };
+    struct riptide_error error = { "" };
+    int r = riptide_flush(&settings->router, &counts, &error);
+
+    if (r == -EINVAL) {
+        log_answer("%s", log_error_text(&error, r));
+        return EXIT_USAGE;
+    }
+    if (r < 0) {
+        log_line(LOG_LEVEL_ERROR, "flush: %s",
+                 r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
+        return EXIT_FAILURE;
+    }
+    log_line(LOG_LEVEL_INFO, "removed: rules %" PRIu32 ", routes %" PRIu32, counts.rules,
+             counts.routes);
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     struct riptide_error error;
@@ -216,6 +237,8 @@ int main(int argc, char **argv)
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
+    } else if (settings.flush) {
+        status = flush(&settings);
     } else {
         status = serve(&settings);
     }

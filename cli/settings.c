@@ -34,6 +34,7 @@ const struct option_row settings_rows[] = {
     ROW("mark", mark, router.mark, "route queries with it skip our rule"),
     ROW("dry-run", flag, router.dry_run, "say what would be done; needs no privilege"),
     ROW("once", flag, once, "one round, then exit and leave the routes in place"),
+    ROW("flush", flag, flush, "remove what a riptided with these numbers left, and exit"),
     ROW("log-level", level, log_level, "error, warning, info, debug"),
     ROW("help", flag, help, "print this"),
     ROW("version", flag, version, "print the version"),

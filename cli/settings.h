@@ -18,6 +18,7 @@ struct settings {
     struct prefix_list aggregates;
     enum log_level log_level;
     bool once;
+    bool flush;
     bool help;
     bool version;
 };

@@ -3,6 +3,7 @@
  */
 #include "claim.h"
 
+#include "config.h"
 #include "flush.h"
 #include "internal.h"
 #include "lock.h"
@@ -105,8 +106,12 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
  */
 static int take_over(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = scan_whole(router);
+    int r;
 
+    /* A predecessor may have run with another mark. */
+    router->identity.mark = 0;
+    r = scan_whole(router);
+    router->identity = router_config_identity(&router->config);
     if (r == 0)
         r = check_conflicts(router, error);
     if (r == 0)

@@ -55,7 +55,10 @@ static int flush_skips(struct channel *channel, uint8_t family,
                        const struct rule_identity *identity, uint32_t *n,
                        struct riptide_error *error)
 {
-    struct skips skips = { .identity = identity, .family = family };
+    /* A predecessor may have run with another mark. */
+    const struct rule_identity any_mark = { .table = identity->table,
+                                            .protocol = identity->protocol };
+    struct skips skips = { .identity = &any_mark, .family = family };
     int r;
 
     for (;;) {

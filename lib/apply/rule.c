@@ -71,7 +71,8 @@ static enum rule_role role_of(const struct rule *rule, const struct selectors *s
     if (rule->protocol != identity->protocol || !selectors->is_ip_proto_tcp ||
         !selectors->has_iif || selectors->has_others)
         return RULE_FOREIGN;
-    if (rule->target && rule->fwmark == identity->mark && selectors->fwmask == UINT32_MAX)
+    if (rule->target && rule->fwmark && (!identity->mark || rule->fwmark == identity->mark) &&
+        selectors->fwmask == UINT32_MAX)
         return RULE_SKIP;
     if (rule->table == identity->table && !rule->fwmark && !selectors->fwmask)
         return RULE_LOOKUP;

@@ -33,7 +33,7 @@ struct rule {
 struct rule_identity {
     uint32_t table;
     uint8_t protocol;
-    uint32_t mark;
+    uint32_t mark; /* 0: whichever */
 };
 
 /* The rules of one family in the order in which the kernel follows them. */
