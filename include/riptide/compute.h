@@ -23,32 +23,90 @@ extern "C" {
 
 struct riptide_estimator;
 
-/* What one tick has seen of one destination; what a policy combines. */
-struct riptide_evidence {
-    uint32_t samples;    /* open connections */
-    uint64_t cwnd_total; /* sum of their windows, segments */
+/* Why a policy left a sample out. */
+enum riptide_left_out {
+    RIPTIDE_LEFT_OUT_NOT,        /* it counts */
+    RIPTIDE_LEFT_OUT_UNUSED,     /* never sent data: its window is the one that it was given */
+    RIPTIDE_LEFT_OUT_IDLE,       /* has not sent for a while: its window is of another time */
+    RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
+};
+
+/* How many reasons there are: from RIPTIDE_LEFT_OUT_UNUSED on. */
+#define RIPTIDE_LEFT_OUT_REASONS 3
+
+struct riptide_estimator_config;
+struct riptide_explanation;
+
+/* What a policy's functions are told beside their own memory of the destination. */
+struct riptide_policy_input {
+    const struct riptide_estimator_config *config; /* as the estimator keeps it */
+    uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
+    uint64_t now_ns;                               /* combine, smooth: of this tick */
+    uint64_t since_ns; /* combine, smooth: since the destination was last computed; 0: never was */
+    uint32_t samples;  /* combine: how many counted in this tick */
+    uint32_t cwnd;     /* the destination's present window, segments; 0: none */
+};
+
+/* What combine returns where the tick says nothing: the destination stays as it was, and ages. */
+#define RIPTIDE_NO_EVIDENCE (-1.0)
+
+/*
+ * How the combined window joins history. The estimator keeps the last smoothed value; a row may ask
+ * for `bytes` of memory of its own for each destination, zero at first and after the drop guard.
+ */
+struct riptide_smoothing {
+    const char *name;
+    const char *help; /* one line */
+    size_t bytes;
+    /* `history` is the last smoothed value, negative where there is none; windows in segments. */
+    double (*smooth)(const struct riptide_policy_input *input, void *memory, double history,
+                     double combined);
 };
 
 /*
- * How evidence becomes a window: pure functions over segments. The estimator rounds their result to
- * the nearest segment and clamps it to [cwnd_min, cwnd_max]; one that is no finite number of at
- * least 0 leaves the destination as it was and is counted as invalid. A host passes a row of its
- * own in riptide_estimator_config.policy.
+ * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
+ * a new one. The first `tick_bytes` of it hold what one tick has seen and are zero again for the
+ * next one. The estimator smooths the result, rounds it to the nearest segment and bounds it; one
+ * that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves the destination as
+ * it was and is counted as invalid. A host passes a row of its own in
+ * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
  */
 struct riptide_policy {
     const char *name;
-    const char *help; /* one line */
-    /* The windows that this tick has seen, as one. */
-    double (*combine)(const struct riptide_evidence *evidence);
-    /* The new value with history, which is the last result, or negative where there is none. */
-    double (*smooth)(double history_weight, double history, double combined);
+    const char *help;  /* one line */
+    const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
+    size_t tick_bytes;
+    size_t bytes;                              /* tick_bytes included */
+    const struct riptide_smoothing *smoothing; /* unless the configuration names another */
+    /* Takes one sample into the tick, or says why not. Runs for every connection of the host. */
+    enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
+                                 const struct riptide_sample *sample);
+    /*
+     * The tick as one window, segments. Where *renewed is set to false, the window changes but its
+     * age does not: what it rests on is not of this tick.
+     */
+    double (*combine)(const struct riptide_policy_input *input, void *memory, bool *renewed);
+    /* Optional: the memory that a window which was restored or merged stands for. */
+    void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
+    /* Optional: the largest delay seen on the path, for rto_min. */
+    uint32_t (*delay_us)(const void *memory);
+    /* Optional: fills the explanation's evidence. */
+    void (*explain)(const void *memory, struct riptide_explanation *explanation);
 };
 
-/* The built-in policy of that name, or NULL. Static storage. */
+/* The built-in policy or smoothing of that name, or NULL. Static storage. */
 const struct riptide_policy *riptide_policy_find(const char *name);
+const struct riptide_smoothing *riptide_smoothing_find(const char *name);
 
-/* The n-th built-in policy, or NULL behind the last. */
+/* The n-th built-in one, or NULL behind the last. */
 const struct riptide_policy *riptide_policy_get(size_t n);
+const struct riptide_smoothing *riptide_smoothing_get(size_t n);
+
+/* No window above cwnd_max, segments, for any destination within `dst`. */
+struct riptide_cap {
+    struct riptide_prefix dst;
+    uint32_t cwnd_max;
+};
 
 struct riptide_estimator_config {
     size_t size;                         /* of this struct, as the caller was compiled */
@@ -74,6 +132,30 @@ struct riptide_estimator_config {
     size_t n_aggregates;
     uint32_t max_destinations; /* how many are kept at most; default 16384 */
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
+    const struct riptide_smoothing *smoothing; /* must outlive; default NULL: the policy's own */
+    /*
+     * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
+     * one tick to the next, history is forgotten and cannot hold it up. 0 to 1; default 1: never.
+     */
+    double drop_share;
+    double percentile;        /* of policy "percentile": 0 to 100; default 50 */
+    double window_percentile; /* of smoothing "window": 0 to 100; default 50 */
+    uint64_t window_ns;       /* of smoothing "window": how far back; from 1 s; default 10 min */
+    /* Upper bounds by prefix; the longest that holds the destination decides. Default: none. */
+    const struct riptide_cap *caps;
+    size_t n_caps;
+    /*
+     * For "careful": what part of a proven capacity a new connection may claim (RFC 9959: half), 0
+     * exclusive to 1; default 0.5.
+     */
+    double capacity_fraction;
+    uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 20 s */
+    bool paced;           /* "careful": first flights leave paced (BBR, or fq); default false */
+    /*
+     * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
+     * this. From 1 ms; default 0: rto_min is left alone.
+     */
+    uint64_t rto_min_floor_ns;
 };
 
 /* What is known of one destination, and how it came about. */
@@ -85,12 +167,69 @@ struct riptide_estimate {
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
+    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth */
 };
+
+/* What bounded a window, as bits. */
+enum riptide_bound {
+    RIPTIDE_BOUND_MIN = 1 << 0,        /* cwnd_min raised it */
+    RIPTIDE_BOUND_MAX = 1 << 1,        /* cwnd_max lowered it */
+    RIPTIDE_BOUND_CAP = 1 << 2,        /* a cap of the configuration lowered it */
+    RIPTIDE_BOUND_HINT_SCALE = 1 << 3, /* a hint scaled it down */
+    RIPTIDE_BOUND_HINT_MAX = 1 << 4,   /* a hint's cwnd_max lowered it */
+};
+
+/*
+ * Everything that can be asked about a window: how it came about, figure by figure. `evidence` is
+ * zero where the policy has none of that kind.
+ */
+struct riptide_explanation {
+    struct riptide_prefix dst;
+    const char *policy;                          /* its name */
+    const char *smoothing;                       /* its name */
+    uint32_t samples;                            /* counted in the last tick that saw any */
+    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
+    double combined;                             /* segments, to seven digits */
+    double smoothed;                             /* segments, unbounded */
+    bool is_drop;                                /* the drop guard had history forgotten */
+    uint32_t bounds;                             /* enum riptide_bound: those that bit */
+    uint32_t cap;                                /* the configured one for it, segments; 0: none */
+    double hint_scale;                           /* of the hints that hold for it; 1: none */
+    uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
+    uint32_t cwnd;                               /* the result, segments */
+    uint32_t rto_min_us;                         /* 0: left alone */
+    uint64_t updated_ns;
+    uint64_t expires_ns;
+    struct {
+        double capacity;     /* segments that the path delivers in its smallest round trip */
+        double burst;        /* segments at once that it was seen to take */
+        uint32_t sharers;    /* connections that open together */
+        double brake;        /* 1: none; less after losses in first flights */
+        uint32_t min_rtt_us; /* smallest round trip time */
+        uint32_t max_rtt_us; /* largest */
+    } evidence;
+};
+
+/*
+ * What the host knows and connections cannot (paper, Sec. V: "higher level information"): that
+ * traffic is about to be moved to these destinations, for example. It only ever lowers windows, and
+ * never below cwnd_min. Where several hold for a destination, the lowest of each figure counts.
+ */
+struct riptide_hint {
+    struct riptide_prefix dst;
+    uint32_t cwnd_max; /* segments; 0: no limit */
+    double scale;      /* factor on the window, 0 exclusive to 1; 0 means 1 */
+    uint64_t until_ns; /* passes by itself at the first tick from then on */
+};
+
+/* How many hints there can be at a time. */
+#define RIPTIDE_MAX_HINTS 1024
 
 /* Counted since riptide_estimator_new, but for `destinations`. */
 struct riptide_estimator_stats {
     uint64_t destinations; /* kept at the moment */
     uint64_t samples;      /* added */
+    uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;  /* samples refused (no address, window 0 or from 2^31), policy results too */
     uint64_t overflow; /* samples refused because max_destinations was reached */
     uint64_t expired;  /* destinations whose time to live passed */
@@ -133,10 +272,26 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
+ * Lowers windows by what the host knows; takes effect at once, to be popped. The same prefix again
+ * replaces its hint. Errors: -EINVAL (`error`, which may be NULL, names the field), -ENOMEM.
+ * Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ */
+int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
+                               struct riptide_error *error);
+
+/*
  * What is known about the destination `dst`, as it was popped. Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
+
+/*
+ * Why the destination `dst` has its window. Writes the first `size` bytes.
+ * Outcomes: RIPTIDE_E_UNKNOWN.
+ */
+int riptide_estimator_explain(const struct riptide_estimator *estimator,
+                              const struct riptide_prefix *dst,
+                              struct riptide_explanation *explanation, size_t size);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);

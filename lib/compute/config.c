@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What a host's own row may ask for, for each destination. */
+enum { MAX_MEMORY_BYTES = 65536 };
+
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
 {
@@ -23,6 +26,12 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .prefix_len4 = 32,
         .prefix_len6 = 128,
         .max_destinations = 16384,
+        .drop_share = 1,
+        .percentile = 50,
+        .window_percentile = 50,
+        .window_ns = 600 * NS_PER_S,
+        .capacity_fraction = 0.5,
+        .evidence_ns = 20 * NS_PER_S,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -30,8 +39,16 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
 
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
-    if (!config->policy || !config->policy->combine || !config->policy->smooth)
-        error_set(error, "policy: not given or without its functions");
+    const struct riptide_policy *policy = config->policy;
+
+    if (!policy || !policy->add || !policy->combine || policy->tick_bytes > policy->bytes ||
+        policy->bytes > MAX_MEMORY_BYTES)
+        error_set(error, "policy: not given, without its functions, or with too much memory");
+    else if (!(config->smoothing ? config->smoothing : policy->smoothing))
+        error_set(error, "smoothing: the policy has none of its own");
+    else if (config->smoothing &&
+             (!config->smoothing->smooth || config->smoothing->bytes > MAX_MEMORY_BYTES))
+        error_set(error, "smoothing: without its function, or with too much memory");
     else if (!(config->history_weight >= 0 && config->history_weight < 1))
         error_set(error, "history_weight: %g; must be 0 or more and below 1",
                   config->history_weight);
@@ -54,6 +71,48 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
     return -EINVAL;
 }
 
+/* As config_check; written so that no comparison is true of NaN. */
+static int policy_options_check(const struct riptide_estimator_config *config,
+                                struct riptide_error *error)
+{
+    if (!(config->drop_share >= 0 && config->drop_share <= 1))
+        error_set(error, "drop_share: %g; must be 0 to 1", config->drop_share);
+    else if (!(config->percentile >= 0 && config->percentile <= 100))
+        error_set(error, "percentile: %g; must be 0 to 100", config->percentile);
+    else if (!(config->window_percentile >= 0 && config->window_percentile <= 100))
+        error_set(error, "window_percentile: %g; must be 0 to 100", config->window_percentile);
+    else if (config->window_ns < NS_PER_S)
+        error_set(error, "window: must be 1 s or more");
+    else if (!(config->capacity_fraction > 0 && config->capacity_fraction <= 1))
+        error_set(error, "capacity_fraction: %g; must be above 0 and at most 1",
+                  config->capacity_fraction);
+    else if (config->evidence_ns < NS_PER_S)
+        error_set(error, "evidence: must be 1 s or more");
+    else if (config->rto_min_floor_ns > 0 && config->rto_min_floor_ns < NS_PER_S / 1000)
+        error_set(error, "rto_min_floor: must be 1 ms or more, or 0 to leave rto_min alone");
+    else
+        return 0;
+    return -EINVAL;
+}
+
+static int caps_check(const struct riptide_estimator_config *config, struct riptide_error *error)
+{
+    for (size_t i = 0; i < config->n_caps; i++) {
+        const struct riptide_cap *cap = &config->caps[i];
+
+        if (!prefix_is_valid(&cap->dst)) {
+            error_set(error, "caps: number %zu is for no prefix", i + 1);
+            return -EINVAL;
+        }
+        if (cap->cwnd_max < config->cwnd_min) {
+            error_set(error, "caps: number %zu is %u; must be cwnd_min, which is %u, or more",
+                      i + 1, cap->cwnd_max, config->cwnd_min);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
 static int aggregates_check(const struct riptide_estimator_config *config,
                             struct riptide_error *error)
 {
@@ -71,7 +130,7 @@ int estimator_config_take(struct riptide_estimator_config *kept,
                           struct riptide_error *error)
 {
     struct riptide_estimator_config checked;
-    void *aggregates;
+    void *aggregates, *caps;
     int r;
 
     riptide_estimator_config_init(&checked, sizeof(checked));
@@ -81,7 +140,11 @@ int estimator_config_take(struct riptide_estimator_config *kept,
     r = config_check(&checked, error);
     if (r < 0)
         return r;
-    r = aggregates_check(&checked, error);
+    r = policy_options_check(&checked, error);
+    if (r == 0)
+        r = aggregates_check(&checked, error);
+    if (r == 0)
+        r = caps_check(&checked, error);
     if (r < 0)
         return r;
     r = array_copy(&aggregates, checked.aggregates, checked.n_aggregates,
@@ -89,6 +152,12 @@ int estimator_config_take(struct riptide_estimator_config *kept,
     if (r < 0)
         return r;
     checked.aggregates = aggregates;
+    r = array_copy(&caps, checked.caps, checked.n_caps, sizeof(*checked.caps));
+    if (r < 0) {
+        free(aggregates);
+        return r;
+    }
+    checked.caps = caps;
     *kept = checked;
     return 0;
 }
@@ -96,4 +165,5 @@ int estimator_config_take(struct riptide_estimator_config *kept,
 void estimator_config_release(struct riptide_estimator_config *kept)
 {
     free((void *)kept->aggregates);
+    free((void *)kept->caps);
 }

@@ -1,63 +1,35 @@
 /*
- * The estimator: state per destination, its time to live, and what changed since the host last
- * asked. Pure but for memory. How windows are combined is policy.c's.
- *
- * A destination is on up to three lists through its slot numbers: `touched` (has samples of the
- * coming tick), `age` (has an estimate; oldest first, so that expiry looks at none that stay) and
- * `changed` (waits to be popped).
+ * The estimator's rounds: samples in, windows computed, expired and popped. How samples become a
+ * window is the policy's; what limits it is bound.c's. Pure but for memory.
  */
+#include "estimator.h"
+
 #include "config.h"
 #include "internal.h"
 #include "prefix.h"
-#include "prefix_table.h"
 
 #include <errno.h>
 #include <math.h>
-#include <riptide/compute.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#define NONE PREFIX_TABLE_NONE
-
-enum { NO_HISTORY = -1 };
-
-struct destination {
-    struct riptide_prefix dst;
-    bool is_touched;
-    bool is_changed;
-    uint32_t samples; /* behind `combined` */
-    struct riptide_evidence evidence;
-    double combined;
-    double smoothed; /* NO_HISTORY: never computed, or expired */
-    uint64_t updated_ns;
-    uint32_t cwnd; /* 0: none */
-    uint32_t popped_cwnd;
-    uint32_t next_touched;
-    uint32_t next_changed;
-    uint32_t newer; /* on the age list */
-    uint32_t older;
-};
-
-struct riptide_estimator {
-    struct riptide_estimator_config config;
-    struct prefix_table table;
-    struct riptide_estimator_stats stats;
-    uint64_t now_ns; /* of the last tick */
-    uint32_t touched;
-    uint32_t changed_head, changed_tail;
-    uint32_t oldest, newest;
-    struct riptide_estimate popped;
-};
-
 static struct destination *at(const struct riptide_estimator *estimator, uint32_t slot)
 {
-    return prefix_table_at(&estimator->table, slot);
+    return destination_at(estimator, slot);
 }
 
 static void estimator_freep(struct riptide_estimator **estimatorp)
 {
     riptide_estimator_free(*estimatorp);
+}
+
+/* A destination and the memory behind it. */
+static size_t entry_bytes(const struct riptide_estimator *estimator)
+{
+    size_t policy_bytes = (estimator->config.policy->bytes + 7) / 8 * 8;
+
+    return sizeof(struct destination) + policy_bytes + (estimator->smoothing->bytes + 7) / 8 * 8;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -76,8 +48,12 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->oldest = estimator->newest = NONE;
-    prefix_table_init(&estimator->table, sizeof(struct destination),
-                      estimator->config.max_destinations, estimator->config.hash_seed);
+    estimator->next_hint_ns = RIPTIDE_NEVER_NS;
+    estimator->smoothing = estimator->config.smoothing ? estimator->config.smoothing
+                                                       : estimator->config.policy->smoothing;
+    estimator->input.config = &estimator->config;
+    prefix_table_init(&estimator->table, entry_bytes(estimator), estimator->config.max_destinations,
+                      estimator->config.hash_seed);
 
     *estimatorp = estimator;
     estimator = NULL;
@@ -89,14 +65,14 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     if (!estimator)
         return NULL;
     prefix_table_deinit(&estimator->table);
+    free(estimator->hints);
     estimator_config_release(&estimator->config);
     free(estimator);
     return NULL;
 }
 
-/* What counts as one destination with this peer. */
-static struct riptide_prefix group_of(const struct riptide_estimator_config *config,
-                                      const struct riptide_prefix *peer)
+struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
+                                        const struct riptide_prefix *peer)
 {
     const struct riptide_prefix *aggregate =
         prefix_longest_match(config->aggregates, config->n_aggregates, peer);
@@ -110,15 +86,36 @@ static struct riptide_prefix group_of(const struct riptide_estimator_config *con
 
 static bool sample_is_valid(const struct riptide_sample *sample)
 {
-    return prefix_is_valid(&sample->dst) &&
-           sample->dst.len == prefix_family_bits(sample->dst.family) && sample->cwnd > 0 &&
-           sample->cwnd < 1u << 31;
+    return sample->cwnd > 0 && sample->cwnd < 1u << 31 &&
+           sample->dst.len == prefix_family_bits(sample->dst.family) &&
+           prefix_is_valid(&sample->dst);
+}
+
+void input_set(struct riptide_estimator *estimator, const struct destination *destination,
+               uint64_t now_ns)
+{
+    bool has_window = destination->cwnd > 0;
+
+    estimator->input.now_ns = now_ns;
+    estimator->input.since_ns = has_window ? now_ns - destination->updated_ns : 0;
+    estimator->input.samples = destination->n_counted;
+    estimator->input.cwnd = destination->cwnd;
+}
+
+static void count_left_out(struct riptide_estimator *estimator, struct destination *destination,
+                           enum riptide_left_out reason)
+{
+    uint16_t *n = &destination->n_left_out[reason - 1];
+
+    *n = (uint16_t)(*n + (*n < UINT16_MAX));
+    estimator->stats.left_out++;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
                                          const struct riptide_sample *sample)
 {
     struct destination *destination;
+    enum riptide_left_out reason;
     struct riptide_prefix group;
     uint32_t slot;
     int r;
@@ -127,7 +124,7 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
         estimator->stats.invalid++;
         return RIPTIDE_E_INVALID;
     }
-    group = group_of(&estimator->config, &sample->dst);
+    group = destination_group(&estimator->config, &sample->dst);
     r = prefix_table_insert(&estimator->table, &group, &slot);
     if (r == RIPTIDE_E_FULL)
         estimator->stats.overflow++;
@@ -135,15 +132,19 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
         return r;
 
     destination = at(estimator, slot);
-    if (!destination->is_touched) {
+    if (!(destination->flags & IS_TOUCHED)) {
         if (destination->cwnd == 0)
             destination->smoothed = NO_HISTORY;
-        destination->is_touched = true;
+        destination->flags |= IS_TOUCHED;
         destination->next_touched = estimator->touched;
         estimator->touched = slot;
     }
-    destination->evidence.samples++;
-    destination->evidence.cwnd_total += sample->cwnd;
+    estimator->input.cwnd = destination->cwnd;
+    reason = estimator->config.policy->add(&estimator->input, destination->memory, sample);
+    if (reason == RIPTIDE_LEFT_OUT_NOT)
+        destination->n_counted++;
+    else
+        count_left_out(estimator, destination, reason);
     estimator->stats.samples++;
     return 0;
 }
@@ -155,8 +156,10 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     struct destination *destination = at(estimator, slot);
 
     estimator->touched = destination->next_touched;
-    destination->is_touched = false;
-    destination->evidence = (struct riptide_evidence){ 0 };
+    destination->flags &= (uint8_t)~IS_TOUCHED;
+    destination->n_counted = 0;
+    memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
+    memset(destination->memory, 0, estimator->config.policy->tick_bytes);
     return slot;
 }
 
@@ -165,8 +168,8 @@ static void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot
 {
     const struct destination *destination = at(estimator, slot);
 
-    if (destination->cwnd == 0 && destination->popped_cwnd == 0 && !destination->is_touched &&
-        !destination->is_changed)
+    if (destination->cwnd == 0 && destination->popped_cwnd == 0 &&
+        !(destination->flags & (IS_TOUCHED | IS_CHANGED)))
         prefix_table_remove(&estimator->table, slot);
 }
 
@@ -176,7 +179,7 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
         remove_if_unknown(estimator, take_touched(estimator));
 }
 
-static void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
+void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
 {
     if (destination->older != NONE)
         at(estimator, destination->older)->newer = destination->newer;
@@ -188,26 +191,30 @@ static void age_list_remove(struct riptide_estimator *estimator, struct destinat
         estimator->newest = destination->older;
 }
 
-static void age_list_append(struct riptide_estimator *estimator, uint32_t slot)
+/* What was computed now goes to the end at once; only what was restored looks for its place. */
+void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
+    uint32_t older = estimator->newest, newer = NONE;
 
-    destination->newer = NONE;
-    destination->older = estimator->newest;
-    if (estimator->newest != NONE)
-        at(estimator, estimator->newest)->newer = slot;
-    else
-        estimator->oldest = slot;
-    estimator->newest = slot;
+    while (older != NONE && at(estimator, older)->updated_ns > destination->updated_ns) {
+        newer = older;
+        older = at(estimator, older)->older;
+    }
+    destination->older = older;
+    destination->newer = newer;
+    *(older != NONE ? &at(estimator, older)->newer : &estimator->oldest) = slot;
+    *(newer != NONE ? &at(estimator, newer)->older : &estimator->newest) = slot;
 }
 
-static void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
+void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
 
-    if (destination->is_changed || destination->cwnd == destination->popped_cwnd)
+    if (destination->flags & IS_CHANGED ||
+        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_RTO_CHANGED)))
         return;
-    destination->is_changed = true;
+    destination->flags |= IS_CHANGED;
     destination->next_changed = NONE;
     if (estimator->changed_tail != NONE)
         at(estimator, estimator->changed_tail)->next_changed = slot;
@@ -216,36 +223,69 @@ static void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     estimator->changed_tail = slot;
 }
 
-/* Rounds to the nearest segment within the bounds. */
-static uint32_t bound(const struct riptide_estimator_config *config, double cwnd)
+/* The new smoothed value; under the drop guard as if there were no history. */
+static double smooth(struct riptide_estimator *estimator, struct destination *destination,
+                     double combined)
 {
-    if (cwnd <= config->cwnd_min)
-        return config->cwnd_min;
-    if (cwnd >= config->cwnd_max)
-        return config->cwnd_max;
-    return (uint32_t)(cwnd + 0.5);
+    void *memory = smoothing_memory(estimator, destination);
+    bool is_drop = destination->smoothed >= 0 &&
+                   combined < (1 - estimator->config.drop_share) * (double)destination->combined;
+
+    destination->flags &= (uint8_t)~IS_DROP;
+    if (is_drop) {
+        destination->flags |= IS_DROP;
+        memset(memory, 0, estimator->smoothing->bytes);
+    }
+    return estimator->smoothing->smooth(&estimator->input, memory,
+                                        is_drop ? NO_HISTORY : destination->smoothed, combined);
+}
+
+static void set_rto(struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_estimator_config *config = &estimator->config;
+    uint8_t step = 0;
+
+    if (config->policy->delay_us)
+        step = rto_step_of(config, config->policy->delay_us(destination->memory));
+    if (step != destination->rto_step)
+        destination->flags |= IS_RTO_CHANGED;
+    destination->rto_step = step;
 }
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
-    const struct riptide_estimator_config *config = &estimator->config;
+    const struct riptide_policy *policy = estimator->config.policy;
     struct destination *destination = at(estimator, slot);
-    double combined = config->policy->combine(&destination->evidence);
-    double smoothed =
-        config->policy->smooth(config->history_weight, destination->smoothed, combined);
+    double combined, smoothed = NO_HISTORY;
+    bool is_renewed = true;
+    struct limits limits;
+    uint32_t bit;
 
-    if (!isfinite(combined) || !isfinite(smoothed) || combined < 0 || smoothed < 0) {
+    if (destination->n_counted == 0)
+        return;
+    input_set(estimator, destination, now_ns);
+    combined = policy->combine(&estimator->input, destination->memory, &is_renewed);
+    if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
+        return;
+    if (isfinite(combined) && combined >= 0)
+        smoothed = smooth(estimator, destination, combined);
+    if (!isfinite(smoothed) || smoothed < 0) {
         estimator->stats.invalid++;
         return;
     }
-    if (destination->cwnd > 0)
-        age_list_remove(estimator, destination);
-    destination->samples = destination->evidence.samples;
-    destination->combined = combined;
+    destination->samples = destination->n_counted;
+    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    destination->combined = (float)combined;
     destination->smoothed = smoothed;
-    destination->cwnd = bound(config, smoothed);
-    destination->updated_ns = now_ns;
-    age_list_append(estimator, slot);
+    limits = limits_of(estimator, &destination->dst);
+    if (is_renewed) {
+        if (destination->cwnd > 0)
+            age_list_remove(estimator, destination);
+        destination->updated_ns = now_ns;
+        age_list_insert(estimator, slot);
+    }
+    destination->cwnd = limits_apply(&limits, smoothed, &bit);
+    set_rto(estimator, destination);
     mark_changed(estimator, slot);
 }
 
@@ -257,10 +297,14 @@ static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot,
 static void expire(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
+    size_t tick_bytes = estimator->config.policy->tick_bytes;
 
     age_list_remove(estimator, destination);
     destination->cwnd = 0;
     destination->smoothed = NO_HISTORY;
+    destination->rto_step = 0;
+    memset((unsigned char *)destination->memory + tick_bytes, 0,
+           estimator->table.entry_bytes - sizeof(*destination) - tick_bytes);
     estimator->stats.expired++;
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
@@ -270,7 +314,10 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
 {
     if (now_ns < estimator->now_ns)
         return RIPTIDE_E_INVALID;
+    if (estimator->stats.ticks > 0)
+        estimator->input.interval_ns = now_ns - estimator->now_ns;
     estimator->now_ns = now_ns;
+    hints_expire(estimator, now_ns);
 
     /* What has expired has no history to give to samples that come after it. */
     while (estimator->oldest != NONE && is_expired(estimator, estimator->oldest, now_ns))
@@ -283,20 +330,26 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     return 0;
 }
 
-static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                           const struct destination *destination)
+uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
+                                const struct destination *destination)
 {
     uint64_t ttl_ns = estimator->config.ttl_ns, updated_ns = destination->updated_ns;
 
+    return ttl_ns < RIPTIDE_NEVER_NS - updated_ns ? updated_ns + ttl_ns : RIPTIDE_NEVER_NS;
+}
+
+static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                           const struct destination *destination)
+{
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
-        .combined = destination->combined,
+        .combined = (double)destination->combined,
         .smoothed = destination->smoothed,
         .cwnd = destination->cwnd,
-        .updated_ns = updated_ns,
-        .expires_ns =
-            ttl_ns < RIPTIDE_NEVER_NS - updated_ns ? updated_ns + ttl_ns : RIPTIDE_NEVER_NS,
+        .updated_ns = destination->updated_ns,
+        .expires_ns = destination_expires_ns(estimator, destination),
+        .rto_min_us = rto_step_us(destination->rto_step),
     };
 }
 
@@ -306,12 +359,13 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
     while (estimator->changed_head != NONE) {
         uint32_t slot = estimator->changed_head;
         struct destination *destination = at(estimator, slot);
-        bool is_news = destination->cwnd != destination->popped_cwnd;
+        bool is_news =
+            destination->cwnd != destination->popped_cwnd || destination->flags & IS_RTO_CHANGED;
 
         estimator->changed_head = destination->next_changed;
         if (estimator->changed_head == NONE)
             estimator->changed_tail = NONE;
-        destination->is_changed = false;
+        destination->flags &= (uint8_t) ~(IS_CHANGED | IS_RTO_CHANGED);
         destination->popped_cwnd = destination->cwnd;
         estimator->popped = estimate_of(estimator, destination);
         remove_if_unknown(estimator, slot);

@@ -1,34 +1,125 @@
 /*
- * Policies: how the windows of a destination's connections become one. Pure, and the file to edit
- * for another way of computing it. State and time to live are the estimator's.
+ * Policies: how the windows of a destination's connections become one, and the table of them. The
+ * file to edit for another way of computing it: its functions, and a row. Those that need more
+ * than windows have files of their own. Pure. docs/policies.md says when to use which.
  */
-#include "internal.h"
+#include "policy.h"
 
-#include <riptide/compute.h>
+#include "estimator.h"
+#include "internal.h"
+#include "smoothing.h"
+
 #include <string.h>
 
 /* Paper, Algorithm 1: the average of all current windows of the group. */
-static double combine_mean(const struct riptide_evidence *evidence)
+static enum riptide_left_out mean_add(const struct riptide_policy_input *input, void *memory,
+                                      const struct riptide_sample *sample)
 {
-    return (double)evidence->cwnd_total / evidence->samples;
+    uint64_t *cwnd_total = memory;
+
+    (void)input;
+    *cwnd_total += sample->cwnd;
+    return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* Paper, Sec. III-B: exponentially weighted moving average; a first value stands for itself. */
-static double smooth_ewma(double history_weight, double history, double combined)
+static double mean_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
 {
-    if (history < 0)
-        return combined;
-    return history_weight * history + (1 - history_weight) * combined;
+    const uint64_t *cwnd_total = memory;
+
+    (void)renewed;
+    return (double)*cwnd_total / input->samples;
 }
 
-static const struct riptide_policy policies[] = {
-    { "paper", "mean of all open connections, moving average with history", combine_mean,
-      smooth_ewma },
+/* Paper, Sec. III-B: "a more aggressive system might use the maximum". */
+static enum riptide_left_out max_add(const struct riptide_policy_input *input, void *memory,
+                                     const struct riptide_sample *sample)
+{
+    uint32_t *cwnd = memory;
+
+    (void)input;
+    if (sample->cwnd > *cwnd)
+        *cwnd = sample->cwnd;
+    return RIPTIDE_LEFT_OUT_NOT;
+}
+
+static enum riptide_left_out min_add(const struct riptide_policy_input *input, void *memory,
+                                     const struct riptide_sample *sample)
+{
+    uint32_t *cwnd = memory;
+
+    (void)input;
+    if (*cwnd == 0 || sample->cwnd < *cwnd)
+        *cwnd = sample->cwnd;
+    return RIPTIDE_LEFT_OUT_NOT;
+}
+
+static double extreme_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+{
+    const uint32_t *cwnd = memory;
+
+    (void)input;
+    (void)renewed;
+    return *cwnd;
+}
+
+/* Paper, Sec. III-B: windows weighted "by the amount of traffic that has passed". */
+struct traffic {
+    double cwnd_bytes; /* sum of window times bytes */
+    double bytes;
+};
+ASSERT_MEMORY_FITS(struct traffic);
+
+static enum riptide_left_out traffic_add(const struct riptide_policy_input *input, void *memory,
+                                         const struct riptide_sample *sample)
+{
+    struct traffic *traffic = memory;
+
+    (void)input;
+    /* One byte is acknowledged by the handshake of an active open. */
+    if (sample->acked_bytes <= 1)
+        return RIPTIDE_LEFT_OUT_UNUSED;
+    traffic->cwnd_bytes += (double)sample->cwnd * (double)sample->acked_bytes;
+    traffic->bytes += (double)sample->acked_bytes;
+    return RIPTIDE_LEFT_OUT_NOT;
+}
+
+static double traffic_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+{
+    const struct traffic *traffic = memory;
+
+    (void)input;
+    (void)renewed;
+    return traffic->cwnd_bytes / traffic->bytes;
+}
+
+#define ROW(name, help, needs, type, add, combine)                                                 \
+    {                                                                                              \
+        name, help, needs, sizeof(type), sizeof(type), &smoothing_ewma, add, combine, NULL, NULL,  \
+            NULL                                                                                   \
+    }
+
+static const struct riptide_policy simple[] = {
+    ROW("paper", "mean of all open connections, moving average with history", "cwnd", uint64_t,
+        mean_add, mean_combine),
+    ROW("mean", "as paper", "cwnd", uint64_t, mean_add, mean_combine),
+    ROW("max", "the largest window: more aggressive", "cwnd", uint32_t, max_add, extreme_combine),
+    ROW("min", "the smallest window", "cwnd", uint32_t, min_add, extreme_combine),
+    ROW("traffic", "windows weighted by bytes acknowledged: more conservative", "cwnd acked_bytes",
+        struct traffic, traffic_add, traffic_combine),
+};
+
+enum { N_SIMPLE = sizeof(simple) / sizeof(simple[0]) };
+
+static const struct riptide_policy *const others[] = {
+    &policy_percentile,
 };
 
 RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_get(size_t n)
 {
-    return n < sizeof(policies) / sizeof(policies[0]) ? &policies[n] : NULL;
+    if (n < N_SIMPLE)
+        return &simple[n];
+    n -= N_SIMPLE;
+    return n < sizeof(others) / sizeof(others[0]) ? others[n] : NULL;
 }
 
 RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_find(const char *name)

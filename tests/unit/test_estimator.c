@@ -379,21 +379,28 @@ static void time_that_runs_backwards_changes_nothing(void **state)
     riptide_estimator_free(estimator);
 }
 
-static double combine_nan(const struct riptide_evidence *evidence)
+static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,
+                                     const struct riptide_sample *sample)
 {
-    return evidence->samples > 1 ? NAN : 40;
+    (void)input;
+    (void)memory;
+    (void)sample;
+    return RIPTIDE_LEFT_OUT_NOT;
 }
 
-static double smooth_newest(double history_weight, double history, double combined)
+static double combine_nan(const struct riptide_policy_input *input, void *memory, bool *renewed)
 {
-    (void)history_weight;
-    (void)history;
-    return combined;
+    (void)memory;
+    (void)renewed;
+    return input->samples > 1 ? NAN : 40;
 }
 
 static void policy_result_that_is_no_number_is_left_out(void **state)
 {
-    const struct riptide_policy policy = { "mine", "", combine_nan, smooth_newest };
+    const struct riptide_policy policy = { .name = "mine",
+                                           .smoothing = riptide_smoothing_find("none"),
+                                           .add = add_any,
+                                           .combine = combine_nan };
     struct riptide_estimator_config config = config_of();
     struct riptide_estimator_stats stats;
     struct riptide_estimator *estimator;

@@ -1,0 +1,203 @@
+/*
+ * What limits a window: the configured bounds, caps by prefix, and hints, which pass by themselves;
+ * and the steps of rto_min. Pure but for memory.
+ */
+#include "estimator.h"
+#include "internal.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static uint32_t cap_of(const struct riptide_estimator_config *config,
+                       const struct riptide_prefix *dst)
+{
+    const struct riptide_cap *best = NULL;
+
+    for (size_t i = 0; i < config->n_caps; i++) {
+        const struct riptide_cap *cap = &config->caps[i];
+
+        if (riptide_prefix_contains(&cap->dst, dst) && (!best || cap->dst.len > best->dst.len))
+            best = cap;
+    }
+    return best ? best->cwnd_max : 0;
+}
+
+struct limits limits_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    struct limits limits = {
+        .min = estimator->config.cwnd_min,
+        .max = estimator->config.cwnd_max,
+        .cap = cap_of(&estimator->config, dst),
+        .scale = 1,
+    };
+
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        const struct riptide_hint *hint = &estimator->hints[i];
+
+        if (!riptide_prefix_contains(&hint->dst, dst))
+            continue;
+        if (hint->scale < limits.scale)
+            limits.scale = hint->scale;
+        if (hint->cwnd_max > 0 && (limits.hint_max == 0 || hint->cwnd_max < limits.hint_max))
+            limits.hint_max = hint->cwnd_max;
+    }
+    return limits;
+}
+
+/* The order is the meaning: what is known to be safe last, so that it holds whatever came first. */
+uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
+{
+    double cwnd = smoothed;
+
+    *bit = 0;
+    if (limits->scale < 1) {
+        cwnd *= limits->scale;
+        *bit |= RIPTIDE_BOUND_HINT_SCALE;
+    }
+    if (limits->cap > 0 && cwnd > limits->cap) {
+        cwnd = limits->cap;
+        *bit |= RIPTIDE_BOUND_CAP;
+    }
+    if (limits->hint_max > 0 && cwnd > limits->hint_max) {
+        cwnd = limits->hint_max;
+        *bit |= RIPTIDE_BOUND_HINT_MAX;
+    }
+    if (cwnd > limits->max) {
+        cwnd = limits->max;
+        *bit |= RIPTIDE_BOUND_MAX;
+    }
+    if (cwnd < limits->min) {
+        cwnd = limits->min;
+        *bit |= RIPTIDE_BOUND_MIN;
+    }
+    return (uint16_t)(cwnd + 0.5);
+}
+
+/* Rare: a hint comes or goes. */
+static void bound_again(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_next(&estimator->table, 0);
+
+    for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
+        struct destination *destination = destination_at(estimator, slot);
+        struct limits limits;
+        uint32_t bit;
+
+        if (destination->cwnd == 0 || !riptide_prefix_contains(dst, &destination->dst))
+            continue;
+        limits = limits_of(estimator, &destination->dst);
+        destination->cwnd = limits_apply(&limits, destination->smoothed, &bit);
+        mark_changed(estimator, slot);
+    }
+}
+
+static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
+                      struct riptide_error *error)
+{
+    if (!prefix_is_valid(&hint->dst))
+        error_set(error, "dst: no prefix");
+    else if (!(hint->scale >= 0 && hint->scale <= 1))
+        error_set(error, "scale: %g; must be above 0 and at most 1", hint->scale);
+    else if (hint->cwnd_max > RIPTIDE_CWND_LIMIT)
+        error_set(error, "cwnd_max: %u; must be at most %d segments", hint->cwnd_max,
+                  RIPTIDE_CWND_LIMIT);
+    else if (hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
+        error_set(error, "cwnd_max: 0 and no scale: the hint says nothing");
+    else if (hint->until_ns <= estimator->now_ns)
+        error_set(error, "until: has passed already");
+    else
+        return 0;
+    return -EINVAL;
+}
+
+/* Where the hint for that prefix is or goes. */
+static int hint_place(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                      struct riptide_hint **placep)
+{
+    struct riptide_hint *grown;
+    size_t i = 0;
+
+    while (i < estimator->n_hints && !riptide_prefix_equal(&estimator->hints[i].dst, dst))
+        i++;
+    if (i == estimator->n_hints) {
+        if (i == RIPTIDE_MAX_HINTS)
+            return RIPTIDE_E_FULL;
+        grown = reallocarray(estimator->hints, i + 1, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        estimator->hints = grown;
+        estimator->n_hints++;
+    }
+    *placep = &estimator->hints[i];
+    return 0;
+}
+
+static void find_next_expiry(struct riptide_estimator *estimator)
+{
+    estimator->next_hint_ns = RIPTIDE_NEVER_NS;
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        if (estimator->hints[i].until_ns < estimator->next_hint_ns)
+            estimator->next_hint_ns = estimator->hints[i].until_ns;
+    }
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimator,
+                                              const struct riptide_hint *hint,
+                                              struct riptide_error *error)
+{
+    struct riptide_hint *place;
+    int r = hint_check(estimator, hint, error);
+
+    if (r == 0)
+        r = hint_place(estimator, &hint->dst, &place);
+    if (r != 0)
+        return r;
+    *place = *hint;
+    if (place->scale == 0)
+        place->scale = 1;
+    find_next_expiry(estimator);
+    bound_again(estimator, &hint->dst);
+    return 0;
+}
+
+void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    if (now_ns < estimator->next_hint_ns)
+        return;
+    for (size_t i = 0; i < estimator->n_hints;) {
+        struct riptide_hint hint = estimator->hints[i];
+
+        if (now_ns < hint.until_ns) {
+            i++;
+            continue;
+        }
+        estimator->hints[i] = estimator->hints[--estimator->n_hints];
+        bound_again(estimator, &hint.dst);
+    }
+    find_next_expiry(estimator);
+}
+
+/*
+ * Twelfths of an octave (6 %) from 1 ms on, upwards: never below the delay, and a route is not
+ * rewritten for less than a step. 255 steps reach 2,350 s.
+ */
+enum { STEPS_PER_OCTAVE = 12, MAX_STEP = 255 };
+
+uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us)
+{
+    double us = delay_us, floor_us = (double)config->rto_min_floor_ns / 1000, step;
+
+    if (config->rto_min_floor_ns == 0 || delay_us == 0)
+        return 0;
+    step = ceil(STEPS_PER_OCTAVE * log2(fmax(us, floor_us) / 1000) - 1e-6) + 1;
+    return (uint8_t)fmin(step, MAX_STEP);
+}
+
+uint32_t rto_step_us(uint8_t step)
+{
+    if (step == 0)
+        return 0;
+    return (uint32_t)ceil(1000 * exp2((double)(step - 1) / STEPS_PER_OCTAVE) - 1e-3);
+}

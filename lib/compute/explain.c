@@ -1,0 +1,46 @@
+/*
+ * Why a destination has its window: the figures behind it in one struct. Pure.
+ */
+#include "estimator.h"
+#include "internal.h"
+
+RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *estimator,
+                                             const struct riptide_prefix *dst,
+                                             struct riptide_explanation *explanation, size_t size)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    const struct riptide_policy *policy = estimator->config.policy;
+    const struct destination *destination;
+    struct riptide_explanation full;
+    struct limits limits;
+    uint32_t bit;
+
+    if (slot == NONE || destination_at(estimator, slot)->cwnd == 0)
+        return RIPTIDE_E_UNKNOWN;
+    destination = destination_at(estimator, slot);
+    limits = limits_of(estimator, dst);
+    limits_apply(&limits, destination->smoothed, &bit);
+    full = (struct riptide_explanation){
+        .dst = *dst,
+        .policy = policy->name,
+        .smoothing = estimator->smoothing->name,
+        .samples = destination->samples,
+        .combined = (double)destination->combined,
+        .smoothed = destination->smoothed,
+        .is_drop = destination->flags & IS_DROP,
+        .bounds = bit,
+        .cap = limits.cap,
+        .hint_scale = limits.scale,
+        .hint_cwnd_max = limits.hint_max,
+        .cwnd = destination->cwnd,
+        .rto_min_us = rto_step_us(destination->rto_step),
+        .updated_ns = destination->updated_ns,
+        .expires_ns = destination_expires_ns(estimator, destination),
+    };
+    for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        full.left_out[i] = destination->left_out[i];
+    if (policy->explain)
+        policy->explain(destination->memory, &full);
+    struct_give(explanation, size, &full, sizeof(full));
+    return 0;
+}
