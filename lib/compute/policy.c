@@ -112,6 +112,8 @@ enum { N_SIMPLE = sizeof(simple) / sizeof(simple[0]) };
 
 static const struct riptide_policy *const others[] = {
     &policy_percentile,
+    &policy_bdp,
+    &policy_careful,
 };
 
 RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_get(size_t n)

@@ -7,5 +7,7 @@
 #include <riptide/compute.h>
 
 extern const struct riptide_policy policy_percentile;
+extern const struct riptide_policy policy_bdp;
+extern const struct riptide_policy policy_careful;
 
 #endif

@@ -1,0 +1,65 @@
+/*
+ * What "careful" and "bdp" both read out of samples: whether one says anything, how many
+ * connections open together, and the highest of the last evidence_ns in bounded memory. Pure.
+ */
+#ifndef RIPTIDE_LIB_COMPUTE_EVIDENCE_H
+#define RIPTIDE_LIB_COMPUTE_EVIDENCE_H
+
+#include <riptide/compute.h>
+
+/* What a new connection starts with where nobody says otherwise, segments (RFC 6928). */
+enum { DEFAULT_CWND = 10 };
+
+/*
+ * Connections in their first two windows by how many round trips ago they last sent. Those of one
+ * slot opened together, as far as one look can tell.
+ */
+struct opening {
+    uint8_t n[4];
+};
+
+/*
+ * The highest of the last evidence_ns at most, and of half of that at least: values are kept as
+ * {this half, the half before}. `since_ms` is when this half began; it may wrap.
+ */
+struct halves {
+    uint32_t since_ms;
+    uint8_t is_begun;
+};
+
+/* Not used, idle, or without what a rate needs. */
+enum riptide_left_out evidence_check(const struct riptide_sample *sample);
+
+/* Segments that the path delivered in its smallest round trip. Needs evidence_check. */
+double evidence_capacity(const struct riptide_sample *sample);
+
+/* Whether the connection can only be in the first flights that `cwnd` allowed it. */
+bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd);
+
+void opening_add(struct opening *opening, const struct riptide_sample *sample);
+
+/* How many connections open together: at least 1. */
+uint8_t opening_sharers(const struct opening *opening);
+
+enum halves_step {
+    HALVES_STAY,   /* this half goes on */
+    HALVES_SHIFT,  /* a new one begins; this one is the half before */
+    HALVES_FORGET, /* a new one begins; all before is too old */
+};
+
+enum halves_step halves_turn(struct halves *halves, const struct riptide_policy_input *input);
+
+/* Applies the step to one pair of values and takes the newest in. */
+#define HALVES_TAKE(step, pair, value)                                                             \
+    do {                                                                                           \
+        if ((step) != HALVES_STAY) {                                                               \
+            (pair)[1] = (step) == HALVES_SHIFT ? (pair)[0] : 0;                                    \
+            (pair)[0] = 0;                                                                         \
+        }                                                                                          \
+        if ((value) > (pair)[0])                                                                   \
+            (pair)[0] = (value);                                                                   \
+    } while (0)
+
+#define HALVES_MAX(pair) ((pair)[0] > (pair)[1] ? (pair)[0] : (pair)[1])
+
+#endif
