@@ -87,6 +87,31 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
 /* Takes the next event. Outcomes: RIPTIDE_E_AGAIN where there is none. */
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
+/* riptide_estimator_add_hint on the agent's estimator; felt at the end of the round. */
+int riptide_agent_add_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
+                           struct riptide_error *error);
+
+/*
+ * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
+ * renamed. Blocks for as long as the disk takes. Errors, each with a line that names the file:
+ * those of open(2), write(2), fsync(2) and rename(2), -ENOMEM.
+ */
+int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
+                       struct riptide_error *error);
+
+/*
+ * Takes over what a file knows: riptide_estimator_load, whose errors and outcomes it has as well as
+ * those of open(2) and read(2); -ENOENT where there is none. The estimator stays as it was.
+ */
+int riptide_state_load(struct riptide_estimator *estimator, const char *path,
+                       struct riptide_load_counts *counts, struct riptide_error *error);
+
+/* riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. */
+int riptide_agent_load(struct riptide_agent *agent, const char *path,
+                       struct riptide_load_counts *counts, struct riptide_error *error);
+int riptide_agent_save(const struct riptide_agent *agent, const char *path,
+                       struct riptide_error *error);
+
 /* The stages of the agent, to read their counters. They belong to the agent. */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
 const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);

@@ -260,7 +260,8 @@ void riptide_estimator_discard(struct riptide_estimator *estimator);
  * One round of Algorithm 1: computes every destination with samples, expires those whose time to
  * live has passed at now_ns. What changed waits to be popped; a destination that changes again
  * before it was popped is popped once, with its newest window.
- * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's; nothing changes.
+ * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's, or 292 years from boot;
+ * nothing changes.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
 
@@ -292,6 +293,40 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
 int riptide_estimator_explain(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *dst,
                               struct riptide_explanation *explanation, size_t size);
+
+/* What became of the destinations of a state. */
+struct riptide_load_counts {
+    uint32_t loaded;    /* taken over, to be popped */
+    uint32_t expired;   /* their time to live has passed */
+    uint32_t older;     /* ours is as new or newer */
+    uint32_t regrouped; /* no destination under our prefix lengths and aggregates */
+    uint32_t overflow;  /* max_destinations was reached */
+};
+
+/*
+ * Writes what is known as bytes, to be loaded by a successor or another host: versioned and
+ * checksummed, 44 bytes and 48 for each destination. now_ns is the estimator's clock, realtime_ns
+ * CLOCK_REALTIME at the same moment. Returns how many bytes that takes; where that is more than
+ * `size`, nothing is written.
+ *
+ * Lifetimes are kept by the wall clock, the only one that goes on through a reboot. If it jumps
+ * forward in between, windows live shorter; if it jumps back, they live longer, but never longer
+ * than the time to live from the load, and a state from more than 10 s ahead is refused.
+ */
+size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
+                              uint64_t realtime_ns, void *bytes, size_t size);
+
+/*
+ * Takes over the destinations of a state, each with the age it has by now; of a destination that is
+ * known here, the newer window wins. For a restart and to merge another host's state alike. What is
+ * taken over waits to be popped. `counts` and `error` may be NULL.
+ * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's. Errors, with nothing
+ * changed and a line in `error`: -EINVAL (foreign, truncated, damaged, of another version or
+ * policy, from the future); -ENOMEM, with a part of it loaded.
+ */
+int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
+                           uint64_t realtime_ns, const void *bytes, size_t size,
+                           struct riptide_load_counts *counts, struct riptide_error *error);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);

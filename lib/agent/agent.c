@@ -331,6 +331,26 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     return 0;
 }
 
+RIPTIDE_PUBLIC int riptide_agent_add_hint(struct riptide_agent *agent,
+                                          const struct riptide_hint *hint,
+                                          struct riptide_error *error)
+{
+    return riptide_estimator_add_hint(agent->estimator, hint, error);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *path,
+                                      struct riptide_load_counts *counts,
+                                      struct riptide_error *error)
+{
+    return riptide_state_load(agent->estimator, path, counts, error);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const char *path,
+                                      struct riptide_error *error)
+{
+    return riptide_state_save(agent->estimator, path, error);
+}
+
 RIPTIDE_PUBLIC const struct riptide_observer *
 riptide_agent_get_observer(const struct riptide_agent *agent)
 {

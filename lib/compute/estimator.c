@@ -91,13 +91,18 @@ static bool sample_is_valid(const struct riptide_sample *sample)
            prefix_is_valid(&sample->dst);
 }
 
+static uint64_t age_ns(const struct destination *destination, uint64_t now_ns)
+{
+    return (uint64_t)((int64_t)now_ns - destination->updated_ns);
+}
+
 void input_set(struct riptide_estimator *estimator, const struct destination *destination,
                uint64_t now_ns)
 {
     bool has_window = destination->cwnd > 0;
 
     estimator->input.now_ns = now_ns;
-    estimator->input.since_ns = has_window ? now_ns - destination->updated_ns : 0;
+    estimator->input.since_ns = has_window ? age_ns(destination, now_ns) : 0;
     estimator->input.samples = destination->n_counted;
     estimator->input.cwnd = destination->cwnd;
 }
@@ -281,7 +286,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     if (is_renewed) {
         if (destination->cwnd > 0)
             age_list_remove(estimator, destination);
-        destination->updated_ns = now_ns;
+        destination->updated_ns = (int64_t)now_ns;
         age_list_insert(estimator, slot);
     }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
@@ -291,7 +296,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 
 static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
-    return now_ns - at(estimator, slot)->updated_ns >= estimator->config.ttl_ns;
+    return age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
 }
 
 static void expire(struct riptide_estimator *estimator, uint32_t slot)
@@ -312,7 +317,7 @@ static void expire(struct riptide_estimator *estimator, uint32_t slot)
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    if (now_ns < estimator->now_ns)
+    if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     if (estimator->stats.ticks > 0)
         estimator->input.interval_ns = now_ns - estimator->now_ns;
@@ -330,12 +335,20 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     return 0;
 }
 
+uint64_t destination_updated_ns(const struct destination *destination)
+{
+    return destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
+}
+
 uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
                                 const struct destination *destination)
 {
-    uint64_t ttl_ns = estimator->config.ttl_ns, updated_ns = destination->updated_ns;
+    uint64_t ttl_ns = estimator->config.ttl_ns;
 
-    return ttl_ns < RIPTIDE_NEVER_NS - updated_ns ? updated_ns + ttl_ns : RIPTIDE_NEVER_NS;
+    if (ttl_ns >
+        (uint64_t)(INT64_MAX - (destination->updated_ns > 0 ? destination->updated_ns : 0)))
+        return RIPTIDE_NEVER_NS;
+    return (uint64_t)(destination->updated_ns + (int64_t)ttl_ns);
 }
 
 static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
@@ -347,7 +360,7 @@ static struct riptide_estimate estimate_of(const struct riptide_estimator *estim
         .combined = (double)destination->combined,
         .smoothed = destination->smoothed,
         .cwnd = destination->cwnd,
-        .updated_ns = destination->updated_ns,
+        .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
         .rto_min_us = rto_step_us(destination->rto_step),
     };

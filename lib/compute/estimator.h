@@ -42,8 +42,8 @@ struct destination {
     uint32_t next_changed;
     uint32_t newer; /* on the age list */
     uint32_t older;
-    double smoothed; /* NO_HISTORY: never computed, or expired */
-    uint64_t updated_ns;
+    double smoothed;    /* NO_HISTORY: never computed, or expired */
+    int64_t updated_ns; /* negative: restored, computed before this host booted */
     uint64_t memory[];
 };
 
@@ -86,6 +86,9 @@ static inline void *smoothing_memory(const struct riptide_estimator *estimator,
 /* What counts as one destination with this peer. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer);
+
+/* When it was computed: 0 where that was before boot. */
+uint64_t destination_updated_ns(const struct destination *destination);
 
 /* When its window passes; RIPTIDE_NEVER_NS where that is beyond all time. */
 uint64_t destination_expires_ns(const struct riptide_estimator *estimator,

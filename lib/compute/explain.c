@@ -34,7 +34,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .hint_cwnd_max = limits.hint_max,
         .cwnd = destination->cwnd,
         .rto_min_us = rto_step_us(destination->rto_step),
-        .updated_ns = destination->updated_ns,
+        .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
     };
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)

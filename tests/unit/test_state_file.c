@@ -1,0 +1,139 @@
+/*
+ * State in a file of a temporary directory: a round trip, replacement, and files that are refused.
+ */
+#include "estimators.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <riptide/agent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/riptide-state-XXXXXX";
+static char path[64];
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * S + (uint64_t)time.tv_nsec;
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(path, sizeof(path), "%s/state", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(directory);
+}
+
+static size_t count_files(void)
+{
+    DIR *dir = opendir(directory);
+    size_t n = 0;
+
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n - 2; /* . and .. */
+}
+
+static void save(uint32_t cwnd)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_error error = { "" };
+
+    add_cwnd(estimator, cwnd);
+    riptide_estimator_tick(estimator, now());
+    if (riptide_state_save(estimator, path, &error) != 0)
+        fail_msg("%s", error.text);
+    riptide_estimator_free(estimator);
+}
+
+static int load(uint32_t *cwnd, struct riptide_error *error)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    int r = riptide_state_load(estimator, path, NULL, error);
+
+    *cwnd = cwnd_of(estimator);
+    riptide_estimator_free(estimator);
+    return r;
+}
+
+static void file_is_replaced_and_nothing_stays_beside_it(void **state)
+{
+    struct riptide_error error = { "" };
+    uint32_t cwnd;
+
+    (void)state;
+    assert_int_equal(load(&cwnd, &error), -ENOENT);
+    save(30);
+    save(70);
+    assert_int_equal(load(&cwnd, &error), 0);
+    assert_int_equal(cwnd, 70);
+    assert_int_equal(count_files(), 1);
+}
+
+static void refusal_names_the_file(void **state)
+{
+    struct riptide_error error = { "" };
+    char expected[256];
+    uint32_t cwnd;
+    FILE *file;
+
+    (void)state;
+    save(30);
+    assert_int_equal(truncate(path, 80), 0);
+    assert_int_equal(load(&cwnd, &error), -EINVAL);
+    assert_int_equal(cwnd, 0);
+    snprintf(expected, sizeof(expected), "%s: state: truncated, 80 bytes where its head says 92",
+             path);
+    assert_string_equal(error.text, expected);
+
+    file = fopen(path, "w");
+    fclose(file);
+    assert_int_equal(load(&cwnd, &error), -EINVAL);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(load(&cwnd, &error), -EINVAL);
+    unlink(path);
+}
+
+static void save_that_fails_leaves_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_error error = { "" };
+
+    (void)state;
+    assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);
+    assert_int_equal(riptide_state_save(estimator, "/nonexistent/state", &error), -ENOENT);
+    assert_string_equal(error.text, "/nonexistent/state: make a file beside it: No such file or "
+                                    "directory");
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file_is_replaced_and_nothing_stays_beside_it),
+        cmocka_unit_test(refusal_names_the_file),
+        cmocka_unit_test(save_that_fails_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
