@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_CAPACITY = 16 };
+/* Entries that are a multiple of a cache line never lie across one more than they must. */
+enum { MIN_CAPACITY = 16, CACHE_LINE_BYTES = 64 };
 
 /* A free slot has family 0 and keeps the next free one where the address was. */
 static struct riptide_prefix *key_at(const struct prefix_table *table, uint32_t slot)
@@ -72,17 +73,19 @@ static int grow(struct prefix_table *table)
 {
     uint32_t capacity = table->capacity ? table->capacity * 2 : MIN_CAPACITY;
     uint32_t n_buckets = capacity * 2;
-    unsigned char *entries;
     uint32_t *buckets;
+    void *entries;
 
     buckets = malloc(n_buckets * sizeof(*buckets));
     if (!buckets)
         return -ENOMEM;
-    entries = realloc(table->entries, capacity * table->entry_bytes);
-    if (!entries) {
+    if (posix_memalign(&entries, CACHE_LINE_BYTES, capacity * table->entry_bytes) != 0) {
         free(buckets);
         return -ENOMEM;
     }
+    if (table->n_slots > 0)
+        memcpy(entries, table->entries, table->n_slots * table->entry_bytes);
+    free(table->entries);
     free(table->buckets);
     table->entries = entries;
     table->capacity = capacity;

@@ -21,11 +21,11 @@ struct careful {
     struct opening opening;
     uint8_t is_near; /* some round trip time was within ten times the kept one */
     /* kept */
+    uint32_t path_min_rtt_us; /* under which the evidence was gathered */
     uint8_t sharers[2];
     uint16_t bursts[2];
     uint16_t brake; /* what losses took off the window, of 65535 */
     float capacities[2];
-    uint32_t path_min_rtt_us; /* under which the evidence was gathered */
     struct halves halves;
 };
 ASSERT_MEMORY_FITS(struct careful);
@@ -208,7 +208,7 @@ const struct riptide_policy policy_careful = {
     .help = "min(half the capacity, burst) / connections that open together, from evidence alone",
     .needs = "cwnd delivery_rate_Bps app_limited min_rtt_us rtt_us mss_bytes data_segs_out "
              "retrans_segs last_data_sent_ms",
-    .tick_bytes = offsetof(struct careful, sharers),
+    .tick_bytes = offsetof(struct careful, path_min_rtt_us),
     .bytes = sizeof(struct careful),
     .smoothing = &smoothing_none,
     .add = careful_add,

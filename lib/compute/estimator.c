@@ -24,12 +24,18 @@ static void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-/* A destination and the memory behind it. */
-static size_t entry_bytes(const struct riptide_estimator *estimator)
+/* Lays out a destination and the memory behind it. Returns the bytes of all of it. */
+static size_t lay_out(struct riptide_estimator *estimator)
 {
-    size_t policy_bytes = (estimator->config.policy->bytes + 7) / 8 * 8;
+    const struct riptide_estimator_config *config = &estimator->config;
+    size_t policy_bytes = (config->policy->bytes + 7) / 8 * 8;
+    bool fits = policy_bytes <= MEMORY_BYTES;
 
-    return sizeof(struct destination) + policy_bytes + (estimator->smoothing->bytes + 7) / 8 * 8;
+    estimator->smoothing = config->smoothing ? config->smoothing : config->policy->smoothing;
+    estimator->memory_offset =
+        fits ? offsetof(struct destination, memory) : sizeof(struct destination);
+    estimator->smoothing_offset = sizeof(struct destination) + (fits ? 0 : policy_bytes);
+    return estimator->smoothing_offset + (estimator->smoothing->bytes + 7) / 8 * 8;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -49,10 +55,12 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->oldest = estimator->newest = NONE;
     estimator->next_hint_ns = RIPTIDE_NEVER_NS;
-    estimator->smoothing = estimator->config.smoothing ? estimator->config.smoothing
-                                                       : estimator->config.policy->smoothing;
+    estimator->is_grouped = estimator->config.n_aggregates > 0 ||
+                            estimator->config.prefix_len4 < 32 ||
+                            estimator->config.prefix_len6 < 128;
+    estimator->add = estimator->config.policy->add;
     estimator->input.config = &estimator->config;
-    prefix_table_init(&estimator->table, entry_bytes(estimator), estimator->config.max_destinations,
+    prefix_table_init(&estimator->table, lay_out(estimator), estimator->config.max_destinations,
                       estimator->config.hash_seed);
 
     *estimatorp = estimator;
@@ -84,11 +92,20 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
     return group;
 }
 
+/* Its address is a host's: prefix_is_valid for full length, cheap enough for every sample. */
 static bool sample_is_valid(const struct riptide_sample *sample)
 {
-    return sample->cwnd > 0 && sample->cwnd < 1u << 31 &&
-           sample->dst.len == prefix_family_bits(sample->dst.family) &&
-           prefix_is_valid(&sample->dst);
+    const struct riptide_prefix *dst = &sample->dst;
+    uint64_t behind4;
+    uint32_t behind12;
+
+    if (sample->cwnd - 1 >= (1u << 31) - 1)
+        return false;
+    if (dst->family == AF_INET6)
+        return dst->len == 128;
+    memcpy(&behind4, dst->addr + 4, sizeof(behind4));
+    memcpy(&behind12, dst->addr + 12, sizeof(behind12));
+    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind12) == 0;
 }
 
 static uint64_t age_ns(const struct destination *destination, uint64_t now_ns)
@@ -107,8 +124,9 @@ void input_set(struct riptide_estimator *estimator, const struct destination *de
     estimator->input.cwnd = destination->cwnd;
 }
 
-static void count_left_out(struct riptide_estimator *estimator, struct destination *destination,
-                           enum riptide_left_out reason)
+__attribute__((noinline)) static void count_left_out(struct riptide_estimator *estimator,
+                                                     struct destination *destination,
+                                                     enum riptide_left_out reason)
 {
     uint16_t *n = &destination->n_left_out[reason - 1];
 
@@ -116,36 +134,55 @@ static void count_left_out(struct riptide_estimator *estimator, struct destinati
     estimator->stats.left_out++;
 }
 
+/* Begins the tick of a destination. */
+static void touch(struct riptide_estimator *estimator, struct destination *destination,
+                  uint32_t slot)
+{
+    if (destination->cwnd == 0)
+        destination->smoothed = NO_HISTORY;
+    destination->flags |= IS_TOUCHED;
+    destination->next_touched = estimator->touched;
+    estimator->touched = slot;
+}
+
+/* Apart, so that where each host is a destination nothing is copied. */
+__attribute__((noinline)) static int insert_group(struct riptide_estimator *estimator,
+                                                  const struct riptide_prefix *dst, uint32_t *slotp)
+{
+    struct riptide_prefix group = destination_group(&estimator->config, dst);
+
+    return prefix_table_insert(&estimator->table, &group, slotp);
+}
+
+__attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
+{
+    if (outcome == RIPTIDE_E_INVALID)
+        estimator->stats.invalid++;
+    else if (outcome == RIPTIDE_E_FULL)
+        estimator->stats.overflow++;
+    return outcome;
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
                                          const struct riptide_sample *sample)
 {
     struct destination *destination;
     enum riptide_left_out reason;
-    struct riptide_prefix group;
     uint32_t slot;
     int r;
 
-    if (!sample_is_valid(sample)) {
-        estimator->stats.invalid++;
-        return RIPTIDE_E_INVALID;
-    }
-    group = destination_group(&estimator->config, &sample->dst);
-    r = prefix_table_insert(&estimator->table, &group, &slot);
-    if (r == RIPTIDE_E_FULL)
-        estimator->stats.overflow++;
+    if (!sample_is_valid(sample))
+        return refuse(estimator, RIPTIDE_E_INVALID);
+    r = estimator->is_grouped ? insert_group(estimator, &sample->dst, &slot)
+                              : prefix_table_insert(&estimator->table, &sample->dst, &slot);
     if (r != 0)
-        return r;
+        return refuse(estimator, r);
 
     destination = at(estimator, slot);
-    if (!(destination->flags & IS_TOUCHED)) {
-        if (destination->cwnd == 0)
-            destination->smoothed = NO_HISTORY;
-        destination->flags |= IS_TOUCHED;
-        destination->next_touched = estimator->touched;
-        estimator->touched = slot;
-    }
+    if (!(destination->flags & IS_TOUCHED))
+        touch(estimator, destination, slot);
     estimator->input.cwnd = destination->cwnd;
-    reason = estimator->config.policy->add(&estimator->input, destination->memory, sample);
+    reason = estimator->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason == RIPTIDE_LEFT_OUT_NOT)
         destination->n_counted++;
     else
@@ -164,7 +201,7 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
-    memset(destination->memory, 0, estimator->config.policy->tick_bytes);
+    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
     return slot;
 }
 
@@ -232,7 +269,7 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 static double smooth(struct riptide_estimator *estimator, struct destination *destination,
                      double combined)
 {
-    void *memory = smoothing_memory(estimator, destination);
+    void *memory = smoothing_memory_of(estimator, destination);
     bool is_drop = destination->smoothed >= 0 &&
                    combined < (1 - estimator->config.drop_share) * (double)destination->combined;
 
@@ -251,7 +288,7 @@ static void set_rto(struct riptide_estimator *estimator, struct destination *des
     uint8_t step = 0;
 
     if (config->policy->delay_us)
-        step = rto_step_of(config, config->policy->delay_us(destination->memory));
+        step = rto_step_of(config, config->policy->delay_us(memory_of(estimator, destination)));
     if (step != destination->rto_step)
         destination->flags |= IS_RTO_CHANGED;
     destination->rto_step = step;
@@ -269,7 +306,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     if (destination->n_counted == 0)
         return;
     input_set(estimator, destination, now_ns);
-    combined = policy->combine(&estimator->input, destination->memory, &is_renewed);
+    combined = policy->combine(&estimator->input, memory_of(estimator, destination), &is_renewed);
     if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
         return;
     if (isfinite(combined) && combined >= 0)
@@ -299,17 +336,24 @@ static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot,
     return age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
 }
 
+void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_policy *policy = estimator->config.policy;
+    unsigned char *memory = memory_of(estimator, destination);
+
+    memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
+    memset(smoothing_memory_of(estimator, destination), 0, estimator->smoothing->bytes);
+}
+
 static void expire(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
-    size_t tick_bytes = estimator->config.policy->tick_bytes;
 
     age_list_remove(estimator, destination);
     destination->cwnd = 0;
     destination->smoothed = NO_HISTORY;
     destination->rto_step = 0;
-    memset((unsigned char *)destination->memory + tick_bytes, 0,
-           estimator->table.entry_bytes - sizeof(*destination) - tick_bytes);
+    forget_kept(estimator, destination);
     estimator->stats.expired++;
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);

@@ -22,10 +22,13 @@ enum {
     IS_DROP = 1 << 3,        /* the drop guard had its history forgotten */
 };
 
+/* What a policy may keep for a destination without going over the budget. */
+enum { MEMORY_BYTES = 48 };
+
 /*
- * One destination; the memory of the policy and of the smoothing lie behind it. It is on up to
- * three lists through slot numbers: `touched`, `changed`, and the age list (those with a window,
- * oldest first, so that expiry looks at none that stay).
+ * One destination. It is on up to three lists through slot numbers: `touched`, `changed`, and the
+ * age list (those with a window, oldest first, so that expiry looks at none that stay). What a
+ * sample touches comes first: with the memory of a simple policy that is one cache line.
  */
 struct destination {
     struct riptide_prefix dst;
@@ -34,30 +37,32 @@ struct destination {
     uint16_t cwnd;    /* 0: none */
     uint16_t popped_cwnd;
     uint32_t next_touched;
-    uint32_t n_counted; /* samples of the coming tick */
-    uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
-    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
-    uint32_t samples;                            /* likewise */
+    uint32_t n_counted;                /* samples of the coming tick */
+    uint64_t memory[MEMORY_BYTES / 8]; /* the policy's; see memory_of */
+    double smoothed;                   /* NO_HISTORY: never computed, or expired */
+    int64_t updated_ns;                /* negative: restored, computed before this host booted */
     float combined;
+    uint32_t samples; /* behind `combined` */
     uint32_t next_changed;
     uint32_t newer; /* on the age list */
     uint32_t older;
-    double smoothed;    /* NO_HISTORY: never computed, or expired */
-    int64_t updated_ns; /* negative: restored, computed before this host booted */
-    uint64_t memory[];
+    uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
+    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
 };
+static_assert(sizeof(struct destination) <= 128, "the budget of a destination");
 
-/* Budget: a destination with the memory of any policy, sketches and histories excepted. */
-#define DESTINATION_MAX_BYTES 128
-
-/* For a policy's file: its memory fits the budget. */
+/* For a policy's file. */
 #define ASSERT_MEMORY_FITS(type)                                                                   \
-    static_assert(sizeof(struct destination) + sizeof(type) <= DESTINATION_MAX_BYTES,              \
-                  "state of a destination is over its budget")
+    static_assert(sizeof(type) <= MEMORY_BYTES, "memory of a policy is over its budget")
 
 struct riptide_estimator {
     struct riptide_estimator_config config;
     const struct riptide_smoothing *smoothing;
+    enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
+                                 const struct riptide_sample *sample); /* the policy's */
+    size_t memory_offset;                                              /* into a destination */
+    size_t smoothing_offset;
+    bool is_grouped; /* not every destination is one host */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
@@ -77,11 +82,22 @@ static inline struct destination *destination_at(const struct riptide_estimator 
     return prefix_table_at(&estimator->table, slot);
 }
 
-static inline void *smoothing_memory(const struct riptide_estimator *estimator,
-                                     struct destination *destination)
+/* The policy's memory: in its place, or behind the destination where it is more than fits. */
+static inline void *memory_of(const struct riptide_estimator *estimator,
+                              const struct destination *destination)
 {
-    return (unsigned char *)destination->memory + (estimator->config.policy->bytes + 7) / 8 * 8;
+    return (unsigned char *)destination + estimator->memory_offset;
 }
+
+/* The smoothing's memory is behind all else. */
+static inline void *smoothing_memory_of(const struct riptide_estimator *estimator,
+                                        const struct destination *destination)
+{
+    return (unsigned char *)destination + estimator->smoothing_offset;
+}
+
+/* Forgets all that the policy keeps from tick to tick, and the smoothing. */
+void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 
 /* What counts as one destination with this peer. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,

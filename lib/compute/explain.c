@@ -40,7 +40,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
     if (policy->explain)
-        policy->explain(destination->memory, &full);
+        policy->explain(memory_of(estimator, destination), &full);
     struct_give(explanation, size, &full, sizeof(full));
     return 0;
 }

@@ -223,7 +223,6 @@ static void adopt(struct riptide_estimator *estimator, uint32_t slot, const stru
     struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = estimator->config.policy;
     struct limits limits = limits_of(estimator, &destination->dst);
-    size_t memory_bytes = estimator->table.entry_bytes - sizeof(*destination);
     uint32_t bit;
 
     if (destination->cwnd > 0)
@@ -234,11 +233,10 @@ static void adopt(struct riptide_estimator *estimator, uint32_t slot, const stru
     destination->smoothed = record->smoothed;
     destination->updated_ns = updated_ns;
     destination->cwnd = limits_apply(&limits, record->smoothed, &bit);
-    memset((unsigned char *)destination->memory + policy->tick_bytes, 0,
-           memory_bytes - policy->tick_bytes);
+    forget_kept(estimator, destination);
     input_set(estimator, destination, now_ns);
     if (policy->restore)
-        policy->restore(&estimator->input, destination->memory, destination->cwnd);
+        policy->restore(&estimator->input, memory_of(estimator, destination), destination->cwnd);
     age_list_insert(estimator, slot);
     mark_changed(estimator, slot);
 }

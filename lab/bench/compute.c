@@ -1,0 +1,237 @@
+/*
+ * How fast lib/compute is: one million samples into ten thousand destinations, against a bare
+ * update of the library's own hash table with the same stream in the same run. Prints medians with
+ * their spread; says where a target is missed, but fails for nothing.
+ *
+ *     compute [POLICY...]       default: every built-in policy
+ *     compute --quick           one small round, to see that it runs
+ *     compute --once POLICY     one round and nothing else, for callgrind
+ */
+#include "prefix_table.h"
+
+#include <riptide/compute.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define S UINT64_C(1000000000)
+
+/* The budget (docs/policies.md): ns a sample, and times the bare update. */
+static const double target_ns = 60, target_ratio = 1.3;
+
+enum { MAX_ROUNDS = 21 };
+
+struct plan {
+    uint32_t destinations;
+    uint32_t samples;
+    size_t rounds;
+};
+
+struct bare {
+    struct riptide_prefix dst;
+    uint32_t samples;
+    uint64_t cwnd_total;
+};
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * S + (uint64_t)time.tv_nsec;
+}
+
+static void *must(void *pointer)
+{
+    if (!pointer) {
+        fputs("compute: out of memory\n", stderr);
+        exit(1);
+    }
+    return pointer;
+}
+
+/* Half IPv4, half IPv6, in random order, as hosts that come out of the kernel's hash. */
+static struct riptide_sample *make_stream(const struct plan *plan)
+{
+    struct riptide_sample *samples = must(calloc(plan->samples, sizeof(*samples)));
+
+    srandom(1);
+    for (uint32_t i = 0; i < plan->samples; i++) {
+        uint32_t host = (uint32_t)random() % plan->destinations;
+        struct riptide_sample *sample = &samples[i];
+
+        *sample = (struct riptide_sample){
+            .dst = { .family = AF_INET, .len = 32, .addr = { 10, 1 } },
+            .cookie = i + 1,
+            .cwnd = 10 + (uint32_t)random() % 200,
+            .rtt_us = 50000 + (uint32_t)random() % 50000,
+            .min_rtt_us = 50000,
+            .mss_bytes = 1448,
+            .data_segs_out = (uint32_t)random() % 1000,
+            .retrans_segs = random() % 4 ? 0 : (uint32_t)random() % 10,
+            .acked_bytes = (uint64_t)random() % 1000000,
+            .delivery_rate_Bps = (uint64_t)random() % 10000000,
+            .last_data_sent_ms = (uint32_t)random() % 500,
+            .app_limited = random() % 2,
+        };
+        if (host % 2)
+            sample->dst = (struct riptide_prefix){ AF_INET6, 128, { 0x20, 1, 0x0d, 0xb8 } };
+        sample->dst.addr[host % 2 ? 14 : 2] = (uint8_t)(host >> 8);
+        sample->dst.addr[host % 2 ? 15 : 3] = (uint8_t)host;
+    }
+    return samples;
+}
+
+static double bare_round(struct prefix_table *table, const struct plan *plan,
+                         const struct riptide_sample *samples)
+{
+    uint64_t begin = now();
+
+    for (uint32_t i = 0; i < plan->samples; i++) {
+        struct bare *bare;
+        uint32_t slot;
+
+        if (prefix_table_insert(table, &samples[i].dst, &slot) != 0)
+            exit(1);
+        bare = prefix_table_at(table, slot);
+        bare->samples++;
+        bare->cwnd_total += samples[i].cwnd;
+    }
+    return (double)(now() - begin) / plan->samples;
+}
+
+/* *tick_ns is what the tick and its changes cost, for each destination. */
+static double estimator_round(struct riptide_estimator *estimator, const struct plan *plan,
+                              const struct riptide_sample *samples, uint64_t now_ns,
+                              double *tick_ns)
+{
+    const struct riptide_estimate *estimate;
+    uint64_t begin = now(), added;
+
+    for (uint32_t i = 0; i < plan->samples; i++) {
+        if (riptide_estimator_add(estimator, &samples[i]) != 0)
+            exit(1);
+    }
+    added = now();
+    riptide_estimator_tick(estimator, now_ns);
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        ;
+    *tick_ns = (double)(now() - added) / plan->destinations;
+    return (double)(added - begin) / plan->samples;
+}
+
+static struct riptide_estimator *estimator_of(const char *policy, const struct plan *plan)
+{
+    struct riptide_estimator_config config;
+    struct riptide_estimator *estimator;
+    struct riptide_error error = { "no such policy" };
+
+    riptide_estimator_config_init(&config, sizeof(config));
+    config.policy = riptide_policy_find(policy);
+    config.max_destinations = plan->destinations;
+    if (riptide_estimator_new(&estimator, &config, &error) != 0) {
+        fprintf(stderr, "compute: %s: %s\n", policy, error.text);
+        exit(2);
+    }
+    return estimator;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), compare_doubles);
+    return values[n / 2];
+}
+
+static void measure(const char *policy, const struct plan *plan,
+                    const struct riptide_sample *samples)
+{
+    double bare_ns[MAX_ROUNDS], ns[MAX_ROUNDS], ratio[MAX_ROUNDS], tick_ns[MAX_ROUNDS];
+    struct riptide_estimator *estimator = estimator_of(policy, plan);
+    struct prefix_table table;
+    double mid_ns, mid_ratio;
+
+    prefix_table_init(&table, sizeof(struct bare), plan->destinations, 0);
+    bare_round(&table, plan, samples);
+    estimator_round(estimator, plan, samples, S, tick_ns);
+    for (size_t i = 0; i < plan->rounds; i++) {
+        bare_ns[i] = bare_round(&table, plan, samples);
+        ns[i] = estimator_round(estimator, plan, samples, (2 + i) * S, &tick_ns[i]);
+        ratio[i] = ns[i] / bare_ns[i];
+    }
+    prefix_table_deinit(&table);
+    riptide_estimator_free(estimator);
+
+    mid_ns = median(ns, plan->rounds);
+    mid_ratio = median(ratio, plan->rounds);
+    printf("%-10s  %5.1f (%.1f to %.1f)  %5.1f  %5.2f (%.2f to %.2f)  %6.0f  %s\n", policy, mid_ns,
+           ns[0], ns[plan->rounds - 1], median(bare_ns, plan->rounds), mid_ratio, ratio[0],
+           ratio[plan->rounds - 1], median(tick_ns, plan->rounds),
+           mid_ns > target_ns         ? "misses 60 ns"
+           : mid_ratio > target_ratio ? "misses 1.3"
+                                      : "");
+}
+
+/* What a tick costs where no destination has samples. */
+static void measure_idle(uint32_t destinations, const struct riptide_sample *samples, uint32_t n)
+{
+    struct plan plan = { destinations, n, 1 };
+    struct riptide_estimator *estimator = estimator_of("paper", &plan);
+    enum { TICKS = 100000 };
+    uint64_t begin;
+
+    for (uint32_t i = 0; i < n; i++)
+        riptide_estimator_add(estimator, &samples[i]);
+    riptide_estimator_tick(estimator, S);
+    begin = now();
+    for (uint64_t i = 0; i < TICKS; i++)
+        riptide_estimator_tick(estimator, S + i);
+    printf("a tick with nothing to do, %5u destinations: %.1f ns\n", destinations,
+           (double)(now() - begin) / TICKS);
+    riptide_estimator_free(estimator);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = { 10000, 1000000, MAX_ROUNDS };
+    bool is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    bool is_once = argc > 2 && strcmp(argv[1], "--once") == 0;
+    struct riptide_sample *samples;
+
+    if (is_quick)
+        plan = (struct plan){ 1000, 20000, 3 };
+    samples = make_stream(&plan);
+    if (is_once) {
+        struct riptide_estimator *estimator = estimator_of(argv[2], &plan);
+        double tick_ns;
+
+        estimator_round(estimator, &plan, samples, S, &tick_ns);
+        riptide_estimator_free(estimator);
+        free(samples);
+        return 0;
+    }
+    printf("%u samples into %u destinations, median of %zu rounds (smallest to largest)\n",
+           plan.samples, plan.destinations, plan.rounds);
+    printf("policy      ns a sample          bare  ratio to bare        tick, ns a destination\n");
+    if (is_quick || argc == 1) {
+        for (size_t i = 0; riptide_policy_get(i); i++)
+            measure(riptide_policy_get(i)->name, &plan, samples);
+    } else {
+        for (int i = 1; i < argc; i++)
+            measure(argv[i], &plan, samples);
+    }
+    measure_idle(10, samples, 0);
+    measure_idle(plan.destinations, samples, plan.samples);
+    free(samples);
+    return 0;
+}
