@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -459,81 +458,6 @@ static void configuration_is_refused_by_name(void **state)
     }
 }
 
-/* Algorithm 1 for one destination in ten lines. */
-struct reference {
-    bool has_history;
-    double average;
-    uint64_t updated_ns;
-};
-
-static uint32_t reference_step(struct reference *reference,
-                               const struct riptide_estimator_config *config,
-                               const uint32_t *windows, size_t n, uint64_t now_ns)
-{
-    double mean = 0, alpha = config->history_weight;
-
-    if (reference->has_history && now_ns - reference->updated_ns >= config->ttl_ns)
-        reference->has_history = false;
-    for (size_t i = 0; i < n; i++)
-        mean += windows[i] / (double)n;
-    if (n > 0) {
-        reference->average =
-            reference->has_history ? alpha * reference->average + (1 - alpha) * mean : mean;
-        reference->has_history = true;
-        reference->updated_ns = now_ns;
-    }
-    if (!reference->has_history)
-        return 0;
-    return (uint32_t)lround(fmin(fmax(reference->average, config->cwnd_min), config->cwnd_max));
-}
-
-static void paper_equals_the_reference_model(void **state)
-{
-    enum { DESTINATIONS = 20, STEPS = 5000 };
-    struct riptide_estimator_config config = config_of();
-    struct reference references[DESTINATIONS] = { 0 };
-    struct riptide_estimator *estimator;
-    unsigned int seed = (unsigned int)time(NULL);
-    uint64_t now_ns = 0;
-
-    (void)state;
-    print_message("# seed %u\n", seed);
-    srandom(seed);
-    config.history_weight = (double)(random() % 100) / 100;
-    estimator = estimator_of(&config);
-    for (int step = 0; step < STEPS; step++) {
-        now_ns += (uint64_t)(random() % 50) * S;
-        uint32_t expected[DESTINATIONS];
-
-        for (int d = 0; d < DESTINATIONS; d++) {
-            uint32_t windows[5];
-            size_t n = random() % 4 ? 0 : (size_t)(random() % 6);
-
-            for (size_t i = 0; i < n; i++) {
-                struct riptide_sample sample = {
-                    .dst = { .family = AF_INET, .len = 32, .addr = { 10, 0, 0, (uint8_t)d } },
-                    .cwnd = windows[i] = (uint32_t)(1 + random() % 200),
-                };
-                assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
-            }
-            expected[d] = reference_step(&references[d], &config, windows, n, now_ns);
-        }
-        riptide_estimator_tick(estimator, now_ns);
-        for (int d = 0; d < DESTINATIONS; d++) {
-            struct riptide_prefix dst = { .family = AF_INET,
-                                          .len = 32,
-                                          .addr = { 10, 0, 0, (uint8_t)d } };
-            struct riptide_estimate estimate = { 0 };
-
-            riptide_estimator_find(estimator, &dst, &estimate);
-            /* Sums in another order may fall to either side of a half. */
-            if (fabs(estimate.smoothed - floor(estimate.smoothed) - 0.5) > 1e-6)
-                assert_int_equal(estimate.cwnd, expected[d]);
-        }
-    }
-    riptide_estimator_free(estimator);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,7 +479,6 @@ int main(void)
         cmocka_unit_test(time_that_runs_backwards_changes_nothing),
         cmocka_unit_test(policy_result_that_is_no_number_is_left_out),
         cmocka_unit_test(configuration_is_refused_by_name),
-        cmocka_unit_test(paper_equals_the_reference_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,391 @@
+/*
+ * What must hold for any sequence of samples and times. Each test prints its seed; SEED=N in the
+ * environment repeats it.
+ */
+#include "estimators.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { HOSTS = 24, STEPS = 4000 };
+
+static void seed_random(void)
+{
+    const char *text = getenv("SEED");
+    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
+
+    print_message("# seed %u\n", seed);
+    srandom(seed);
+}
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)random() % n;
+}
+
+static struct riptide_prefix host(uint32_t n)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 10, 0, 0, (uint8_t)n } };
+}
+
+/* Anything that the kernel could say, plausible or not; now and then what it could not. */
+static struct riptide_sample any_sample(void)
+{
+    static const uint32_t extremes[] = { 0, 1, 2, 65535, 65536, UINT32_MAX - 1, UINT32_MAX };
+    struct riptide_sample sample = {
+        .dst = host(below(HOSTS)),
+        .cwnd = 1 + below(300),
+        .rtt_us = 10000 + below(200000),
+        .min_rtt_us = 5000 + below(20000),
+        .mss_bytes = 500 + below(1000),
+        .data_segs_out = below(500),
+        .retrans_segs = below(3) ? 0 : below(50),
+        .acked_bytes = below(1000000),
+        .delivery_rate_Bps = below(20000000),
+        .last_data_sent_ms = below(3) ? below(300) : below(5000),
+        .app_limited = below(2),
+    };
+    uint32_t *const fields[] = {
+        &sample.cwnd,         &sample.rtt_us,        &sample.min_rtt_us,       &sample.mss_bytes,
+        &sample.retrans_segs, &sample.data_segs_out, &sample.last_data_sent_ms
+    };
+
+    if (below(20) == 0)
+        *fields[below(7)] = extremes[below(7)];
+    if (below(50) == 0)
+        sample.delivery_rate_Bps = UINT64_MAX;
+    return sample;
+}
+
+/* What the host has been told by the changes that it popped. */
+struct told {
+    uint32_t cwnd;
+};
+
+static void pop_all(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,
+                    struct told told[HOSTS], uint64_t now_ns)
+{
+    const struct riptide_estimate *estimate;
+
+    while (riptide_estimator_pop(estimator, &estimate) == 0) {
+        struct told *host_told = &told[estimate->dst.addr[3]];
+
+        if (estimate->cwnd != 0) {
+            assert_in_range(estimate->cwnd, c->cwnd_min, c->cwnd_max);
+            assert_true(estimate->expires_ns > now_ns);
+        } else {
+            assert_true(host_told->cwnd != 0);
+        }
+        host_told->cwnd = estimate->cwnd;
+    }
+    for (uint32_t n = 0; n < HOSTS; n++) {
+        struct riptide_prefix dst = host(n);
+        struct riptide_estimate known = { .cwnd = 0 };
+
+        riptide_estimator_find(estimator, &dst, &known);
+        assert_int_equal(known.cwnd, told[n].cwnd);
+        assert_true(known.cwnd == 0 || now_ns - known.updated_ns < c->ttl_ns);
+    }
+}
+
+static struct riptide_estimator_config any_config(const struct riptide_policy *policy)
+{
+    struct riptide_estimator_config config = config_of_policy(policy->name);
+
+    config.cwnd_min = 1 + below(20);
+    config.cwnd_max = config.cwnd_min + below(200);
+    config.ttl_ns = (1 + below(120)) * S;
+    config.history_weight = below(100) / 100.0;
+    config.smoothing = riptide_smoothing_get(below(4));
+    config.drop_share = below(2) ? 1 : below(100) / 100.0;
+    config.percentile = below(101);
+    config.capacity_fraction = (1 + below(100)) / 100.0;
+    config.paced = below(2);
+    config.rto_min_floor_ns = below(2) * MS;
+    return config;
+}
+
+static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    struct riptide_hint hint = { host(below(HOSTS)), below(100), below(100) / 100.0,
+                                 now_ns + below(30) * S };
+
+    riptide_estimator_add_hint(estimator, &hint, NULL);
+}
+
+/* Never outside the bounds; no window past its time to live; what is given is withdrawn. */
+static void windows_keep_to_bounds_and_lifetimes(void **state)
+{
+    const struct riptide_policy *policy;
+
+    (void)state;
+    seed_random();
+    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
+        struct riptide_estimator_config config = any_config(policy);
+        struct riptide_estimator *estimator = estimator_of_config(&config);
+        struct told told[HOSTS] = { { 0 } };
+        struct riptide_estimator_stats stats;
+        uint64_t now_ns = S;
+
+        for (int step = 0; step < STEPS; step++) {
+            for (uint32_t n = below(30); n > 0; n--) {
+                struct riptide_sample sample = any_sample();
+
+                riptide_estimator_add(estimator, &sample);
+            }
+            if (below(20) == 0)
+                riptide_estimator_discard(estimator);
+            if (below(10) == 0)
+                add_any_hint(estimator, now_ns);
+            if (step > 0 && below(10) == 0)
+                assert_int_equal(riptide_estimator_tick(estimator, now_ns - 1), RIPTIDE_E_INVALID);
+            now_ns += below(10) ? below(5) * S : below(200) * S;
+            now_ns += below(2000000000);
+            riptide_estimator_tick(estimator, now_ns);
+            pop_all(estimator, &config, told, now_ns);
+        }
+        riptide_estimator_tick(estimator, now_ns + config.ttl_ns);
+        pop_all(estimator, &config, told, now_ns + config.ttl_ns);
+        for (uint32_t n = 0; n < HOSTS; n++)
+            assert_int_equal(told[n].cwnd, 0);
+        riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+        assert_int_equal(stats.destinations, 0);
+        riptide_estimator_free(estimator);
+    }
+}
+
+/* The destinations' samples in another order, each destination's own in theirs. */
+static void order_of_destinations_does_not_matter(void **state)
+{
+    const struct riptide_policy *policy;
+
+    (void)state;
+    seed_random();
+    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
+        struct riptide_estimator_config config = any_config(policy);
+        struct riptide_estimator *forward = estimator_of_config(&config), *backward;
+        uint64_t now_ns = S;
+
+        config.hash_seed = (uint64_t)random();
+        backward = estimator_of_config(&config);
+        for (int step = 0; step < STEPS / 10; step++) {
+            struct riptide_sample samples[40];
+            uint32_t n = below(40);
+
+            for (uint32_t k = 0; k < n; k++) {
+                samples[k] = any_sample();
+                riptide_estimator_add(forward, &samples[k]);
+            }
+            for (uint32_t h = HOSTS; h-- > 0;) {
+                for (uint32_t k = 0; k < n; k++) {
+                    if (samples[k].dst.addr[3] == h)
+                        riptide_estimator_add(backward, &samples[k]);
+                }
+            }
+            now_ns += below(20) * S;
+            riptide_estimator_tick(forward, now_ns);
+            riptide_estimator_tick(backward, now_ns);
+            for (uint32_t h = 0; h < HOSTS; h++) {
+                struct riptide_prefix dst = host(h);
+                struct riptide_estimate a = { .cwnd = 0 }, b = { .cwnd = 0 };
+
+                riptide_estimator_find(forward, &dst, &a);
+                riptide_estimator_find(backward, &dst, &b);
+                assert_int_equal(a.cwnd, b.cwnd);
+                assert_true(a.smoothed == b.smoothed && a.rto_min_us == b.rto_min_us);
+            }
+        }
+        riptide_estimator_free(forward);
+        riptide_estimator_free(backward);
+    }
+}
+
+/* Algorithm 1 for one destination in ten lines. */
+struct reference {
+    bool has_history;
+    double average;
+    uint64_t updated_ns;
+};
+
+static uint32_t reference_step(struct reference *it, const struct riptide_estimator_config *config,
+                               double total, size_t n, uint64_t now_ns)
+{
+    double alpha = config->history_weight, mean = total / (double)n;
+
+    it->has_history = it->has_history && now_ns - it->updated_ns < config->ttl_ns;
+    if (n > 0) {
+        it->average = it->has_history ? alpha * it->average + (1 - alpha) * mean : mean;
+        it->has_history = true;
+        it->updated_ns = now_ns;
+    }
+    if (!it->has_history)
+        return 0;
+    return (uint32_t)lround(fmin(fmax(it->average, config->cwnd_min), config->cwnd_max));
+}
+
+static void paper_is_algorithm_1_for_100000_steps(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct reference references[HOSTS] = { { .has_history = false } };
+    struct riptide_estimator *estimator;
+    uint64_t now_ns = 0;
+
+    (void)state;
+    seed_random();
+    config.history_weight = below(100) / 100.0;
+    estimator = estimator_of_config(&config);
+    for (int step = 0; step < 100000; step++) {
+        uint32_t expected[HOSTS];
+
+        now_ns += below(50) * S;
+        for (uint32_t h = 0; h < HOSTS; h++) {
+            struct riptide_sample sample = { .dst = host(h) };
+            size_t n = below(4) ? 0 : below(6);
+            double total = 0;
+
+            for (size_t k = 0; k < n; k++) {
+                sample.cwnd = 1 + below(200);
+                total += sample.cwnd;
+                riptide_estimator_add(estimator, &sample);
+            }
+            expected[h] = reference_step(&references[h], &config, total, n, now_ns);
+        }
+        riptide_estimator_tick(estimator, now_ns);
+        for (uint32_t h = 0; h < HOSTS; h++) {
+            struct riptide_prefix dst = host(h);
+            struct riptide_estimate estimate = { .cwnd = 0 };
+
+            riptide_estimator_find(estimator, &dst, &estimate);
+            assert_int_equal(estimate.cwnd, expected[h]);
+        }
+    }
+    riptide_estimator_free(estimator);
+}
+
+/* Of a destination's samples, the most that careful may conclude from each kind of evidence. */
+struct held {
+    double capacity;
+    double burst;
+    uint64_t at_ns;
+};
+
+static void hold(struct held *held, const struct riptide_sample *sample, uint32_t cwnd)
+{
+    double capacity =
+        (double)sample->delivery_rate_Bps * sample->min_rtt_us / 1e6 / fmax(sample->mss_bytes, 1);
+    double queue =
+        capacity * ((double)sample->rtt_us - sample->min_rtt_us) / fmax(sample->min_rtt_us, 1);
+    double burst = fmax(queue, 0);
+
+    if (sample->data_segs_out == 0)
+        return;
+    if (sample->retrans_segs == 0)
+        burst = fmax(burst, fmax(sample->cwnd / 2.0, sample->data_segs_out >= cwnd ? cwnd : 0));
+    if (!sample->app_limited)
+        held->capacity = fmax(held->capacity, capacity);
+    held->burst = fmax(held->burst, burst);
+}
+
+/* No window is more than evidence of the time to live before it supports. */
+static void careful_never_exceeds_its_evidence(void **state)
+{
+    enum { HISTORY = 256 };
+    struct riptide_estimator_config config = config_of_policy("careful");
+    static struct held history[HOSTS][HISTORY];
+    struct riptide_estimator *estimator;
+    uint64_t now_ns = S, n_checked = 0;
+
+    (void)state;
+    seed_random();
+    memset(history, 0, sizeof(history));
+    config.cwnd_min = 1;
+    config.cwnd_max = RIPTIDE_CWND_LIMIT;
+    estimator = estimator_of_config(&config);
+    for (int step = 0; step < STEPS; step++) {
+        now_ns += S;
+        for (uint32_t h = 0; h < HOSTS; h++)
+            history[h][step % HISTORY] = (struct held){ .at_ns = now_ns };
+        for (uint32_t n = below(20); n > 0; n--) {
+            struct riptide_sample sample = any_sample();
+            struct riptide_estimate estimate = { .cwnd = 0 };
+            uint32_t h = sample.dst.addr[3];
+
+            riptide_estimator_find(estimator, &sample.dst, &estimate);
+            if (riptide_estimator_add(estimator, &sample) == 0)
+                hold(&history[h][step % HISTORY], &sample, estimate.cwnd);
+        }
+        riptide_estimator_tick(estimator, now_ns);
+        for (uint32_t h = 0; h < HOSTS; h++) {
+            struct held most = { 0, 0, 0 };
+            struct riptide_prefix dst = host(h);
+            struct riptide_estimate estimate;
+
+            if (riptide_estimator_find(estimator, &dst, &estimate) != 0)
+                continue;
+            for (int k = 0; k < HISTORY; k++) {
+                if (history[h][k].at_ns + config.ttl_ns + config.evidence_ns < now_ns)
+                    continue;
+                most.capacity = fmax(most.capacity, history[h][k].capacity);
+                most.burst = fmax(most.burst, history[h][k].burst);
+            }
+            /* Rounded to the nearest segment, and never below cwnd_min. */
+            assert_true(estimate.cwnd <=
+                        fmax(config.cwnd_min, fmin(most.capacity / 2, most.burst) + 0.5));
+            n_checked++;
+        }
+    }
+    assert_true(n_checked > STEPS);
+    riptide_estimator_free(estimator);
+}
+
+/* Damaged in any way, bytes are taken whole or change nothing. */
+static void state_survives_or_is_refused(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = estimator_of_config(&config), *other;
+    unsigned char bytes[4096], again[4096];
+    uint64_t now_ns = S;
+    size_t n;
+
+    (void)state;
+    seed_random();
+    for (int step = 0; step < 300; step++) {
+        for (uint32_t k = below(20); k > 0; k--) {
+            struct riptide_sample sample = any_sample();
+
+            riptide_estimator_add(estimator, &sample);
+        }
+        now_ns += below(10) * S;
+        riptide_estimator_tick(estimator, now_ns);
+        n = riptide_estimator_save(estimator, now_ns, 1000 * S, bytes, sizeof(bytes));
+        other = estimator_of_config(&config);
+        assert_int_equal(riptide_estimator_load(other, now_ns, 1000 * S, bytes, n, NULL, NULL), 0);
+        assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, again, sizeof(again)), n);
+        assert_memory_equal(bytes, again, n);
+        for (int k = 0; k < 20; k++)
+            bytes[below((uint32_t)n)] ^= (unsigned char)(1 + below(255));
+        if (memcmp(bytes, again, n) != 0) {
+            assert_true(riptide_estimator_load(other, now_ns, 1000 * S, bytes, n, NULL, NULL) < 0);
+            assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, bytes, sizeof(bytes)),
+                             n);
+            assert_memory_equal(bytes, again, n);
+        }
+        riptide_estimator_free(other);
+    }
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_keep_to_bounds_and_lifetimes),
+        cmocka_unit_test(order_of_destinations_does_not_matter),
+        cmocka_unit_test(paper_is_algorithm_1_for_100000_steps),
+        cmocka_unit_test(careful_never_exceeds_its_evidence),
+        cmocka_unit_test(state_survives_or_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
