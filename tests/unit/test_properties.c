@@ -330,7 +330,8 @@ static void careful_never_exceeds_its_evidence(void **state)
                 most.capacity = fmax(most.capacity, history[h][k].capacity);
                 most.burst = fmax(most.burst, history[h][k].burst);
             }
-            /* Rounded to the nearest segment, and never below cwnd_min. */
+            /* Rounded to the nearest segment, kept as float, and never below cwnd_min. */
+            most.capacity *= 1 + 1e-6;
             assert_true(estimate.cwnd <=
                         fmax(config.cwnd_min, fmin(most.capacity / 2, most.burst) + 0.5));
             n_checked++;

@@ -1,0 +1,65 @@
+/*
+ * One simulated path: a bottleneck with a drop-tail buffer, its connections, and what they would
+ * say of themselves in struct tcp_info. Round by round; no packets. lab/sim/README.md has the
+ * model.
+ */
+#ifndef LAB_SIM_PATH_H
+#define LAB_SIM_PATH_H
+
+#include <riptide/compute.h>
+
+enum { PATH_FLOWS = 48, PATH_HOSTS = 3, MSS_BYTES = 1448 };
+
+/* Seeded and the same on every machine. */
+struct dice {
+    uint64_t state;
+};
+
+double dice_unit(struct dice *dice);                         /* 0 to below 1 */
+double dice_log(struct dice *dice, double low, double high); /* evenly over the logarithm */
+
+struct flow {
+    bool is_open;
+    bool is_busy; /* sends without end; else `left` segments */
+    bool is_slow_start;
+    bool is_first; /* its first flight comes with the next round */
+    uint32_t host;
+    double cwnd;         /* segments */
+    double left;         /* to send, segments */
+    double limit;        /* what its application sends in a round trip, segments; 0: all it may */
+    double rounds;       /* so far */
+    double sent, resent; /* segments */
+    double rate;         /* delivered lately, segments a second */
+    double last_sent_s;
+    double closes_s; /* after it is done */
+};
+
+/* What a policy is judged by. */
+struct score {
+    double flights;    /* first flights */
+    double overflowed; /* of those, into a full buffer */
+    double transfers;  /* complete */
+    double rounds;     /* round trips that they took, in total */
+    double segments, resent;
+};
+
+struct path {
+    struct dice dice;
+    double base_rate, rate; /* segments a second */
+    double rtt_s;           /* without queue */
+    double buffer;          /* segments */
+    double queue;           /* segments */
+    double now_s, next_open_s, next_change_s;
+    uint32_t hosts; /* destinations that share it */
+    struct flow flows[PATH_FLOWS];
+};
+
+void path_init(struct path *path, uint64_t seed);
+
+/* Lives until `end_s`; new connections to host n start with cwnds[n]. */
+void path_run(struct path *path, double end_s, const uint32_t *cwnds, struct score *score);
+
+/* What a look at the host's connections would see of one. */
+struct riptide_sample flow_sample(const struct path *path, const struct flow *flow);
+
+#endif
