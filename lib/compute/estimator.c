@@ -79,19 +79,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     return NULL;
 }
 
-struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
-                                        const struct riptide_prefix *peer)
-{
-    const struct riptide_prefix *aggregate =
-        prefix_longest_match(config->aggregates, config->n_aggregates, peer);
-    struct riptide_prefix group = *peer;
-
-    if (aggregate)
-        return *aggregate;
-    prefix_truncate(&group, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
-    return group;
-}
-
 /* Its address is a host's: prefix_is_valid for full length, cheap enough for every sample. */
 static bool sample_is_valid(const struct riptide_sample *sample)
 {
@@ -108,18 +95,13 @@ static bool sample_is_valid(const struct riptide_sample *sample)
     return dst->family == AF_INET && dst->len == 32 && (behind4 | behind12) == 0;
 }
 
-static uint64_t age_ns(const struct destination *destination, uint64_t now_ns)
-{
-    return (uint64_t)((int64_t)now_ns - destination->updated_ns);
-}
-
 void input_set(struct riptide_estimator *estimator, const struct destination *destination,
                uint64_t now_ns)
 {
     bool has_window = destination->cwnd > 0;
 
     estimator->input.now_ns = now_ns;
-    estimator->input.since_ns = has_window ? age_ns(destination, now_ns) : 0;
+    estimator->input.since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
     estimator->input.samples = destination->n_counted;
     estimator->input.cwnd = destination->cwnd;
 }
@@ -221,50 +203,6 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
         remove_if_unknown(estimator, take_touched(estimator));
 }
 
-void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
-{
-    if (destination->older != NONE)
-        at(estimator, destination->older)->newer = destination->newer;
-    else
-        estimator->oldest = destination->newer;
-    if (destination->newer != NONE)
-        at(estimator, destination->newer)->older = destination->older;
-    else
-        estimator->newest = destination->older;
-}
-
-/* What was computed now goes to the end at once; only what was restored looks for its place. */
-void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = at(estimator, slot);
-    uint32_t older = estimator->newest, newer = NONE;
-
-    while (older != NONE && at(estimator, older)->updated_ns > destination->updated_ns) {
-        newer = older;
-        older = at(estimator, older)->older;
-    }
-    destination->older = older;
-    destination->newer = newer;
-    *(older != NONE ? &at(estimator, older)->newer : &estimator->oldest) = slot;
-    *(newer != NONE ? &at(estimator, newer)->older : &estimator->newest) = slot;
-}
-
-void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = at(estimator, slot);
-
-    if (destination->flags & IS_CHANGED ||
-        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_RTO_CHANGED)))
-        return;
-    destination->flags |= IS_CHANGED;
-    destination->next_changed = NONE;
-    if (estimator->changed_tail != NONE)
-        at(estimator, estimator->changed_tail)->next_changed = slot;
-    else
-        estimator->changed_head = slot;
-    estimator->changed_tail = slot;
-}
-
 /* The new smoothed value; under the drop guard as if there were no history. */
 static double smooth(struct riptide_estimator *estimator, struct destination *destination,
                      double combined)
@@ -333,16 +271,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 
 static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
-    return age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
-}
-
-void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
-{
-    const struct riptide_policy *policy = estimator->config.policy;
-    unsigned char *memory = memory_of(estimator, destination);
-
-    memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
-    memset(smoothing_memory_of(estimator, destination), 0, estimator->smoothing->bytes);
+    return destination_age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
 }
 
 static void expire(struct riptide_estimator *estimator, uint32_t slot)
@@ -377,22 +306,6 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     }
     estimator->stats.ticks++;
     return 0;
-}
-
-uint64_t destination_updated_ns(const struct destination *destination)
-{
-    return destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
-}
-
-uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
-                                const struct destination *destination)
-{
-    uint64_t ttl_ns = estimator->config.ttl_ns;
-
-    if (ttl_ns >
-        (uint64_t)(INT64_MAX - (destination->updated_ns > 0 ? destination->updated_ns : 0)))
-        return RIPTIDE_NEVER_NS;
-    return (uint64_t)(destination->updated_ns + (int64_t)ttl_ns);
 }
 
 static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,

@@ -1,6 +1,6 @@
 /*
- * What an estimator is made of, for the files of this folder: estimator.c (rounds), bound.c (limits
- * and hints), explain.c (answers) and state.c (bytes).
+ * What an estimator is made of, for the files of this folder: estimator.c (rounds), destination.c,
+ * bound.c (limits and hints), explain.c (answers) and state.c (bytes).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -105,6 +105,9 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
 
 /* When it was computed: 0 where that was before boot. */
 uint64_t destination_updated_ns(const struct destination *destination);
+
+/* How long ago it was computed. */
+uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns);
 
 /* When its window passes; RIPTIDE_NEVER_NS where that is beyond all time. */
 uint64_t destination_expires_ns(const struct riptide_estimator *estimator,

@@ -74,7 +74,7 @@ static double get_double(const unsigned char **atp)
 static unsigned char *put_record(unsigned char *at, const struct destination *destination,
                                  uint64_t now_ns)
 {
-    uint64_t age_ns = (uint64_t)((int64_t)now_ns - destination->updated_ns);
+    uint64_t age_ns = destination_age_ns(destination, now_ns);
 
     *at++ = destination->dst.family == AF_INET ? 4 : 6;
     *at++ = destination->dst.len;

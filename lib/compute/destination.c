@@ -1,0 +1,96 @@
+/*
+ * One destination of an estimator: what belongs to it, its times, and the lists that it is on.
+ */
+#include "estimator.h"
+#include "prefix.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
+                                        const struct riptide_prefix *peer)
+{
+    const struct riptide_prefix *aggregate =
+        prefix_longest_match(config->aggregates, config->n_aggregates, peer);
+    struct riptide_prefix group = *peer;
+
+    if (aggregate)
+        return *aggregate;
+    prefix_truncate(&group, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    return group;
+}
+
+void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
+{
+    if (destination->older != NONE)
+        destination_at(estimator, destination->older)->newer = destination->newer;
+    else
+        estimator->oldest = destination->newer;
+    if (destination->newer != NONE)
+        destination_at(estimator, destination->newer)->older = destination->older;
+    else
+        estimator->newest = destination->older;
+}
+
+/* What was computed now goes to the end at once; only what was restored looks for its place. */
+void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+    uint32_t older = estimator->newest, newer = NONE;
+
+    while (older != NONE &&
+           destination_at(estimator, older)->updated_ns > destination->updated_ns) {
+        newer = older;
+        older = destination_at(estimator, older)->older;
+    }
+    destination->older = older;
+    destination->newer = newer;
+    *(older != NONE ? &destination_at(estimator, older)->newer : &estimator->oldest) = slot;
+    *(newer != NONE ? &destination_at(estimator, newer)->older : &estimator->newest) = slot;
+}
+
+void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    if (destination->flags & IS_CHANGED ||
+        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_RTO_CHANGED)))
+        return;
+    destination->flags |= IS_CHANGED;
+    destination->next_changed = NONE;
+    if (estimator->changed_tail != NONE)
+        destination_at(estimator, estimator->changed_tail)->next_changed = slot;
+    else
+        estimator->changed_head = slot;
+    estimator->changed_tail = slot;
+}
+
+void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_policy *policy = estimator->config.policy;
+    unsigned char *memory = memory_of(estimator, destination);
+
+    memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
+    memset(smoothing_memory_of(estimator, destination), 0, estimator->smoothing->bytes);
+}
+
+uint64_t destination_updated_ns(const struct destination *destination)
+{
+    return destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
+}
+
+uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
+                                const struct destination *destination)
+{
+    uint64_t ttl_ns = estimator->config.ttl_ns;
+
+    if (ttl_ns >
+        (uint64_t)(INT64_MAX - (destination->updated_ns > 0 ? destination->updated_ns : 0)))
+        return RIPTIDE_NEVER_NS;
+    return (uint64_t)(destination->updated_ns + (int64_t)ttl_ns);
+}
+
+uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)
+{
+    return (uint64_t)((int64_t)now_ns - destination->updated_ns);
+}
