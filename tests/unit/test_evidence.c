@@ -113,6 +113,24 @@ static void capacity_is_the_highest_of_the_last_seconds(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* Halves of ten seconds: at 23 s the one that saw it is the half before, at 34 s it is gone. */
+static void capacity_is_kept_for_one_half_more(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    const struct {
+        uint64_t t;
+        uint32_t capacity, cwnd;
+    } steps[] = { { 1, 60, 30 }, { 12, 60, 30 }, { 15, 100, 50 }, { 23, 60, 50 }, { 34, 60, 30 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        add(estimator, busy(steps[i].capacity));
+        riptide_estimator_tick(estimator, steps[i].t * S);
+        assert_int_equal(cwnd_of(estimator), steps[i].cwnd);
+    }
+    riptide_estimator_free(estimator);
+}
+
 static void silence_ages_and_is_no_evidence(void **state)
 {
     struct riptide_estimator *estimator = careful();
@@ -256,6 +274,31 @@ static void losses_in_first_flights_cut_at_once_and_heal_slowly(void **state)
         cwnd = cwnd_of(estimator);
     }
     assert_int_equal(cwnd, 100); /* 0.3 of a minute later */
+    riptide_estimator_free(estimator);
+}
+
+/* The host still has to be told of the withdrawal; the policy begins anew all the same. */
+static void expired_destination_has_no_brake(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    const struct riptide_estimate *estimate;
+    struct riptide_sample lossy;
+
+    (void)state;
+    add(estimator, busy(200));
+    riptide_estimator_tick(estimator, 1 * S);
+    lossy = first_flight(100);
+    lossy.retrans_segs = 30;
+    add(estimator, lossy);
+    add(estimator, busy(200));
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(cwnd_of(estimator), 70);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    for (uint64_t t = 3; t < 92; t++)
+        riptide_estimator_tick(estimator, t * S);
+    add(estimator, busy(200));
+    riptide_estimator_tick(estimator, 92 * S);
+    assert_int_equal(cwnd_of(estimator), 100);
     riptide_estimator_free(estimator);
 }
 
@@ -442,12 +485,14 @@ int main(void)
         cmocka_unit_test(capacity_is_rate_times_smallest_rtt_halved),
         cmocka_unit_test(what_says_nothing_is_left_out),
         cmocka_unit_test(capacity_is_the_highest_of_the_last_seconds),
+        cmocka_unit_test(capacity_is_kept_for_one_half_more),
         cmocka_unit_test(silence_ages_and_is_no_evidence),
         cmocka_unit_test(burst_limits_what_capacity_allows),
         cmocka_unit_test(own_first_flight_without_loss_proves_itself),
         cmocka_unit_test(paced_flights_may_be_larger),
         cmocka_unit_test(connections_that_open_together_share),
         cmocka_unit_test(losses_in_first_flights_cut_at_once_and_heal_slowly),
+        cmocka_unit_test(expired_destination_has_no_brake),
         cmocka_unit_test(other_losses_do_not_count),
         cmocka_unit_test(brake_has_a_floor),
         cmocka_unit_test(another_path_voids_the_evidence),

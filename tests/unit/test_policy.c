@@ -62,7 +62,7 @@ static void percentile_is_the_nearest_rank(void **state)
     const struct {
         double percentile;
         uint32_t cwnd;
-    } cases[] = { { 0, 1 }, { 10, 1 }, { 50, 5 }, { 75, 8 }, { 90, 9 }, { 91, 92 }, { 100, 92 } };
+    } cases[] = { { 0, 3 }, { 10, 3 }, { 50, 7 }, { 75, 10 }, { 90, 11 }, { 91, 92 }, { 100, 92 } };
 
     (void)state;
     config.cwnd_min = 1;
@@ -71,7 +71,7 @@ static void percentile_is_the_nearest_rank(void **state)
 
         config.percentile = cases[i].percentile;
         estimator = estimator_of_config(&config);
-        for (uint32_t cwnd = 1; cwnd <= 9; cwnd++)
+        for (uint32_t cwnd = 3; cwnd <= 11; cwnd++)
             add_cwnd(estimator, cwnd);
         add_cwnd(estimator, 90); /* the bucket is 88 to 95 */
         riptide_estimator_tick(estimator, S);
