@@ -92,5 +92,5 @@ uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
 
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)
 {
-    return (uint64_t)((int64_t)now_ns - destination->updated_ns);
+    return now_ns - (uint64_t)destination->updated_ns;
 }
