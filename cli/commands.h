@@ -13,6 +13,7 @@
 struct command_options {
     struct riptide_router_config router;
     bool json;
+    bool policy;
     bool help;
     char **operands;
     int n_operands;
@@ -30,9 +31,11 @@ int command_print_json(json_t *document);
 int observe_run(const struct command_options *options);
 int show_run(const struct command_options *options);
 int flush_run(const struct command_options *options);
+int explain_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
 extern const struct option_row flush_rows[];
+extern const struct option_row explain_rows[];
 
 #endif

@@ -27,6 +27,7 @@ static const struct command {
       "what open connections know, per destination" },
     { "show", NULL, show_rows, show_run, "the routes that riptided has in the kernel" },
     { "flush", NULL, flush_rows, flush_run, "remove them all, and the rule" },
+    { "explain", NULL, explain_rows, explain_run, "how windows are computed" },
     { "version", NULL, no_rows, version_run, "print the version" },
     { "help", NULL, no_rows, help_run, "print this" },
 };

@@ -35,7 +35,10 @@ static void print_help(void)
     options_print_help(stdout, settings_rows, &defaults);
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)
-        printf("  %-8s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
+        printf("  %-10s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
+    printf("\nSmoothings:\n");
+    for (size_t i = 0; riptide_smoothing_get(i); i++)
+        printf("  %-10s  %s\n", riptide_smoothing_get(i)->name, riptide_smoothing_get(i)->help);
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h.\n"
            "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
@@ -70,7 +73,31 @@ static enum ending handle_signal(int signals_fd)
     return ENDING_SIGNAL;
 }
 
-static enum ending handle_agent(const struct settings *settings, struct riptide_agent *agent)
+/* How much may be lost where the power fails. */
+#define SAVE_INTERVAL_NS UINT64_C(60000000000)
+
+static void save_state(const struct settings *settings, const struct riptide_agent *agent)
+{
+    struct riptide_error error = { "" };
+    int r = settings->state ? riptide_agent_save(agent, settings->state, &error) : 0;
+
+    if (r < 0)
+        log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
+}
+
+/* *saved_ns is when the state was last kept; 0: not yet. */
+static void save_now_and_then(const struct settings *settings, const struct riptide_agent *agent,
+                              const struct riptide_tick *tick, uint64_t *saved_ns)
+{
+    if (*saved_ns != 0 && tick->finished_ns - *saved_ns < SAVE_INTERVAL_NS)
+        return;
+    if (*saved_ns != 0)
+        save_state(settings, agent);
+    *saved_ns = tick->finished_ns;
+}
+
+static enum ending handle_agent(const struct settings *settings, struct riptide_agent *agent,
+                                uint64_t *saved_ns)
 {
     const struct riptide_agent_event *event;
     enum ending ending = ENDING_NONE;
@@ -78,6 +105,8 @@ static enum ending handle_agent(const struct settings *settings, struct riptide_
 
     while (riptide_agent_pop(agent, &event) == 0) {
         report_event(settings, event);
+        if (event->kind == RIPTIDE_AGENT_TICK)
+            save_now_and_then(settings, agent, event->tick, saved_ns);
         if (settings->once && event->kind == RIPTIDE_AGENT_TICK)
             ending = ENDING_ONCE;
         /* Trying again and again is for those who stay. */
@@ -98,6 +127,7 @@ static enum ending run(const struct settings *settings, struct riptide_agent *ag
         { .fd = riptide_agent_get_fd(agent), .events = POLLIN },
     };
     enum ending ending = ENDING_NONE;
+    uint64_t saved_ns = 0;
 
     while (ending == ENDING_NONE) {
         if (poll(fds, 2, -1) < 0) {
@@ -109,7 +139,7 @@ static enum ending run(const struct settings *settings, struct riptide_agent *ag
         if (fds[0].revents)
             ending = handle_signal(signals_fd);
         if (ending == ENDING_NONE && fds[1].revents)
-            ending = handle_agent(settings, agent);
+            ending = handle_agent(settings, agent, &saved_ns);
     }
     return ending;
 }
@@ -120,6 +150,26 @@ static uint64_t count_routes(const struct riptide_agent *agent)
 
     riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
     return stats.routes;
+}
+
+/* A file that is refused, or not there yet, is an empty start. */
+static void load_state(const struct settings *settings, struct riptide_agent *agent)
+{
+    struct riptide_load_counts counts;
+    struct riptide_error error;
+    int r;
+
+    if (!settings->state)
+        return;
+    r = riptide_agent_load(agent, settings->state, &counts, &error);
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO,
+                 "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
+                 settings->state, counts.loaded, counts.expired,
+                 counts.older + counts.regrouped + counts.overflow);
+    else
+        log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
+                 log_error_text(&error, r));
 }
 
 /* Whatever ended the loop: without a daemon to look after them, routes go, but for --once. */
@@ -189,6 +239,7 @@ static int serve(struct settings *settings)
     }
     if (r < 0)
         return start_failed(settings, &error, r);
+    load_state(settings, agent);
     signals_fd = open_signals();
     r = signals_fd < 0 ? signals_fd : riptide_agent_start(agent, &error);
     if (r < 0) {
@@ -196,6 +247,7 @@ static int serve(struct settings *settings)
     } else {
         report_start(settings);
         status = finish(settings, agent, run(settings, agent, signals_fd));
+        save_state(settings, agent);
     }
     riptide_agent_free(agent);
     return status;

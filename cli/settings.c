@@ -17,6 +17,18 @@ const struct option_row settings_rows[] = {
     ROW("policy", policy, estimator.policy, "how windows are computed"),
     ROW("history-weight", weight, estimator.history_weight,
         "weight of history in the moving average, 0 to below 1"),
+    ROW("smoothing", smoothing, estimator.smoothing, "how history counts; else the policy's own"),
+    ROW("drop-share", weight, estimator.drop_share,
+        "a fall by more than this share forgets history; 1: never"),
+    ROW("percentile", number, estimator.percentile, "of policy percentile, 0 to 100"),
+    ROW("window", duration, estimator.window_ns, "how far smoothing window looks back"),
+    ROW("window-percentile", number, estimator.window_percentile, "of smoothing window, 0 to 100"),
+    ROW("capacity-fraction", weight, estimator.capacity_fraction,
+        "part of a proven capacity that policy careful takes"),
+    ROW("evidence", duration, estimator.evidence_ns, "how long it counts, careful and bdp"),
+    ROW("paced", flag, estimator.paced, "first flights leave paced (careful)"),
+    ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
+    ROW("state", path, state, "start from this file and keep what is known in it"),
     ROW("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
     ROW("prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
@@ -60,6 +72,7 @@ void settings_deinit(struct settings *settings)
     prefix_list_deinit(&settings->learn);
     prefix_list_deinit(&settings->exclude);
     prefix_list_deinit(&settings->aggregates);
+    cap_list_deinit(&settings->caps);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
@@ -81,5 +94,7 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     };
     settings->estimator.aggregates = settings->aggregates.items;
     settings->estimator.n_aggregates = settings->aggregates.n;
+    settings->estimator.caps = settings->caps.items;
+    settings->estimator.n_caps = settings->caps.n;
     return 0;
 }

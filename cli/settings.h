@@ -16,6 +16,8 @@ struct settings {
     struct prefix_list learn;
     struct prefix_list exclude;
     struct prefix_list aggregates;
+    struct cap_list caps;
+    const char *state; /* file; NULL: none */
     enum log_level log_level;
     bool once;
     bool flush;

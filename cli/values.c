@@ -195,6 +195,75 @@ static void prefixes_print(FILE *out, const void *target)
     }
 }
 
+static int smoothing_parse(void *target, const char *text)
+{
+    const struct riptide_smoothing *smoothing = riptide_smoothing_find(text);
+
+    if (!smoothing)
+        return -EINVAL;
+    *(const struct riptide_smoothing **)target = smoothing;
+    return 0;
+}
+
+static void smoothing_print(FILE *out, const void *target)
+{
+    const struct riptide_smoothing *smoothing = *(const struct riptide_smoothing *const *)target;
+
+    if (smoothing)
+        fputs(smoothing->name, out);
+}
+
+/* PREFIX=N */
+static int caps_parse(void *target, const char *text)
+{
+    const char *equals = strrchr(text, '=');
+    char prefix[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct cap_list *list = target;
+    struct riptide_cap cap;
+    struct riptide_cap *items;
+    uint64_t cwnd_max;
+
+    if (!equals || (size_t)(equals - text) >= sizeof(prefix))
+        return -EINVAL;
+    snprintf(prefix, sizeof(prefix), "%.*s", (int)(equals - text), text);
+    if (riptide_prefix_parse(&cap.dst, prefix) || parse_number(equals + 1, UINT32_MAX, &cwnd_max))
+        return -EINVAL;
+    cap.cwnd_max = (uint32_t)cwnd_max;
+    items = reallocarray(list->items, list->n + 1, sizeof(*items));
+    if (!items)
+        return -ENOMEM;
+    items[list->n++] = cap;
+    list->items = items;
+    return 0;
+}
+
+static void caps_print(FILE *out, const void *target)
+{
+    const struct cap_list *list = target;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    for (size_t i = 0; i < list->n; i++) {
+        riptide_prefix_format(&list->items[i].dst, text);
+        fprintf(out, "%s%s=%" PRIu32, i ? " " : "", text, list->items[i].cwnd_max);
+    }
+}
+
+static int path_parse(void *target, const char *text)
+{
+    if (!*text)
+        return -EINVAL;
+    *(const char **)target = text;
+    return 0;
+}
+
+static void path_print(FILE *out, const void *target)
+{
+    const char *path = *(const char *const *)target;
+
+    if (path)
+        fputs(path, out);
+}
+
 static int level_parse(void *target, const char *text)
 {
     for (size_t i = 0; i < N_LEVELS; i++) {
@@ -222,6 +291,12 @@ void prefix_list_deinit(struct prefix_list *list)
     *list = (struct prefix_list){ .items = NULL };
 }
 
+void cap_list_deinit(struct cap_list *list)
+{
+    free(list->items);
+    *list = (struct cap_list){ .items = NULL };
+}
+
 #define KIND(name, argument, expected, read, write)                                                \
     const struct value_kind value_##name = { argument, expected, read##_parse, write##_print }
 
@@ -234,4 +309,8 @@ KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
 KIND(policy, "NAME", "not a policy (--help lists them)", policy, policy);
 KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
      prefixes, prefixes);
+KIND(number, "N", "not a number (write 75)", weight, weight);
+KIND(smoothing, "NAME", "not a smoothing (--help lists them)", smoothing, smoothing);
+KIND(caps, "PREFIX=N", "not a prefix and a window (write 203.0.113.0/24=40)", caps, caps);
+KIND(path, "FILE", "not a file name", path, path);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);

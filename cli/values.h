@@ -5,7 +5,7 @@
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 
-#include <riptide/riptide.h>
+#include <riptide/compute.h>
 #include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -13,6 +13,11 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* For options that may be given many times. */
 struct prefix_list {
     struct riptide_prefix *items;
+    size_t n;
+};
+
+struct cap_list {
+    struct riptide_cap *items;
     size_t n;
 };
 
@@ -26,18 +31,23 @@ struct value_kind {
 };
 
 /* Each kind with the type of its target. */
-extern const struct value_kind value_flag;     /* bool */
-extern const struct value_kind value_duration; /* uint64_t, ns */
-extern const struct value_kind value_weight;   /* double */
-extern const struct value_kind value_u32;      /* uint32_t */
-extern const struct value_kind value_u8;       /* uint8_t */
-extern const struct value_kind value_mark;     /* uint32_t, written in hexadecimal */
-extern const struct value_kind value_policy;   /* const struct riptide_policy * */
-extern const struct value_kind value_prefixes; /* struct prefix_list, appended to */
-extern const struct value_kind value_level;    /* enum log_level */
+extern const struct value_kind value_flag;      /* bool */
+extern const struct value_kind value_duration;  /* uint64_t, ns */
+extern const struct value_kind value_weight;    /* double */
+extern const struct value_kind value_u32;       /* uint32_t */
+extern const struct value_kind value_u8;        /* uint8_t */
+extern const struct value_kind value_mark;      /* uint32_t, written in hexadecimal */
+extern const struct value_kind value_policy;    /* const struct riptide_policy * */
+extern const struct value_kind value_prefixes;  /* struct prefix_list, appended to */
+extern const struct value_kind value_number;    /* double */
+extern const struct value_kind value_smoothing; /* const struct riptide_smoothing * */
+extern const struct value_kind value_caps;      /* struct cap_list, appended to */
+extern const struct value_kind value_path;      /* const char *, the argument itself */
+extern const struct value_kind value_level;     /* enum log_level */
 
 const char *log_level_name(enum log_level level);
 
 void prefix_list_deinit(struct prefix_list *list);
+void cap_list_deinit(struct cap_list *list);
 
 #endif
