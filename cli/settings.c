@@ -25,6 +25,8 @@ const struct option_row settings_rows[] = {
     ROW("window-percentile", number, estimator.window_percentile, "of smoothing window, 0 to 100"),
     ROW("capacity-fraction", weight, estimator.capacity_fraction,
         "part of a proven capacity that policy careful takes"),
+    ROW("rto-min-floor", duration, estimator.rto_min_floor_ns,
+        "rto_min is the largest delay, but at least this (bdp)"),
     ROW("evidence", duration, estimator.evidence_ns, "how long it counts, careful and bdp"),
     ROW("paced", flag, estimator.paced, "first flights leave paced (careful)"),
     ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),

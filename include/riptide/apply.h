@@ -105,13 +105,14 @@ int riptide_router_stop(struct riptide_router *router);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * Asks for a window towards `dst`; initcwnd 0 withdraws it. Takes effect in dispatch, all changes
- * since the last one in one batch.
+ * Asks for a window towards `dst`; initcwnd 0 withdraws it. rto_min_ms 0 leaves the smallest
+ * retransmission timeout as the base route has it. Takes effect in dispatch, all changes since the
+ * last one in one batch.
  * Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
  * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
-                       uint32_t initcwnd);
+                       uint32_t initcwnd, uint32_t rto_min_ms);
 
 /*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS UINT64_C(1000000)
+#define US_PER_MS 1000
 
 /* Where a round stands. */
 enum phase {
@@ -198,7 +199,8 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 
     riptide_estimator_tick(agent->estimator, now_ns);
     while (riptide_estimator_pop(agent->estimator, &estimate) == 0) {
-        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd);
+        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd,
+                               (estimate->rto_min_us + US_PER_MS - 1) / US_PER_MS);
         if (r < 0)
             return r;
         agent->tick.changes++;

@@ -36,31 +36,46 @@ static const char *error_reason(const struct nlmsghdr *answer)
     }
 }
 
-/* Somebody locked initcwnd or initrwnd: that is an owner's decision. */
+/* The metrics that are ours to set or to raise are kept apart from those that are only copied. */
+static uint32_t *metric_of(struct base *base, int type, uint32_t *ignored)
+{
+    switch (type) {
+    case RTAX_INITCWND:
+        return ignored;
+    case RTAX_INITRWND:
+        return &base->initrwnd;
+    case RTAX_MTU:
+        return &base->mtu_bytes;
+    case RTAX_RTO_MIN:
+        return &base->rto_min_ms;
+    case RTAX_LOCK:
+        return &base->locks;
+    default:
+        return NULL;
+    }
+}
+
 static const char *metrics_parse(struct base *base, const struct nlattr *metrics)
 {
-    const uint32_t ours = 1u << RTAX_INITCWND | 1u << RTAX_INITRWND;
     const struct nlattr *metric;
-    uint32_t locked = 0;
+    uint32_t ignored;
     int remaining;
 
     nla_for_each_nested(metric, metrics, remaining)
     {
-        int type = nla_type(metric);
+        uint32_t *value = metric_of(base, nla_type(metric), &ignored);
 
-        if (type == RTAX_LOCK && !attr_u32(metric, &locked))
+        if (value && !attr_u32(metric, value))
             return malformed;
-        if (type == RTAX_INITRWND && !attr_u32(metric, &base->initrwnd))
-            return malformed;
-        if (type == RTAX_MTU && !attr_u32(metric, &base->mtu_bytes))
-            return malformed;
-        if (type != RTAX_INITCWND && type != RTAX_INITRWND && type != RTAX_MTU &&
-            !attrs_add(&base->metrics, metric))
+        if (!value && !attrs_add(&base->metrics, metric))
             return no_room;
     }
     if (remaining != 0)
         return malformed;
-    return locked & ours ? "its base route locks initcwnd or initrwnd" : NULL;
+    /* Somebody locked what we would set: that is an owner's decision. */
+    return base->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
+               ? "its base route locks initcwnd or initrwnd"
+               : NULL;
 }
 
 /* Flags of the moment (dead, linkdown, offload) are the kernel's to set, and no difference. */

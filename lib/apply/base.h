@@ -20,11 +20,13 @@ struct base {
     uint32_t priority;
     uint32_t initrwnd;             /* segments; 0: not set */
     uint32_t mtu_bytes;            /* configured; 0: not set */
+    uint32_t rto_min_ms;           /* 0: not set */
+    uint32_t locks;                /* metrics that are locked, as bits */
     struct riptide_prefix gateway; /* to show; family 0: none, or several */
     uint32_t ifindex;              /* to show; 0: several */
     struct attrs hop;              /* gateway, device, encapsulation */
     struct attrs rest;             /* all else, metrics excepted */
-    struct attrs metrics;          /* without initcwnd, initrwnd and mtu */
+    struct attrs metrics;          /* without those above */
 };
 
 /*

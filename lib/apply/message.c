@@ -90,11 +90,19 @@ static int put_metrics(struct nl_msg *message, const struct base *base,
                        const struct route_addition *addition)
 {
     struct nlattr *nest = nla_nest_start(message, RTA_METRICS);
+    uint32_t locks;
     int failures;
 
     if (!nest)
         return -ENOMEM;
+    /* The kernel heeds rto_min only where it is locked (tcp_rto_min in include/net/tcp.h). */
+    locks = base->locks | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0);
     failures = attrs_put(&base->metrics, message);
+    if (locks)
+        failures |= nla_put_u32(message, RTAX_LOCK, locks);
+    if (addition->rto_min_ms || base->rto_min_ms)
+        failures |= nla_put_u32(message, RTAX_RTO_MIN,
+                                addition->rto_min_ms ? addition->rto_min_ms : base->rto_min_ms);
     failures |= nla_put_u32(message, RTAX_INITCWND, addition->initcwnd);
     if (addition->mtu_bytes)
         failures |= nla_put_u32(message, RTAX_MTU, addition->mtu_bytes);

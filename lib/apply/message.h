@@ -24,10 +24,11 @@ struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t
 struct route_addition {
     struct riptide_prefix dst;
     uint32_t table;
-    uint32_t initcwnd;  /* segments */
-    uint32_t initrwnd;  /* segments; 0: not set */
-    uint32_t mtu_bytes; /* 0: not set */
-    uint32_t expires_s; /* 0: never */
+    uint32_t initcwnd;   /* segments */
+    uint32_t initrwnd;   /* segments; 0: not set */
+    uint32_t mtu_bytes;  /* 0: not set */
+    uint32_t rto_min_ms; /* 0: not set */
+    uint32_t expires_s;  /* 0: never */
     uint8_t protocol;
 };
 

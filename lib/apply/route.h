@@ -12,11 +12,12 @@ struct route {
     struct riptide_prefix dst;
     struct riptide_prefix gateway; /* family 0: none, or several */
     uint32_t table;
-    uint32_t priority;  /* ip(8): metric */
-    uint32_t ifindex;   /* 0: several */
-    uint32_t initcwnd;  /* segments; 0: not set */
-    uint32_t initrwnd;  /* segments; 0: not set */
-    uint32_t mtu_bytes; /* of the metrics; 0: not set */
+    uint32_t priority;   /* ip(8): metric */
+    uint32_t ifindex;    /* 0: several */
+    uint32_t initcwnd;   /* segments; 0: not set */
+    uint32_t initrwnd;   /* segments; 0: not set */
+    uint32_t rto_min_ms; /* 0: not set */
+    uint32_t mtu_bytes;  /* of the metrics; 0: not set */
     uint8_t protocol;
     uint8_t type;
     uint8_t tos;

@@ -78,6 +78,7 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
     target->kernel.initcwnd = route.initcwnd;
     target->kernel.initrwnd = route.initrwnd;
     target->kernel.mtu_bytes = route.mtu_bytes;
+    target->kernel.rto_min_ms = route.rto_min_ms;
     targets_set_exists(&router->targets, target, true);
     if (target->initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);

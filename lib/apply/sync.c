@@ -71,6 +71,7 @@ static int put_message(struct nl_msg *message, const struct riptide_router *rout
         .initcwnd = target->initcwnd,
         .initrwnd = target_initrwnd(base, router->config.cwnd_max),
         .mtu_bytes = target_mtu(target, base),
+        .rto_min_ms = target->rto_min_ms,
         .expires_s = target->expires_s,
         .protocol = router->config.protocol,
     };
@@ -132,6 +133,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.initcwnd = target->initcwnd;
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base);
+    target->kernel.rto_min_ms = target_rto_min(target, base);
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }

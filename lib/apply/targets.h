@@ -26,6 +26,7 @@ struct target {
     uint8_t state;            /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
+    uint32_t rto_min_ms; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t expires_s;  /* of the base; 0: never */
     uint32_t pmtu_bytes; /* path MTU that was learned without us; 0: none */
@@ -36,6 +37,7 @@ struct target {
         uint32_t initcwnd; /* segments */
         uint32_t initrwnd; /* segments */
         uint32_t mtu_bytes;
+        uint32_t rto_min_ms; /* ours or the base's */
     } kernel;
     int error;          /* -errno of the last write; 0: none */
     const char *reason; /* why it is left alone, static; NULL: it is not */
@@ -85,6 +87,9 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
 
 /* The mtu that the route gets: the base's, or less where less was learned. 0: none. */
 uint32_t target_mtu(const struct target *target, const struct base *base);
+
+/* The rto_min that the route gets: ours, or the base's. 0: none. */
+uint32_t target_rto_min(const struct target *target, const struct base *base);
 
 /* Whether what the kernel has is not what is wanted, or a window within a step of it. */
 bool target_needs_write(const struct target *target, const struct bases *bases,

@@ -375,10 +375,13 @@ static void test_metrics_go_without_those_that_we_set(void **state)
     bytes_put_u32(&answer, RTAX_MTU, 1400);
     bytes_put_u32(&answer, RTAX_INITCWND, 30);
     bytes_put_u32(&answer, RTAX_INITRWND, 20);
+    bytes_put_u32(&answer, RTAX_RTO_MIN, 50);
     bytes_put(&answer, RTAX_CC_ALGO, "reno", 5);
     bytes_nest_end(&answer, metrics);
     base = parsed(&answer, "203.0.113.9");
-    assert_attrs(&base->metrics, TYPES(RTAX_LOCK, RTAX_CC_ALGO));
+    assert_attrs(&base->metrics, TYPES(RTAX_CC_ALGO));
+    assert_int_equal(base->locks, 1u << RTAX_MTU);
+    assert_int_equal(base->rto_min_ms, 50);
     assert_int_equal(base->initrwnd, 20);
     assert_int_equal(base->mtu_bytes, 1400);
 }

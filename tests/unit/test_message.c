@@ -76,7 +76,7 @@ static void init_gateway(struct base *base)
     add_address(&base->hop, RTA_GATEWAY, "192.0.2.254");
     add_u32(&base->hop, RTA_OIF, 3);
     add_address(&base->rest, RTA_PREFSRC, "192.0.2.1");
-    add_u32(&base->metrics, RTAX_LOCK, 1u << RTAX_MTU);
+    base->locks = 1u << RTAX_MTU;
     base->mtu_bytes = 1400;
 }
 
@@ -356,6 +356,27 @@ static void test_metrics_are_the_bases_and_ours(void **state)
     assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
     assert_null(metrics[RTAX_MTU]);
     assert_null(metrics[RTAX_INITRWND]);
+    assert_null(metrics[RTAX_RTO_MIN]);
+    nlmsg_free(message);
+}
+
+/* The kernel heeds it only with its lock. */
+static void test_rto_min_comes_with_its_lock(void **state)
+{
+    struct nlattr *metrics[RTAX_MAX + 1];
+    struct route_addition addition;
+    struct nl_msg *message;
+    struct base base;
+
+    (void)state;
+    init_gateway(&base);
+    base.rto_min_ms = 20;
+    addition = addition_to(&base);
+    addition.rto_min_ms = 50;
+    message = put(&base, &addition);
+    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
+    assert_int_equal(nla_get_u32(metrics[RTAX_RTO_MIN]), 50);
+    assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
     nlmsg_free(message);
 }
 
@@ -593,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_every_kind_of_base_comes_back),
         cmocka_unit_test(test_an_object_of_the_base_is_not_named),
         cmocka_unit_test(test_metrics_are_the_bases_and_ours),
+        cmocka_unit_test(test_rto_min_comes_with_its_lock),
         cmocka_unit_test(test_the_largest_base_fits_a_message),
         cmocka_unit_test(test_a_delete_names_exactly_one_route),
         cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
