@@ -5,10 +5,14 @@
  */
 #include "event.h"
 
+#include "prefix.h"
 #include "route.h"
 
 #include <linux/if_addr.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
 
 static struct event route_event(const struct nlmsghdr *message, uint32_t table)
 {
@@ -40,6 +44,36 @@ static struct event address_event(const struct nlmsghdr *message)
     return (struct event){ .kind = EVENT_LINK, .ifindex = address->ifa_index };
 }
 
+bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,
+                     const struct nlmsghdr *message)
+{
+    const struct ndmsg *neighbour = nlmsg_data(message);
+    const struct nlattr *dst;
+
+    if (!nlmsg_valid_hdr(message, sizeof(*neighbour)))
+        return false;
+    dst = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*neighbour), NDA_DST);
+    if (!dst || nla_len(dst) == 0 || nla_len(dst) != prefix_family_bits(neighbour->ndm_family) / 8)
+        return false;
+    *address = (struct riptide_prefix){ .family = neighbour->ndm_family,
+                                        .len = prefix_family_bits(neighbour->ndm_family) };
+    memcpy(address->addr, nla_data(dst), (size_t)nla_len(dst));
+    *ifindex = (uint32_t)neighbour->ndm_ifindex;
+    *is_failed = message->nlmsg_type == RTM_NEWNEIGH && (neighbour->ndm_state & NUD_FAILED);
+    return true;
+}
+
+/* IPv4 falls over only between routes that compete, and those are left alone. */
+static struct event neighbour_event(const struct nlmsghdr *message)
+{
+    struct event event = { .kind = EVENT_NEIGHBOUR };
+
+    if (!neighbour_parse(&event.prefix, &event.ifindex, &event.is_failed, message) ||
+        event.prefix.family != AF_INET6)
+        event.kind = EVENT_NOTHING;
+    return event;
+}
+
 struct event event_parse(const struct nlmsghdr *message, uint32_t table)
 {
     switch (message->nlmsg_type) {
@@ -49,6 +83,9 @@ struct event event_parse(const struct nlmsghdr *message, uint32_t table)
     case RTM_NEWLINK:
     case RTM_DELLINK:
         return link_event(message);
+    case RTM_NEWNEIGH:
+    case RTM_DELNEIGH:
+        return neighbour_event(message);
     case RTM_DELADDR:
         return address_event(message);
     case RTM_NEWADDR:

@@ -8,18 +8,24 @@
 #include <riptide/riptide.h>
 
 enum event_kind {
-    EVENT_NOTHING, /* no route of ours depends on it */
-    EVENT_PREFIX,  /* a route changed: what overlaps `prefix` is to be resolved */
-    EVENT_OURS,    /* somebody touched our route to `prefix` */
-    EVENT_LINK,    /* what leads through `ifindex` may have gone or come back */
-    EVENT_ALL,     /* anything may have moved */
+    EVENT_NOTHING,   /* no route of ours depends on it */
+    EVENT_PREFIX,    /* a route changed: what overlaps `prefix` is to be resolved */
+    EVENT_OURS,      /* somebody touched our route to `prefix` */
+    EVENT_LINK,      /* what leads through `ifindex` may have gone or come back */
+    EVENT_NEIGHBOUR, /* `prefix` on `ifindex` failed, or no longer does */
+    EVENT_ALL,       /* anything may have moved */
 };
 
 struct event {
     enum event_kind kind;
     struct riptide_prefix prefix;
     uint32_t ifindex;
+    bool is_failed;
 };
+
+/* Reads a neighbour message; false where it is none. */
+bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,
+                     const struct nlmsghdr *message);
 
 /* `table` is ours. What makes no sense may mean anything: EVENT_ALL. */
 struct event event_parse(const struct nlmsghdr *message, uint32_t table);

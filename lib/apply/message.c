@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
@@ -230,4 +231,11 @@ struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
 struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table)
 {
     return table_dump(family, table, RTM_F_CLONED);
+}
+
+struct nl_msg *message_neighbours_dump(uint8_t family)
+{
+    const struct ndmsg ndm = { .ndm_family = family };
+
+    return message_new(RTM_GETNEIGH, NLM_F_DUMP, &ndm, sizeof(ndm));
 }

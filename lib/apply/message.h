@@ -59,6 +59,8 @@ struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
 struct nl_msg *message_rules_dump(uint8_t family);
 struct nl_msg *message_routes_dump(uint8_t family, uint32_t table);
 
+struct nl_msg *message_neighbours_dump(uint8_t family);
+
 /* What was learned on the paths of that table's routes: exceptions, and no routes. */
 struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table);
 

@@ -4,6 +4,7 @@
  */
 #include "scan.h"
 
+#include "event.h"
 #include "message.h"
 #include "prefix.h"
 #include "router.h"
@@ -147,6 +148,22 @@ static void add_link(struct scan *scan, const struct route *route)
     scan->links = links;
 }
 
+static int add_gateway(struct scan *scan, const struct route *route)
+{
+    struct gateway *gateways;
+
+    if (route->gateway.family != AF_INET6 ||
+        scan_find_gateway(scan, &route->gateway, route->ifindex))
+        return 0;
+    gateways = realloc(scan->gateways, (scan->n_gateways + 1) * sizeof(*gateways));
+    if (!gateways)
+        return -ENOMEM;
+    gateways[scan->n_gateways++] =
+        (struct gateway){ .address = route->gateway, .ifindex = route->ifindex };
+    scan->gateways = gateways;
+    return 0;
+}
+
 static int on_main_route(struct riptide_router *router, uint8_t family,
                          const struct nlmsghdr *message)
 {
@@ -161,6 +178,9 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
         return 0;
     scan->n_same_protocol += route.protocol == router->config.protocol;
     add_link(scan, &route);
+    r = add_gateway(scan, &route);
+    if (r < 0)
+        return r;
     mark_targets_around(router, &route.dst);
     if (route.tos != 0 || route.src_len != 0)
         r = add_contested(scan, &route, true);
@@ -192,17 +212,45 @@ static int on_path(struct riptide_router *router, uint8_t family, const struct n
     return 0;
 }
 
+static struct nl_msg *request_neighbours(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    return message_neighbours_dump(family);
+}
+
+static int on_neighbour(struct riptide_router *router, uint8_t family,
+                        const struct nlmsghdr *message)
+{
+    struct riptide_prefix address;
+    struct gateway *gateway;
+    uint32_t ifindex;
+    bool is_failed;
+
+    (void)family;
+    if (!neighbour_parse(&address, &ifindex, &is_failed, message))
+        return -EBADMSG;
+    gateway = scan_find_gateway(&router->scan, &address, ifindex);
+    if (gateway)
+        gateway->is_failed = is_failed;
+    return 0;
+}
+
 /* In the order of enum scan_extent, so that each extent is a part of the row. */
 static const struct step steps[] = {
-    { request_paths, on_path, AF_INET },      { request_paths, on_path, AF_INET6 },
-    { request_rules, on_rule, AF_INET },      { request_rules, on_rule, AF_INET6 },
-    { request_ours, on_our_route, AF_INET },  { request_ours, on_our_route, AF_INET6 },
-    { request_main, on_main_route, AF_INET }, { request_main, on_main_route, AF_INET6 },
+    { request_paths, on_path, AF_INET },
+    { request_paths, on_path, AF_INET6 },
+    { request_rules, on_rule, AF_INET },
+    { request_rules, on_rule, AF_INET6 },
+    { request_ours, on_our_route, AF_INET },
+    { request_ours, on_our_route, AF_INET6 },
+    { request_main, on_main_route, AF_INET },
+    { request_main, on_main_route, AF_INET6 },
+    { request_neighbours, on_neighbour, AF_INET6 },
 };
 
 static const struct {
     uint32_t first, end;
-} extents[] = { [SCAN_PATHS] = { 0, 2 }, [SCAN_ALL] = { 2, 8 }, [SCAN_MAIN] = { 6, 8 } };
+} extents[] = { [SCAN_PATHS] = { 0, 2 }, [SCAN_ALL] = { 2, 9 }, [SCAN_MAIN] = { 6, 9 } };
 
 void scan_deinit(struct scan *scan)
 {
@@ -210,6 +258,7 @@ void scan_deinit(struct scan *scan)
     rules_deinit(&scan->rules[1]);
     free(scan->contested);
     free(scan->links);
+    free(scan->gateways);
     *scan = (struct scan){ 0 };
 }
 
@@ -229,6 +278,7 @@ static void forget_main(struct riptide_router *router)
 
     scan->n_contested = 0;
     scan->n_links = 0;
+    scan->n_gateways = 0;
     scan->n_same_protocol = 0;
     scan->has_unknown_links = false;
     memset(scan->has_len, 0, sizeof(scan->has_len));
@@ -324,6 +374,18 @@ bool scan_has_link(const struct scan *scan, uint32_t ifindex)
             return true;
     }
     return scan->has_unknown_links;
+}
+
+struct gateway *scan_find_gateway(struct scan *scan, const struct riptide_prefix *address,
+                                  uint32_t ifindex)
+{
+    for (uint32_t i = 0; i < scan->n_gateways; i++) {
+        struct gateway *gateway = &scan->gateways[i];
+
+        if (gateway->ifindex == ifindex && riptide_prefix_equal(&gateway->address, address))
+            return gateway;
+    }
+    return NULL;
 }
 
 const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,

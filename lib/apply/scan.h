@@ -24,6 +24,17 @@ enum scan_extent {
     SCAN_ALL,   /* rules, our routes, main */
 };
 
+/*
+ * A gateway of main's IPv6 routes. Where its neighbour entry has failed, a host that does not
+ * forward takes the next metric or a shorter prefix (rt6_check_neigh in net/ipv6/route.c); a copy
+ * in a table of its own cannot.
+ */
+struct gateway {
+    struct riptide_prefix address;
+    uint32_t ifindex;
+    bool is_failed;
+};
+
 struct scan {
     enum scan_extent extent;
     uint32_t step; /* which dump is under way */
@@ -38,6 +49,8 @@ struct scan {
     uint32_t n_same_protocol; /* routes of main with our protocol */
     uint32_t *links;          /* ifindexes that routes of main lead through, sorted by nothing */
     uint32_t n_links;
+    struct gateway *gateways;
+    uint32_t n_gateways;
     bool has_unknown_links; /* routes with several hops, or no memory for `links` */
     uint32_t capacity;
     bool has_len[2][129]; /* prefix lengths of targets that are no hosts */
@@ -54,6 +67,10 @@ int scan_step(struct riptide_router *router, enum scan_extent extent);
 
 /* Whether routes of main lead through that link, as far as the last scan knows. */
 bool scan_has_link(const struct scan *scan, uint32_t ifindex);
+
+/* The gateway of that address, or NULL. */
+struct gateway *scan_find_gateway(struct scan *scan, const struct riptide_prefix *address,
+                                  uint32_t ifindex);
 
 /* Why a destination whose base route is `match` is left alone: static; NULL: it need not be. */
 const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,

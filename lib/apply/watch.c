@@ -25,8 +25,9 @@ enum {
 };
 
 static const int groups[] = {
-    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
-    RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_NEXTHOP,
+    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+    RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE,
+    RTNLGRP_IPV6_RULE,  RTNLGRP_NEXTHOP,     RTNLGRP_NEIGH,
 };
 
 /*
@@ -146,6 +147,17 @@ static int touch_ours(struct riptide_router *router, const struct riptide_prefix
     return 0;
 }
 
+static int touch_gateway(struct riptide_router *router, const struct event *event)
+{
+    const struct riptide_prefix all = { .family = event->prefix.family };
+    struct gateway *gateway = scan_find_gateway(&router->scan, &event->prefix, event->ifindex);
+
+    if (!gateway || gateway->is_failed == event->is_failed)
+        return 0;
+    gateway->is_failed = event->is_failed;
+    return touch_prefix(router, &all);
+}
+
 static int handle_event(struct riptide_router *router, const struct nlmsghdr *message)
 {
     struct event event = event_parse(message, router->config.table);
@@ -163,6 +175,8 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
             !bases_has_link(&router->bases, event.ifindex))
             return 0;
         return touch_all(router);
+    case EVENT_NEIGHBOUR:
+        return touch_gateway(router, &event);
     case EVENT_ALL:
         break;
     }
