@@ -118,10 +118,10 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
             return malformed;
         memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
         base->has_expiry = cacheinfo.rta_expires > 0;
-        /* At least one: zero would mean a route that stays. */
+        /* Rounded down: ours must not outlive it, and zero would mean one that stays. */
         if (base->has_expiry)
-            *expires_s = 1 + (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
-        return NULL;
+            *expires_s = (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
+        return base->has_expiry && *expires_s == 0 ? "its base route is about to expire" : NULL;
     case RTA_NH_ID:
         base->has_object = true;
         return NULL;

@@ -414,8 +414,8 @@ static void test_expiry_is_told_beside_the_base(void **state)
     static const struct {
         int32_t hundredths;
         uint32_t least_s, most_s;
-    } cases[] = { { 0, 0, 0 },  { -1, 0, 0 },        { 1, 1, 1 },
-                  { 99, 1, 1 }, { 29990, 299, 301 }, { INT32_MAX, 21474836, 21474837 } };
+    } cases[] = { { 0, 0, 0 },   { -1, 0, 0 },        { 100, 1, 1 },
+                  { 199, 1, 1 }, { 29990, 299, 299 }, { INT32_MAX, 21474836, 21474836 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -431,6 +431,19 @@ static void test_expiry_is_told_beside_the_base(void **state)
         assert_in_range(expires_s, cases[i].least_s, cases[i].most_s);
         assert_attrs(&base.rest, TYPES(RTA_PREF));
     }
+}
+
+/* Less than a second cannot be said, and more would outlive it. */
+static void test_a_base_about_to_expire_is_left_alone(void **state)
+{
+    uint32_t expires_s;
+    struct bytes answer;
+    struct base base;
+
+    (void)state;
+    begin(&answer, "2001:db8:99::/48");
+    put_expiry(&answer, 99);
+    assert_non_null(parse(&base, &expires_s, &answer, "2001:db8:99::1"));
 }
 
 static void test_unknown_attributes_are_carried(void **state)
@@ -756,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_metrics_go_without_those_that_we_set),
         cmocka_unit_test(test_locked_windows_are_left_alone),
         cmocka_unit_test(test_expiry_is_told_beside_the_base),
+        cmocka_unit_test(test_a_base_about_to_expire_is_left_alone),
         cmocka_unit_test(test_unknown_attributes_are_carried),
         cmocka_unit_test(test_more_attributes_than_fit_are_refused),
         cmocka_unit_test(test_more_metrics_than_fit_are_refused),
