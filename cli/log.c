@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 static const char *log_program = "";
 static enum log_level log_level = LOG_LEVEL_INFO;
+static unsigned int log_dropped;
 
 void log_init(const char *program)
 {
@@ -38,8 +40,26 @@ void log_set_level(enum log_level level)
     log_level = level;
 }
 
+/* Whether a line can be written without waiting: a reader that sleeps must not stop a daemon. */
+static bool is_writable(void)
+{
+    struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    return poll(&fd, 1, 0) != 0;
+}
+
 static void write_line(const char *level, const char *format, va_list args)
 {
+    if (!is_writable()) {
+        log_dropped++;
+        return;
+    }
+    if (log_dropped > 0) {
+        fprintf(stderr, "%s: %u lines were dropped, nobody read them\n", log_program, log_dropped);
+        log_dropped = 0;
+        if (!is_writable())
+            return;
+    }
     fprintf(stderr, "%s: %s%s", log_program, level, *level ? ": " : "");
     vfprintf(stderr, format, args);
     fputc('\n', stderr);

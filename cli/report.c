@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* The segment size of Ethernet without options, for figures that must not depend on a path. */
 #define TYPICAL_MSS_BYTES 1460
@@ -28,7 +29,8 @@ static void report_receiver(uint32_t cwnd_max)
     /* The kernel keeps half of the buffer for its own overhead. */
     log_line(LOG_LEVEL_WARNING,
              "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
-             ": set the middle value of net.ipv4.tcp_rmem to %" PRIu64 " to receive as many",
+             ": set the middle value of net.ipv4.tcp_rmem to %" PRIu64
+             " to receive as many on connections that this host opens",
              initrwnd, cwnd_max, UINT64_C(2) * cwnd_max * TYPICAL_MSS_BYTES);
 }
 
@@ -112,14 +114,43 @@ static void report_failed(int error)
     log_line(LOG_LEVEL_ERROR, "cannot read the open connections: %s%s", hidden, strerror(-error));
 }
 
+static void report_rules(const struct riptide_agent_event *event)
+{
+    const char *family = event->family == AF_INET ? "IPv4" : "IPv6";
+
+    if (event->reason)
+        log_line(LOG_LEVEL_WARNING, "%s: off, connections start without us: %s", family,
+                 event->reason);
+    else
+        log_line(LOG_LEVEL_INFO, "%s: on again", family);
+}
+
+/* Once where it begins, not in each of the rounds that it lasts. */
+static void report_overflow(const struct settings *settings, const struct riptide_tick *tick)
+{
+    static bool is_said;
+
+    if (tick->overflow > 0 && !is_said)
+        log_line(LOG_LEVEL_WARNING,
+                 "%" PRIu64 " connections are to destinations beyond --max-destinations %" PRIu32
+                 " and do not count",
+                 tick->overflow, settings->estimator.max_destinations);
+    is_said = tick->overflow > 0;
+}
+
 void report_event(const struct settings *settings, const struct riptide_agent_event *event)
 {
     switch (event->kind) {
+    case RIPTIDE_AGENT_RULES:
+        report_rules(event);
+        break;
     case RIPTIDE_AGENT_TICK:
+        report_overflow(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
-                 " changes, %.1f ms",
+                 " changes, %" PRIu64 " refused, %.1f ms",
                  event->tick->samples, event->tick->destinations, event->tick->changes,
+                 event->tick->overflow,
                  (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6);
         break;
     case RIPTIDE_AGENT_ROUTE:

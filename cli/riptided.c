@@ -220,6 +220,16 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
+/* The library names its fields; here they are options: "cwnd_min: ..." is --cwnd-min. */
+static void answer_refusal(struct riptide_error *error)
+{
+    for (char *at = error->text; *at && *at != ':'; at++) {
+        if (*at == '_')
+            *at = '-';
+    }
+    log_answer("--%s", error->text);
+}
+
 static int serve(struct settings *settings)
 {
     struct riptide_error error = { "" };
@@ -234,7 +244,7 @@ static int serve(struct settings *settings)
         return start_failed(settings, &error, r);
     r = riptide_agent_new(&agent, &settings->agent, &error);
     if (r == -EINVAL) {
-        log_answer("%s", log_error_text(&error, r));
+        answer_refusal(&error);
         return EXIT_USAGE;
     }
     if (r < 0)

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* No configuration will ever be this large: it was not initialised. */
+enum { MAX_CONFIG_BYTES = 65536 };
+
 RIPTIDE_PUBLIC const char *riptide_version(void)
 {
     return RIPTIDE_VERSION;
@@ -40,13 +43,21 @@ void error_set(struct riptide_error *error, const char *format, ...)
     va_end(arguments);
 }
 
+int error_fill(struct riptide_error *error, int r)
+{
+    if (r < 0 && error && error->text[0] == '\0')
+        error_set(error, "%s", strerror(-r));
+    return r;
+}
+
 int config_copy(void *to, size_t to_size, const void *from, struct riptide_error *error)
 {
     size_t from_size;
 
     memcpy(&from_size, from, sizeof(from_size));
-    if (from_size < sizeof(from_size)) {
-        error_set(error, "size: 0; fill the configuration with its *_config_init first");
+    if (from_size < sizeof(from_size) || from_size > MAX_CONFIG_BYTES) {
+        error_set(error, "size: %zu; fill the configuration with its *_config_init first",
+                  from_size);
         return -EINVAL;
     }
     for (size_t i = to_size; i < from_size; i++) {

@@ -25,6 +25,9 @@ void closep(const int *fdp);
 __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error,
                                                      const char *format, ...);
 
+/* Names the error `r` where no line does yet. Returns r. */
+int error_fill(struct riptide_error *error, int r);
+
 /*
  * Copies a struct of the public API that begins with its size. `to` holds the defaults and is
  * `to_size` long. A shorter `from` (older caller) leaves the rest as is; a longer one (newer

@@ -44,12 +44,14 @@ struct riptide_tick {
     uint64_t samples;      /* connections that counted */
     uint64_t destinations; /* known after the tick */
     uint64_t changes;      /* windows that were given to the router */
+    uint64_t overflow;     /* connections and windows refused: max_destinations was reached */
 };
 
 enum riptide_agent_event_kind {
     RIPTIDE_AGENT_TICK,   /* a round is complete, its routes are in the kernel: `tick` */
     RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up; the next tick tries again: `error` */
+    RIPTIDE_AGENT_RULES,  /* our rules lost or regained their place: `family`, `reason` */
 };
 
 struct riptide_agent_event {
@@ -58,11 +60,16 @@ struct riptide_agent_event {
     const struct riptide_route *route;
     const struct riptide_estimate *estimate; /* NULL where the destination is forgotten */
     int error;                               /* -errno */
+    uint8_t family;                          /* AF_INET or AF_INET6 */
+    const char *reason;                      /* riptide_router_get_reason; NULL: regained */
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
-/* Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new. */
+/*
+ * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new; -EINVAL where the
+ * time to live is not longer than the interval.
+ */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
@@ -72,7 +79,10 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 /* Starts the router (errors: riptide_router_start) and the first tick at once. */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
-/* Removes all from the kernel: riptide_router_stop. */
+/*
+ * Removes all from the kernel: riptide_router_stop. The agent does nothing any more and is only to
+ * be freed.
+ */
 int riptide_agent_stop(struct riptide_agent *agent);
 
 /* The fd to wait on for reading. It stays the same for the life of the agent. */

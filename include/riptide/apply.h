@@ -97,7 +97,8 @@ int riptide_router_start(struct riptide_router *router, struct riptide_error *er
 
 /*
  * Removes rules and routes, and gives the namespace back. Synchronous: this is for the
- * end. Errors: the first that the kernel gave; the rest is removed all the same.
+ * end, and the router cannot be started again. Errors: the first that the kernel gave; the rest is
+ * removed all the same.
  */
 int riptide_router_stop(struct riptide_router *router);
 
@@ -127,8 +128,15 @@ int riptide_router_dispatch(struct riptide_router *router);
  */
 int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
 
-/* Whether every set has taken effect and nothing waits to be resolved. */
+/* Whether every set has taken effect, nothing waits to be resolved and the rules are in place. */
 bool riptide_router_is_idle(const struct riptide_router *router);
+
+/*
+ * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
+ * looked at: somebody moved rules so that there is no place for ours. NULL where they are, or
+ * return as soon as the router is idle. Static storage.
+ */
+const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
 
 void riptide_router_get_stats(const struct riptide_router *router,
                               struct riptide_router_stats *stats, size_t size);
@@ -158,9 +166,11 @@ int riptide_flush(const struct riptide_router_config *config, struct riptide_flu
                   struct riptide_error *error);
 
 /*
- * How many segments of mss_bytes this host lets a peer send at once on a new connection: the
- * initial receive window (tcp_select_initial_window in net/ipv4/tcp_output.c), from
- * net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd beyond it is of no use.
+ * How many segments of mss_bytes this host lets a peer send at once on a new connection that this
+ * host has opened: the initial receive window (tcp_select_initial_window in
+ * net/ipv4/tcp_output.c), from net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd
+ * beyond it is of no use. Where the peer has opened the connection, its first flight is bounded by
+ * the window of our SYN-ACK as well, which has no scale: 65,535 bytes, whatever tcp_rmem says.
  * Errors: those of open(2) and read(2).
  */
 int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);

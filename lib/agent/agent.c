@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ struct riptide_agent {
     /* What waits to be popped beside the routes. */
     struct riptide_tick finished;
     bool is_tick_news;
+    const char *reasons[2]; /* why rules are not in place, as the host has heard it */
     int failure;
     struct riptide_estimate estimate;
     struct riptide_agent_event event;
@@ -89,6 +91,10 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
     observer.size = sizeof(observer);
     estimator.size = sizeof(estimator);
     router.size = sizeof(router);
+    if (estimator.ttl_ns > 0 && estimator.ttl_ns <= config->interval_ns) {
+        error_set(error, "ttl: must be longer than the interval, or each window is forgotten");
+        return -EINVAL;
+    }
     router.cwnd_max = estimator.cwnd_max;
     router.max_routes = estimator.max_destinations;
     router.hash_seed = estimator.hash_seed;
@@ -101,9 +107,8 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
-                                     const struct riptide_agent_config *config,
-                                     struct riptide_error *error)
+static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
+                     struct riptide_error *error)
 {
     CLEANUP(agent_freep) struct riptide_agent *agent = NULL;
     struct riptide_agent_config checked;
@@ -144,6 +149,14 @@ RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
     return 0;
 }
 
+RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
+                                     const struct riptide_agent_config *config,
+                                     struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, agent_new(agentp, config, error));
+}
+
 RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *agent)
 {
     if (!agent)
@@ -170,11 +183,18 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 {
     int r = riptide_router_start(agent->router, error);
 
-    return r < 0 ? r : set_timer(agent, now());
+    return r < 0 ? r : error_fill(error, set_timer(agent, now()));
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
+    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer),
+                        riptide_router_get_fd(agent->router) };
+
+    /* Nothing wakes it up any more. */
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
+    agent->phase = PHASE_WAITING;
     return riptide_router_stop(agent->router);
 }
 
@@ -203,7 +223,8 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
                                (estimate->rto_min_us + US_PER_MS - 1) / US_PER_MS);
         if (r < 0)
             return r;
-        agent->tick.changes++;
+        agent->tick.changes += r == 0;
+        agent->tick.overflow += r == RIPTIDE_E_FULL;
     }
     agent->phase = PHASE_APPLYING;
     return 0;
@@ -214,7 +235,7 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 {
     riptide_estimator_discard(agent->estimator);
     agent->failure = error;
-    agent->tick.samples = 0;
+    agent->tick.samples = agent->tick.overflow = 0;
     return end_observing(agent, now_ns);
 }
 
@@ -246,11 +267,12 @@ static int observe(struct riptide_agent *agent, uint64_t now_ns)
             r = riptide_estimator_add(agent->estimator, sample);
             if (r < 0)
                 return r;
-            agent->tick.samples++;
+            agent->tick.samples += r == 0;
+            agent->tick.overflow += r == RIPTIDE_E_FULL;
             break;
         case RIPTIDE_E_RESTARTED:
             riptide_estimator_discard(agent->estimator);
-            agent->tick.samples = 0;
+            agent->tick.samples = agent->tick.overflow = 0;
             break;
         case RIPTIDE_E_DONE:
             return end_observing(agent, now_ns);
@@ -260,13 +282,13 @@ static int observe(struct riptide_agent *agent, uint64_t now_ns)
     }
 }
 
-static void end_round(struct riptide_agent *agent, uint64_t now_ns)
+static void end_round(struct riptide_agent *agent)
 {
     struct riptide_estimator_stats stats;
 
     riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
     agent->tick.destinations = stats.destinations;
-    agent->tick.finished_ns = now_ns;
+    agent->tick.finished_ns = now();
     agent->finished = agent->tick;
     agent->is_tick_news = true;
     agent->phase = PHASE_WAITING;
@@ -303,8 +325,26 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     for (int i = 0; i < n && r == 0; i++)
         r = dispatch_fd(agent, events[i].data.fd, now_ns);
     if (agent->phase == PHASE_APPLYING && riptide_router_is_idle(agent->router))
-        end_round(agent, now_ns);
+        end_round(agent);
     return r;
+}
+
+static bool pop_reason(struct riptide_agent *agent)
+{
+    const uint8_t families[2] = { AF_INET, AF_INET6 };
+
+    for (int i = 0; i < 2; i++) {
+        const char *reason = riptide_router_get_reason(agent->router, families[i]);
+
+        if (reason == agent->reasons[i])
+            continue;
+        agent->reasons[i] = reason;
+        agent->event.kind = RIPTIDE_AGENT_RULES;
+        agent->event.family = families[i];
+        agent->event.reason = reason;
+        return true;
+    }
+    return false;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
@@ -318,6 +358,9 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
+    } else if (pop_reason(agent)) {
+        *eventp = &agent->event;
+        return 0;
     } else if (agent->failure) {
         agent->event.kind = RIPTIDE_AGENT_FAILED;
         agent->event.error = agent->failure;

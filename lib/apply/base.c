@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* struct rta_cacheinfo counts in USER_HZ, which is 100 on every architecture. */
+/* struct rta_cacheinfo counts in USER_HZ, which is 100 but on Alpha. */
 enum { CACHEINFO_HZ = 100 };
 
 static const char *const no_room = "its base route has more attributes than fit";

@@ -140,14 +140,13 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
 
     error_set(error, "%s", "");
     r = take_lock(router, error);
-    if (r == 0)
-        r = take_over(router, error);
+    if (r < 0)
+        return r;
+    r = take_over(router, error);
     if (r == 0)
         return 0;
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
-    else if (error && error->text[0] == '\0')
-        error_set(error, "%s", strerror(-r));
     give_up(router);
     return r;
 }

@@ -24,49 +24,71 @@ static bool is_absence(int error)
     return error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP;
 }
 
-struct skips {
+/* Rules of ours in one family, by whichever router they were made. */
+struct search {
     const struct rule_identity *identity;
     uint8_t family;
-    struct nl_msg *delete; /* of the first one found */
+    uint32_t priorities[16]; /* of rules that look up our table */
+    uint32_t n_priorities;
+    struct nl_msg *delete; /* of the first way around that was found */
 };
 
 static struct nl_msg *begin_rules(void *userdata)
 {
-    struct skips *skips = userdata;
+    struct search *search = userdata;
 
-    nlmsg_free(skips->delete);
-    skips->delete = NULL;
-    return message_rules_dump(skips->family);
+    nlmsg_free(search->delete);
+    search->delete = NULL;
+    return message_rules_dump(search->family);
 }
 
-static int on_rule(void *userdata, const struct nlmsghdr *message)
+static bool is_priority_of_ours(const struct search *search, uint32_t priority)
 {
-    struct skips *skips = userdata;
+    for (uint32_t i = 0; i < search->n_priorities; i++) {
+        if (search->priorities[i] == priority)
+            return true;
+    }
+    return false;
+}
+
+static int on_lookup(void *userdata, const struct nlmsghdr *message)
+{
+    const struct rule_identity any = { 0 };
+    struct search *search = userdata;
     struct rule rule;
 
-    if (skips->delete || rule_parse(&rule, skips->identity, message) < 0 || rule.role != RULE_SKIP)
+    if (rule_parse(&rule, &any, message) == 0 && rule.table == search->identity->table &&
+        search->n_priorities < sizeof(search->priorities) / sizeof(search->priorities[0]))
+        search->priorities[search->n_priorities++] = rule.priority;
+    return 0;
+}
+
+static int on_skip(void *userdata, const struct nlmsghdr *message)
+{
+    const struct rule_identity any = { 0 };
+    struct search *search = userdata;
+    struct rule rule;
+
+    if (search->delete || rule_parse(&rule, &any, message) < 0 || rule.role != RULE_SKIP ||
+        (rule.protocol != search->identity->protocol &&
+         !is_priority_of_ours(search, rule.priority)))
         return 0;
-    skips->delete = message_rule_delete_dumped(message);
-    return skips->delete ? 0 : -ENOMEM;
+    search->delete = message_rule_delete_dumped(message);
+    return search->delete ? 0 : -ENOMEM;
 }
 
 /* A goto names no table, so it is deleted by all that the kernel tells of it. */
-static int flush_skips(struct channel *channel, uint8_t family,
-                       const struct rule_identity *identity, uint32_t *n,
+static int flush_skips(struct channel *channel, struct search *search, uint32_t *n,
                        struct riptide_error *error)
 {
-    /* A predecessor may have run with another mark. */
-    const struct rule_identity any_mark = { .table = identity->table,
-                                            .protocol = identity->protocol };
-    struct skips skips = { .identity = &any_mark, .family = family };
     int r;
 
     for (;;) {
-        r = channel_dump_all(channel, begin_rules, on_rule, &skips);
-        if (r < 0 || !skips.delete)
+        r = channel_dump_all(channel, begin_rules, on_skip, search);
+        if (r < 0 || !search->delete)
             return is_absence(r) ? 0 : r;
-        r = channel_request(channel, skips.delete, error);
-        skips.delete = NULL;
+        r = channel_request(channel, search->delete, error);
+        search->delete = NULL;
         if (r < 0)
             return r;
         *n += 1;
@@ -76,15 +98,19 @@ static int flush_skips(struct channel *channel, uint8_t family,
 int flush_rules(struct channel *channel, uint8_t family, const struct rule_identity *identity,
                 uint32_t *n, struct riptide_error *error)
 {
+    struct search search = { .identity = identity, .family = family };
     uint32_t own = 0;
-    int r;
+    int r = channel_dump_all(channel, begin_rules, on_lookup, &search);
 
+    if (r < 0)
+        return is_absence(r) ? 0 : r;
     /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
-     * there. */
+     * there.
+     */
     while ((r = channel_request(channel, message_rule_delete(family, identity->table), error)) == 0)
         own++;
     if (is_absence(r))
-        r = flush_skips(channel, family, identity, &own, error);
+        r = flush_skips(channel, &search, &own, error);
     if (n)
         *n += own;
     return r;

@@ -37,9 +37,8 @@ static void router_freep(struct riptide_router **routerp)
     riptide_router_free(*routerp);
 }
 
-RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
-                                      const struct riptide_router_config *config,
-                                      struct riptide_error *error)
+static int router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
+                      struct riptide_error *error)
 {
     CLEANUP(router_freep) struct riptide_router *router = NULL;
     int r;
@@ -77,6 +76,14 @@ RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
     return 0;
 }
 
+RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
+                                      const struct riptide_router_config *config,
+                                      struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, router_new(routerp, config, error));
+}
+
 RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router *router)
 {
     if (!router)
@@ -97,13 +104,21 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
 
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = router->config.dry_run ? 0 : claim_take(router, error);
+    int r = 0;
 
+    if (router->is_started) {
+        error_set(error, "the router was started before; a new one is needed");
+        return -EALREADY;
+    }
+    if (!router->config.dry_run)
+        r = claim_take(router, error);
     if (r == 0 && router->lock_fd >= 0)
         r = add_to_epoll(router->epoll_fd, router->lock_fd);
-    if (r == 0)
-        watch_want_scan(router, SCAN_ALL);
-    return r;
+    if (r < 0)
+        return error_fill(error, r);
+    router->is_started = true;
+    watch_want_scan(router, SCAN_ALL);
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
@@ -132,7 +147,10 @@ static bool drop_unpopped(struct riptide_router *router)
     return false;
 }
 
-/* Where a wanted target waits: what main has inside a prefix only a look at all of main tells. */
+/*
+ * Where a wanted target waits: what main has inside a prefix, or has had added since the last look,
+ * only a look at all of main tells.
+ */
 static void queue_wanted(struct riptide_router *router, uint32_t slot)
 {
     const struct target *target = targets_at(&router->targets, slot);
@@ -140,7 +158,7 @@ static void queue_wanted(struct riptide_router *router, uint32_t slot)
 
     if (target->base != BASES_NONE && target->error == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
-    } else if (is_host) {
+    } else if (is_host && !router->is_main_stale) {
         targets_push(&router->targets, QUEUE_RESOLVE, slot);
     } else {
         targets_push(&router->targets, QUEUE_LOOK, slot);
@@ -217,6 +235,7 @@ static void begin_look(struct riptide_router *router, enum scan_extent extent)
     if (extent == SCAN_PATHS)
         return;
     router->scan_wanted = SCAN_NOTHING;
+    router->is_main_stale = false;
     while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
         targets_push(&router->targets, QUEUE_RESOLVE, slot);
 }
@@ -339,9 +358,13 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 
 RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
 {
-    return !router->scan_wanted && !router->scan.is_running &&
-           targets_is_empty(&router->targets, QUEUE_RESOLVE) &&
-           targets_is_empty(&router->targets, QUEUE_WRITE);
+    return !router->has_work;
+}
+
+RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
+                                                     uint8_t family)
+{
+    return router->rules[family_index(family)].reason;
 }
 
 RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,

@@ -29,13 +29,15 @@ struct riptide_router {
     int epoll_fd;
     int work_fd; /* eventfd: readable while there is work */
     bool has_work;
+    bool is_started;
     int lock_fd; /* -1: not started, or dry_run */
     struct targets targets;
     struct bases bases;
     struct scan scan;
     enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
     bool is_pass_under_way;       /* a look was had; what it showed is being put right */
-    bool are_paths_known;         /* what was learned on our routes, for the writes at hand */
+    bool is_main_stale;   /* main changed since the last look, where no target was touched */
+    bool are_paths_known; /* what was learned on our routes, for the writes at hand */
     struct rule_state rules[2];
     struct riptide_router_stats stats;
     struct riptide_route popped;

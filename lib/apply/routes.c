@@ -2,6 +2,7 @@
  * Our routes as the kernel has them, for tools.
  */
 #include "channel.h"
+#include "config.h"
 #include "internal.h"
 #include "message.h"
 
@@ -103,8 +104,7 @@ RIPTIDE_PUBLIC int riptide_routes_read(const struct riptide_router_config *confi
     struct channel channel;
     int r;
 
-    riptide_router_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, sizeof(checked), config, NULL);
+    r = router_config_take(&checked, config, NULL);
     if (r < 0)
         return r;
     r = channel_init(&channel);

@@ -68,8 +68,8 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
 static enum rule_role role_of(const struct rule *rule, const struct selectors *selectors,
                               const struct rule_identity *identity)
 {
-    if (rule->protocol != identity->protocol || !selectors->is_ip_proto_tcp ||
-        !selectors->has_iif || selectors->has_others)
+    if ((identity->protocol && rule->protocol != identity->protocol) ||
+        !selectors->is_ip_proto_tcp || !selectors->has_iif || selectors->has_others)
         return RULE_FOREIGN;
     if (rule->target && rule->fwmark && (!identity->mark || rule->fwmark == identity->mark) &&
         selectors->fwmask == UINT32_MAX)

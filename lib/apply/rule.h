@@ -32,8 +32,8 @@ struct rule {
 /* What makes rules ours. */
 struct rule_identity {
     uint32_t table;
-    uint8_t protocol;
-    uint32_t mark; /* 0: whichever */
+    uint8_t protocol; /* 0: whichever */
+    uint32_t mark;    /* 0: whichever */
 };
 
 /* The rules of one family in the order in which the kernel follows them. */

@@ -182,7 +182,7 @@ int sync_write(struct riptide_router *router)
     if (r == 0)
         r = channel_exchange(&router->channel, on_written, &writes);
     nlmsg_free(writes.message);
-    if (r < 0) {
+    if (r != 0) {
         for (uint32_t i = 0; i < writes.n; i++)
             targets_push(&router->targets, QUEUE_WRITE, writes.list[i].slot);
         return r;

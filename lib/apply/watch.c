@@ -119,6 +119,8 @@ static int touch_prefix(struct riptide_router *router, const struct riptide_pref
             n_touched++;
         }
     }
+    /* No reason to look now, but before the next target is resolved. */
+    router->is_main_stale = true;
     if (n_touched == 0)
         return 0;
     watch_want_scan(router, SCAN_MAIN);
@@ -172,8 +174,10 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
         return touch_ours(router, &event.prefix);
     case EVENT_LINK:
         if (!scan_has_link(&router->scan, event.ifindex) &&
-            !bases_has_link(&router->bases, event.ifindex))
+            !bases_has_link(&router->bases, event.ifindex)) {
+            router->is_main_stale = true;
             return 0;
+        }
         return touch_all(router);
     case EVENT_NEIGHBOUR:
         return touch_gateway(router, &event);
@@ -192,8 +196,11 @@ int watch_overrun(struct riptide_router *router)
 
 int watch_read(struct riptide_router *router)
 {
-    char buffer[NOTIFICATION_BYTES];
-    ssize_t n = recv(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer), MSG_DONTWAIT);
+    _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
+    struct sockaddr_nl from = { 0 };
+    socklen_t from_bytes = sizeof(from);
+    ssize_t n = recvfrom(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer),
+                         MSG_DONTWAIT, (struct sockaddr *)&from, &from_bytes);
     const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
     int r = 0, remaining = (int)n;
 
@@ -203,6 +210,11 @@ int watch_read(struct riptide_router *router)
         return -errno;
     if (n < 0)
         r = watch_overrun(router);
+    /* Another process may write to us; only the kernel is believed. */
+    if (from.nl_pid != 0) {
+        router->stats.malformed++;
+        return 1;
+    }
     for (; r == 0 && nlmsg_ok(message, remaining);
          message = nlmsg_next((void *)message, &remaining))
         r = handle_event(router, message);

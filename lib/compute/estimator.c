@@ -38,9 +38,8 @@ static size_t lay_out(struct riptide_estimator *estimator)
     return estimator->smoothing_offset + (estimator->smoothing->bytes + 7) / 8 * 8;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
-                                         const struct riptide_estimator_config *config,
-                                         struct riptide_error *error)
+static int estimator_new(struct riptide_estimator **estimatorp,
+                         const struct riptide_estimator_config *config, struct riptide_error *error)
 {
     CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
     int r;
@@ -66,6 +65,14 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     *estimatorp = estimator;
     estimator = NULL;
     return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
+                                         const struct riptide_estimator_config *config,
+                                         struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, estimator_new(estimatorp, config, error));
 }
 
 RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator)

@@ -86,9 +86,8 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
-                                        const struct riptide_observer_config *config,
-                                        struct riptide_error *error)
+static int observer_new(struct riptide_observer **observerp,
+                        const struct riptide_observer_config *config, struct riptide_error *error)
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     int r;
@@ -108,6 +107,14 @@ RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
     *observerp = observer;
     observer = NULL;
     return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
+                                        const struct riptide_observer_config *config,
+                                        struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, observer_new(observerp, config, error));
 }
 
 RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_observer *observer)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from netns import MARK, PROTOCOL, RIPTIDED, TABLE, Daemon, routes, rules, wait_until
+from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, routes, rules, snapshot,
+                   wait_until)
 
 
 def refusal(host, *options):
@@ -48,3 +49,41 @@ def test_leftovers_of_a_predecessor_with_another_mark_go(net):
         daemon.kill()
     with Daemon(net.host):
         assert "0x99" not in net.host.ip("rule") + net.host.ip("-6", "rule")
+
+
+def test_flush_finds_what_had_another_mark_and_protocol(net):
+    before = snapshot(net.host)
+    with Daemon(net.host, "--mark", "0x99", "--protocol", "231") as daemon:
+        daemon.kill()
+    net.host.run(RIPTIDE, "flush")
+    assert snapshot(net.host) == before
+
+
+def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
+    with Daemon(net.host, "--rule-priority", "1000") as daemon:
+        net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "lookup", "55")
+        wait_until(lambda: "IPv4: off" in daemon.said(), "the warning")
+        assert not [rule for rule in rules(net.host) if "1000:" in rule][1:]  # IPv6's alone
+        net.host.ip("rule", "del", "pref", "2000")
+        wait_until(lambda: "IPv4: on again" in daemon.said(), "the return")
+        assert len(rules(net.host)) == 2
+
+
+def test_destinations_beyond_the_limit_are_said_once(net):
+    net.learned("203.0.113.1", 20)
+    net.learned("203.0.113.2", 20)
+    with Daemon(net.host, "--max-destinations", "1", "--log-level", "debug") as daemon:
+        wait_until(lambda: daemon.said().count("debug: tick") > 3, "some rounds")
+        assert daemon.said().count("beyond --max-destinations 1") == 1
+
+
+def test_once_ends_with_its_rules_in_place_whatever_moves(net):
+    for n in range(100):
+        net.connect(f"203.0.113.{n + 1}")
+    for n in range(5):
+        once = net.host.start(RIPTIDED, "--once")
+        while once.poll() is None:
+            net.host.ip("route", "replace", "default", "via", f"10.0.0.{1 + n % 2}")
+        assert once.returncode == 0
+        assert len(rules(net.host)) == 2
+        net.host.run(RIPTIDE, "flush")

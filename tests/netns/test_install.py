@@ -63,6 +63,15 @@ def test_nothing_else_is_installed(tree):
     assert {name for name in names if not name.endswith((".1", ".3", ".7", ".8"))} == expected
 
 
+def test_static_library_shows_nothing_but_the_api(tree):
+    """A host may have functions with the names of our parts."""
+    symbols = subprocess.run(["nm", "-g", "--defined-only", tree.lib / "libriptide.a"], check=True,
+                             stdout=subprocess.PIPE, universal_newlines=True).stdout.split("\n")
+    names = {line.split()[2] for line in symbols if len(line.split()) == 3}
+    assert names
+    assert all(name.startswith("riptide_") for name in names)
+
+
 def test_pkg_config_says_the_version(tree):
     header = tree.find("riptide.h").read_text()
     version = re.search(r'#define RIPTIDE_VERSION "(.*)"', header).group(1)

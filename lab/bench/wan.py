@@ -1,30 +1,21 @@
-#!/usr/bin/env python3
 """Measures the WAN in a box: TCP throughput through a 1 ms path, and how late packets are delivered
-on an idle machine. Starts itself again inside namespaces of its own; needs root."""
+on an idle machine. ./dev bench wan builds and runs this in a sandbox."""
 import argparse
 import ctypes
 import os
 import socket
 import sys
 import time
+from pathlib import Path
 
-import wanbox
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "wan"))
+import wanbox  # noqa: E402
 
 PORTS = ["name=a,netns=a,net=10.9.1.0/24", "name=b,netns=b,net=10.9.2.0/24"]
 ADDRESSES = {"a": ["10.9.1.1/24"], "b": ["10.9.2.1/24"]}
-SANDBOX = "mount -t tmpfs tmpfs /run && mkdir /run/netns && exec \"$@\""
 TARGET_MBPS = 300
 PR_SET_TIMERSLACK = 29
 SO_SNDBUFFORCE, SO_RCVBUFFORCE, TCP_CONGESTION = 32, 33, 13  # not named by every Python
-
-
-def enter_sandbox():
-    if os.environ.get("WAN_BENCH_SANDBOX"):
-        return
-    os.environ["WAN_BENCH_SANDBOX"] = "1"
-    command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    command += ["sh", "-c", SANDBOX, "sh", sys.executable, os.path.abspath(__file__)]
-    os.execvp(command[0], command + sys.argv[1:])
 
 
 def tcp_mbps(seconds, congestion_control):
@@ -112,7 +103,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5, help="of each TCP run")
     options = parser.parse_args()
-    enter_sandbox()
+    if os.environ.get("RIPTIDE_SANDBOX") != "1":
+        sys.exit("wan: this makes network namespaces: run it with ./dev bench wan")
     for netns in "ab":
         wanbox.ip("netns", "add", netns)
         wanbox.ip("-n", netns, "link", "set", "lo", "up")
