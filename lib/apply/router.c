@@ -156,7 +156,8 @@ static void queue_wanted(struct riptide_router *router, uint32_t slot)
     const struct target *target = targets_at(&router->targets, slot);
     bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
 
-    if (target->base != BASES_NONE && target->error == 0) {
+    /* How long a base that expires still lives is known only at the moment of asking. */
+    if (target->base != BASES_NONE && target->error == 0 && target->expires_s == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
     } else if (is_host && !router->is_main_stale) {
         targets_push(&router->targets, QUEUE_RESOLVE, slot);

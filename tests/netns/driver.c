@@ -1,0 +1,175 @@
+/*
+ * A host of libriptide for tests: a router without observe and compute, told over stdin what to
+ * want. Lines in:
+ *
+ *     set PREFIX CWND   a window for a destination; 0 withdraws it
+ *     quiet TOKEN       is answered "quiet TOKEN ..." with the counters of the router, once nothing
+ *                       that had happened by then is left to do
+ *
+ * End of input takes everything back. Lines out besides: "ready", "route PREFIX STATE CWND REASON"
+ * for all that the router pops, "error WORDS" before it exits with 1.
+ *
+ * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <riptide/apply.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536 };
+
+static const char *const state_names[] = {
+    [RIPTIDE_ROUTE_APPLIED] = "applied",
+    [RIPTIDE_ROUTE_WITHDRAWN] = "withdrawn",
+    [RIPTIDE_ROUTE_LEFT_ALONE] = "left-alone",
+    [RIPTIDE_ROUTE_FAILED] = "failed",
+};
+
+struct input {
+    char bytes[INPUT_BYTES];
+    size_t n;
+    bool is_ended;
+    char token[LINE_BYTES]; /* empty: nobody waits for quiet */
+};
+
+static int die(const char *what, const char *words)
+{
+    printf("error %s: %s\n", what, words);
+    fflush(stdout);
+    return EXIT_FAILURE;
+}
+
+/* Sockets that listen to a group are those that can overrun. */
+static void shrink_queues(int queue_bytes)
+{
+    for (int fd = 3; fd < MAX_FDS; fd++) {
+        uint32_t groups[4] = { 0 };
+        socklen_t n_bytes = sizeof(groups);
+
+        if (getsockopt(fd, SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS, groups, &n_bytes) == 0 &&
+            (groups[0] | groups[1]))
+            setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof(queue_bytes));
+    }
+}
+
+static int follow_line(struct riptide_router *router, struct input *input, const char *line)
+{
+    char word[LINE_BYTES];
+    struct riptide_prefix dst;
+    unsigned int cwnd;
+
+    if (sscanf(line, "set %255s %u", word, &cwnd) == 2 && riptide_prefix_parse(&dst, word) == 0)
+        return riptide_router_set(router, &dst, cwnd, 0);
+    return sscanf(line, "quiet %255s", input->token) == 1 ? 0 : -EINVAL;
+}
+
+/* Follows whole lines, up to one that waits for quiet. */
+static int follow(struct riptide_router *router, struct input *input)
+{
+    char *line = input->bytes, *end;
+    int r = 0;
+
+    while (r == 0 && !input->token[0] &&
+           (end = memchr(line, '\n', input->n - (size_t)(line - input->bytes)))) {
+        *end = '\0';
+        r = follow_line(router, input, line);
+        line = end + 1;
+    }
+    input->n -= (size_t)(line - input->bytes);
+    memmove(input->bytes, line, input->n);
+    return r;
+}
+
+static void read_input(struct input *input)
+{
+    ssize_t n = read(STDIN_FILENO, input->bytes + input->n, INPUT_BYTES - input->n);
+
+    input->is_ended = n <= 0;
+    input->n += n > 0 ? (size_t)n : 0;
+}
+
+static void print_popped(struct riptide_router *router)
+{
+    const struct riptide_route *route;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    while (riptide_router_pop(router, &route) == 0) {
+        riptide_prefix_format(&route->dst, text);
+        printf("route %s %s %u %s\n", text, state_names[route->state], route->initcwnd,
+               route->reason);
+    }
+}
+
+static void answer(const struct riptide_router *router, struct input *input)
+{
+    struct riptide_router_stats stats;
+
+    riptide_router_get_stats(router, &stats, sizeof(stats));
+    printf("quiet %s routes %llu left_alone %llu written %llu failed %llu batches %llu "
+           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu\n",
+           input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
+           (unsigned long long)stats.written, (unsigned long long)stats.failed,
+           (unsigned long long)stats.batches, (unsigned long long)stats.resolved,
+           (unsigned long long)stats.events, (unsigned long long)stats.resyncs,
+           (unsigned long long)stats.overruns, (unsigned long long)stats.malformed);
+    fflush(stdout);
+    input->token[0] = '\0';
+}
+
+static int serve(struct riptide_router *router, struct input *input)
+{
+    struct pollfd fds[2] = { { .fd = riptide_router_get_fd(router), .events = POLLIN },
+                             { .fd = STDIN_FILENO, .events = POLLIN } };
+    int r = 0;
+
+    while (!input->is_ended && r == 0) {
+        /* Input waits behind a token: what comes after it is not part of what has happened. */
+        bool is_waiting = input->token[0];
+        int n = poll(fds, is_waiting ? 1 : 2, is_waiting ? 0 : -1);
+
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0 && fds[0].revents)
+            r = riptide_router_dispatch(router);
+        else if (is_waiting && riptide_router_is_idle(router))
+            answer(router, input);
+        if (!is_waiting && n > 0 && fds[1].revents)
+            read_input(input);
+        if (r == 0)
+            r = follow(router, input);
+        print_popped(router);
+    }
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    static struct input input;
+    struct riptide_router_config config;
+    struct riptide_router *router;
+    struct riptide_error error;
+    int r;
+
+    riptide_router_config_init(&config, sizeof(config));
+    r = riptide_router_new(&router, &config, &error);
+    if (r < 0)
+        return die("new", strerror(-r));
+    if (argc > 1)
+        shrink_queues(atoi(argv[1]));
+    r = riptide_router_start(router, &error);
+    if (r < 0)
+        return die("start", error.text);
+    printf("ready\n");
+    fflush(stdout);
+    r = serve(router, &input);
+    if (r != 0)
+        return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_router_set");
+    r = riptide_router_stop(router);
+    riptide_router_free(router);
+    return r == 0 ? EXIT_SUCCESS : die("stop", strerror(-r));
+}

@@ -1,0 +1,244 @@
+"""The invariant as a property: routing drawn by lot, events drawn by lot, the twins compared.
+
+A run is a seed. What it finds is shrunk to the fewest lines that still show it.
+"""
+
+import random
+import time
+
+from routing_base import addresses_of, default_line, destinations
+from routing_events import Routing
+from rtnetlink import Batch, query
+from twins import Twins, Violation
+
+N_HOSTS = 90   # of each family, besides some prefixes
+N_SAMPLE = 12  # questions that are watched for when a difference ends
+SHRINK_S = 90
+
+
+class Figures:
+    """What was seen, over many runs."""
+
+    def __init__(self):
+        self.n_events = self.n_asked = self.n_ours = 0
+        self.n_late = self.n_undecided = 0
+        self.lasted_us = []
+        self.longest = (0, "")
+
+    def add(self, twins):
+        self.n_asked += twins.n_asked
+        self.n_ours += twins.n_ours
+        self.n_late += twins.n_late
+        self.n_undecided += twins.n_undecided
+
+    def __str__(self):
+        lasted = sorted(self.lasted_us)
+
+        def at(share):
+            return lasted[min(int(share * len(lasted)), len(lasted) - 1)] / 1000 if lasted else 0
+
+        return (f"{self.n_events} events; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
+                f"had a route of ours; after the {len(lasted)} events that changed an answer a "
+                f"difference lasted ms: median {at(0.5):.2f}, p99 {at(0.99):.2f}, "
+                f"max {at(1):.2f} ({self.longest[1]}); settled late {self.n_late}, took turns "
+                f"{self.n_undecided}")
+
+
+class Run:
+    """A seed's namespaces and the lines that have happened to them."""
+
+    def __init__(self, seed, n_hosts=N_HOSTS):
+        self.rng = random.Random(seed)
+        self.dsts = destinations(self.rng, n_hosts)
+        addresses = [address for dst in self.dsts for address in addresses_of(self.rng, dst)]
+        self.twins = Twins(addresses)
+        # Not all at once, and not always with prefixes: those make the router look at more.
+        has_prefixes = self.rng.random() < 0.7
+        self.windows = [f"set {dst} {self.rng.randrange(10, 101)}" for dst in self.dsts
+                        if ("/" not in dst or has_prefixes) and self.rng.random() < 0.9]
+        self.base = None
+        # Which answers are watched depends on the kernel's: the draw of events must not.
+        self.sampling = random.Random(seed)
+
+    def close(self):
+        self.twins.close()
+
+    def start(self, setup):
+        """Routing first, then Riptide's destinations, all at once."""
+        for line in setup:
+            self.happen(line)
+        self.twins.driver.send(self.windows)
+        self.base = self.twins.judge()
+
+    def happen(self, line):
+        """One line, to both twins or to one. Returns when it was done."""
+        self._tell_host(line, self._tell_twin(line))
+
+    def _tell_twin(self, line):
+        """What the twin without Riptide says to a line, if the line is for it."""
+        side = self.twins.without_us
+        if line.startswith("sysctl "):
+            side.host.sysctl(*line.split()[1:])
+        elif line.startswith("ip "):
+            return side.shell.run(line)
+        return None
+
+    def _tell_host(self, line, expected):
+        side = self.twins.with_us
+        if line.startswith("wait "):
+            time.sleep(float(line.split()[1]))
+        elif line.startswith("sysctl "):
+            side.host.sysctl(*line.split()[1:])
+        elif line.startswith("set "):
+            self.twins.driver.send([line])
+        elif line.startswith("ours: "):
+            side.shell.run_alone(line[len("ours: "):])
+        else:
+            got = side.shell.run(line)
+            for _ in range(3):
+                # Riptide follows each rule that goes: ip may find one of ours gone before it.
+                if got != expected and " rule flush" in line:
+                    got = side.shell.run(line)
+            if got != expected:
+                raise Violation(f"{line}\n  with us: {got or 'done'}\n  "
+                                f"without us: {expected or 'done'}")
+
+    def event(self, lines, figures):
+        """To the twin first, so that what is right is known when the host hears of it."""
+        twins = self.twins
+        figures.n_events += 1
+        if any(line.startswith("wait ") for line in lines):
+            for line in lines:
+                self.happen(line)
+            self.base = twins.judge()
+            return
+        is_about_links = any(" link " in line or " addr " in line for line in lines)
+        said = [self._tell_twin(line) for line in lines]
+        if is_about_links:
+            twins.without_us.settle()
+        base = twins.ask(twins.without_us)
+        changed = [n for n, (old, new) in enumerate(zip(self.base, base)) if old != new
+                   and twins.read(old, n)[0] is not twins.read(new, n)[0]]
+        self.base = base
+        sample = self.sampling.sample(changed, min(N_SAMPLE, len(changed)))
+        batch = Batch([twins.questions[n].body for n in sample])
+        for line, expected in zip(lines, said):
+            self._tell_host(line, expected)
+        if is_about_links:
+            twins.with_us.settle()
+        if sample:
+            self._watch(sample, batch, figures, lines)
+        twins.judge(base)
+
+    def _watch(self, sample, batch, figures, lines):
+        """How long some of the destinations whose answers change are answered wrongly."""
+        twins = self.twins
+        done_ns = now_ns = time.perf_counter_ns()
+        right = [twins.read(self.base[n], n)[0].likeness for n in sample]
+        while now_ns - done_ns < 3e9:  # beyond, the judge will say
+            answers = twins.ask(twins.with_us, batch)
+            now_ns = time.perf_counter_ns()
+            if [twins.read(raw, n)[0].likeness for raw, n in zip(answers, sample)] == right:
+                figures.lasted_us.append((now_ns - done_ns) / 1000)
+                figures.longest = max(figures.longest, (figures.lasted_us[-1], "; ".join(lines)))
+                return
+
+    def move_default_ms(self, family, n, dsts):
+        """Moves the default route to the n-th link. Returns how long until all dsts have followed,
+        and until Riptide is done."""
+        batch = Batch([query(dst, True) for dst in dsts])
+        line = default_line(family, "replace", n)
+
+        def answers(side):
+            return [self.twins.reader.read(raw, True)[0].likeness
+                    for raw in self.twins.ask(side, batch)]
+
+        said = self._tell_twin(line)
+        right = answers(self.twins.without_us)
+        self._tell_host(line, said)
+        done = time.perf_counter_ns()
+        while answers(self.twins.with_us) != right:
+            if time.perf_counter_ns() - done > 20e9:
+                raise Violation(f"the moved default route of IPv{family} is not followed")
+        followed = time.perf_counter_ns()
+        self.twins.driver.quiet(30)
+        return (followed - done) / 1e6, (time.perf_counter_ns() - done) / 1e6
+
+
+class Found(Exception):
+    """A violation and the script that shows it."""
+
+
+def run(seed, n_events, encaps, figures, n_hosts=N_HOSTS):
+    """One run; raises Found."""
+    case = Run(seed, n_hosts)
+    events = []
+    setup = []
+    try:
+        routing = Routing(case.rng, case.dsts, encaps)
+        setup = routing.setup()
+        case.start(setup)
+        for _ in range(n_events):
+            events.append(routing.event())
+            case.event(events[-1], figures)
+    except Violation as violation:
+        case.close()
+        case = None
+        lines = setup + [None] + [line for event in events for line in event]
+        raise Found(report(seed, n_hosts, lines, violation)) from None
+    finally:
+        if case:
+            figures.add(case.twins)
+            case.close()
+
+
+def replay(seed, n_hosts, lines):
+    """Plays lines to fresh twins; None parts what was there before Riptide. Returns a Violation or
+    None. It is judged at the end alone, with Riptide quiet after each line."""
+    case = Run(seed, n_hosts)
+    try:
+        at = lines.index(None)
+        for line in lines[:at]:
+            case.happen(line)
+        case.twins.driver.send(case.windows)
+        case.twins.driver.quiet()
+        for line in lines[at + 1:]:
+            case.happen(line)
+            case.twins.driver.quiet()
+        for side in (case.twins.without_us, case.twins.with_us):
+            side.settle()
+        case.twins.judge()
+    except Violation as violation:
+        return violation
+    finally:
+        case.close()
+    return None
+
+
+def shrink(seed, n_hosts, lines, violation):
+    """The fewest lines found in time that still show a violation: (lines, violation, whether a
+    replay shows one at all)."""
+    end = time.monotonic() + SHRINK_S
+    seen = replay(seed, n_hosts, lines)
+    if not seen:
+        return lines, violation, False
+    violation = seen
+    size = max(len(lines) // 2, 1)
+    while size and time.monotonic() < end:
+        at = len(lines)
+        while at > 0 and time.monotonic() < end:
+            rest = [line for n, line in enumerate(lines) if line is None or not at - size <= n < at]
+            if len(rest) < len(lines):
+                seen = replay(seed, n_hosts, rest)
+                if seen:
+                    lines, violation = rest, seen
+            at -= size
+        size //= 2
+    return lines, violation, True
+
+
+def report(seed, n_hosts, lines, violation):
+    lines, violation, is_shown = shrink(seed, n_hosts, lines, violation)
+    words = [f"seed {seed}" + ("" if is_shown else " (a replay does not show it: timing?)")]
+    words += ["# windows are set here" if line is None else line for line in lines]
+    return "\n".join([*words, str(violation)])

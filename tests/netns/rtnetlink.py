@@ -1,0 +1,289 @@
+"""Route queries by the thousand, and their answers in a form that can be compared.
+
+ip(8) needs a process for each question; here one write asks hundreds. Attributes are compared as
+bytes, those too that nobody here has heard of. Standard library only.
+"""
+
+import socket
+import struct
+
+from netns import TABLE
+
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
+RTM_GETLINK = 18
+RTM_GETADDR = 22
+RTM_GETROUTE = 26
+RTM_F_LOOKUP_TABLE, RTM_F_FIB_MATCH = 0x1000, 0x2000
+RTN_UNICAST = 1
+RT_TABLE_MAIN = 254
+RTA_DST, RTA_SRC, RTA_OIF, RTA_PRIORITY, RTA_METRICS, RTA_MULTIPATH = 1, 2, 4, 6, 8, 9
+RTA_CACHEINFO, RTA_PREF = 12, 20
+RTA_TABLE, RTA_MARK, RTA_UID, RTA_IP_PROTO, RTA_NH_ID = 15, 16, 25, 27, 30
+RTNH_F_LINKDOWN = 0x10  # the state of a link, not of its route
+RTAX_LOCK, RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND = 1, 13, 11, 14
+OURS = (RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND)
+
+SOL_SOCKET_RCVBUFFORCE = 33
+SOL_NETLINK, NETLINK_GET_STRICT_CHK = 270, 12
+QUERIES_AT_ONCE = 500
+CACHEINFO_HEADER = struct.pack("=HH", 36, RTA_CACHEINFO)
+EXPIRES_AT = 4 + 8  # rta_expires in the attribute, its header included
+EXPIRES_SLACK = 100  # of 1/100 s: what happens to both twins happens to one a moment later
+
+u32 = struct.Struct("=I")
+
+
+def attribute(kind, payload):
+    data = struct.pack("=HH", 4 + len(payload), kind) + payload
+    return data + bytes(-len(data) % 4)
+
+
+def attributes(data):
+    """The attributes of a block: (type, payload)."""
+    at = 0
+    while at + 4 <= len(data):
+        length, kind = struct.unpack_from("=HH", data, at)
+        if length < 4:
+            break
+        yield kind & 0x3fff, data[at + 4:at + length]
+        at += (length + 3) & ~3
+
+
+def packed(address):
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+
+
+def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, protocol=6):
+    """A RTM_GETROUTE as local TCP to `address` would ask, without its netlink header's sequence."""
+    dst = packed(address)
+    family = socket.AF_INET if len(dst) == 4 else socket.AF_INET6
+    # IPv6 tells the table anyway, and refuses to be asked for it.
+    flags = RTM_F_LOOKUP_TABLE if family == socket.AF_INET else 0
+    if is_fib_match:
+        flags |= RTM_F_FIB_MATCH
+    body = attribute(RTA_DST, dst)
+    if source:
+        body += attribute(RTA_SRC, packed(source))
+    for kind, value in ((RTA_OIF, oif), (RTA_MARK, mark), (RTA_UID, uid)):
+        if value is not None:
+            body += attribute(kind, u32.pack(value))
+    body += attribute(RTA_IP_PROTO, bytes([protocol]))
+    header = struct.pack("=BBBBBBBBI", family, 8 * len(dst), 8 * len(dst) if source else 0,
+                         0, 0, 0, 0, 0, flags)
+    return header + body
+
+
+class Batch:
+    """Queries as they go to the kernel; number n has the sequence n."""
+
+    def __init__(self, queries):
+        self.n = len(queries)
+        messages = [struct.pack("=IHHII", 16 + len(body), RTM_GETROUTE, NLM_F_REQUEST, n, 0) + body
+                    for n, body in enumerate(queries)]
+        self.pieces = [(b"".join(messages[at:at + QUERIES_AT_ONCE]),
+                        len(messages[at:at + QUERIES_AT_ONCE]))
+                       for at in range(0, len(messages), QUERIES_AT_ONCE)]
+
+
+class Rtnetlink:
+    """A socket in a host's namespace."""
+
+    def __init__(self, host, groups=0):
+        with host.entered():
+            self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        self.socket.setsockopt(socket.SOL_SOCKET, SOL_SOCKET_RCVBUFFORCE, 16 << 20)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self.socket.setsockopt(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1)  # dumps of one table
+        self.socket.bind((0, groups))
+        self.socket.settimeout(10)
+        self.buffer = bytearray(1 << 16)
+
+    def close(self):
+        self.socket.close()
+
+    def ask(self, batch):
+        """The answers to a batch, raw: bytes from the type of the message on."""
+        answers = [None] * batch.n
+        view = memoryview(self.buffer)
+        receive = self.socket.recv_into
+        sequence_of = u32.unpack_from
+        for data, n in batch.pieces:
+            self.socket.send(data)
+            for _ in range(n):
+                n_bytes = receive(self.buffer)
+                # Not the sequence and the port, which are the asker's.
+                answers[sequence_of(view, 8)[0]] = bytes(view[4:6]) + bytes(view[16:n_bytes])
+        return answers
+
+    def request(self, kind, body):
+        """One message that is answered by one."""
+        self.socket.send(struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST, 0, 0) + body)
+        data = self.socket.recv(1 << 16)
+        return struct.unpack_from("=H", data, 4)[0], data[16:]
+
+    def dump(self, kind, body):
+        """The messages of a dump, each its bytes behind the netlink header; asked again where
+        changes interrupted it."""
+        while True:
+            self.socket.send(struct.pack("=IHHII", 16 + len(body), kind,
+                                         NLM_F_REQUEST | NLM_F_DUMP, 0, 0) + body)
+            found, is_interrupted, is_done = [], False, False
+            while not is_done:
+                data = self.socket.recv(1 << 16)
+                at = 0
+                while at + 16 <= len(data):
+                    length, kind_found, flags = struct.unpack_from("=IHH", data, at)
+                    is_interrupted |= bool(flags & 0x10)
+                    if kind_found in (NLMSG_DONE, NLMSG_ERROR):
+                        is_done = True
+                        break
+                    found.append(data[at + 16:at + length])
+                    at += (length + 3) & ~3
+            if not is_interrupted:
+                return found
+
+
+class Route:
+    """An answer taken apart. Two are alike where local TCP cannot tell them apart, but for the
+    windows; `table` and `dst` say whose route it was."""
+
+    __slots__ = ("error", "table", "type", "dst", "windows", "likeness")
+
+    def __init__(self, raw, is_fib_match):
+        kind = struct.unpack_from("=H", raw)[0]
+        self.error = self.table = self.type = self.dst = None
+        self.windows = {}
+        if kind == NLMSG_ERROR:
+            self.error = -struct.unpack_from("=i", raw, 2)[0]
+            self.likeness = ("error", self.error)
+            return
+        family, dst_len, src_len, tos, self.table, _, scope, self.type, flags = \
+            struct.unpack_from("=BBBBBBBBI", raw, 2)
+        found = []
+        dst = b""
+        for attr, payload in attributes(raw[14:]):
+            if attr == RTA_TABLE:
+                self.table = u32.unpack(payload)[0]
+            elif attr == RTA_DST:
+                dst = payload
+                if not is_fib_match:
+                    found.append((attr, payload))
+            elif attr == RTA_METRICS:
+                metrics = tuple(self._metrics(payload))
+                if metrics:
+                    found.append((attr, metrics))
+            elif attr == RTA_MULTIPATH:
+                found.append((attr, tuple(_hops(payload))))
+            elif attr == RTA_NH_ID:
+                continue  # a name; the hops that it stands for are shown as well
+            elif attr == RTA_PREF and not is_fib_match:
+                continue  # of an IPv6 multipath route it is that of the hop that was cached first
+            else:
+                found.append((attr, payload))
+        self.dst = (family, dst, dst_len)
+        # Whose table, whose protocol, which prefix matched: that is what we change.
+        self.likeness = (family, src_len, tos, scope, self.type, flags & ~RTNH_F_LINKDOWN,
+                         tuple(sorted(found)))
+
+    def _metrics(self, block):
+        """The metrics that are not ours to set; those that are go into windows."""
+        for metric, payload in attributes(block):
+            value = u32.unpack(payload)[0] if len(payload) == 4 else payload
+            if metric == RTAX_LOCK:
+                for ours in OURS:
+                    value &= ~(1 << ours)
+                if value:
+                    yield metric, value
+            elif metric in OURS:
+                self.windows[metric] = value
+            else:
+                yield metric, value
+
+    def __str__(self):
+        if self.error is not None:
+            return f"error {self.error}"
+        family, dst, dst_len = self.dst
+        name = socket.inet_ntop(family, dst) if dst else "default"
+        words = [f"{name}/{dst_len} table {self.table} type {self.type} scope {self.likeness[3]} "
+                 f"flags {self.likeness[5]:#x}"]
+        for attr, payload in self.likeness[6]:
+            if attr in (RTA_METRICS, RTA_MULTIPATH):
+                words.append(f"{_NAMES[attr]} {payload}")
+            else:
+                words.append(f"{_NAMES.get(attr, attr)} {payload.hex()}")
+        return ", ".join(words)
+
+
+_NAMES = {1: "dst", 2: "src", 3: "iif", 4: "oif", 5: "gateway", 6: "priority", 7: "prefsrc",
+          8: "metrics", 9: "multipath", 11: "flow", 12: "cacheinfo", 16: "mark", 18: "via",
+          20: "pref",
+          21: "encap type", 22: "encap", 25: "uid", 30: "nhid"}
+
+
+def _hops(block):
+    """The hops of a route, without the state of their links."""
+    at = 0
+    while at + 8 <= len(block):
+        length, flags, weight, index = struct.unpack_from("=HBBi", block, at)
+        yield flags & ~RTNH_F_LINKDOWN, weight, index, block[at + 8:at + length]
+        at += (length + 3) & ~3
+
+
+class Reader:
+    """Raw answers to routes. Most answers have been seen before: they are taken apart once."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def read(self, raw, is_fib_match):
+        """The route and when it expires (1/100 s; 0: never)."""
+        at = raw.find(CACHEINFO_HEADER, 14)
+        expires = 0
+        if at >= 0:
+            # Usage counts and times differ from question to question; as with RTA_PREF, only the
+            # route itself says when it ends.
+            if is_fib_match:
+                expires = struct.unpack_from("=i", raw, at + EXPIRES_AT)[0]
+            raw = raw[:at] + raw[at + 36:]
+        key = (raw, is_fib_match)
+        route = self.seen.get(key)
+        if route is None:
+            if len(self.seen) > 200000:
+                self.seen.clear()
+            route = self.seen[key] = Route(raw, is_fib_match)
+        return route, expires
+
+
+def is_alike(with_us, without_us):
+    """Whether two of Reader.read's are the same way for TCP. Windows may differ where the route is
+    ours, and nowhere else."""
+    ours, base = with_us[0], without_us[0]
+    if ours is not base and (ours.likeness != base.likeness or
+                             (ours.table != TABLE and ours.windows != base.windows)):
+        return False
+    # A route of ours may end earlier, and the next packet goes without us; later it may not.
+    a, b = with_us[1], without_us[1]
+    return a == b or (a > 0 and (b == 0 or a <= b + EXPIRES_SLACK))
+
+
+def routes_of_table(link, table=TABLE):
+    """{(family, dst, length): [(priority, initcwnd, protocol)]} of a table, both families, without
+    what has expired and only waits for the kernel to clean up."""
+    found = {}
+    for family in (socket.AF_INET, socket.AF_INET6):
+        body = struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0) \
+            + attribute(RTA_TABLE, u32.pack(table))
+        for message in link.dump(RTM_GETROUTE, body):
+            dst_len, protocol = message[1], message[5]
+            got = dict(attributes(message[12:]))
+            if u32.unpack(got[RTA_TABLE])[0] != table:
+                continue
+            if RTA_CACHEINFO in got and struct.unpack_from("=i", got[RTA_CACHEINFO], 8)[0] < 0:
+                continue
+            metrics = dict(attributes(got.get(RTA_METRICS, b"")))
+            found.setdefault((family, got.get(RTA_DST, b""), dst_len), []).append(
+                (u32.unpack(got.get(RTA_PRIORITY, bytes(4)))[0],
+                 u32.unpack(metrics.get(RTAX_INITCWND, bytes(4)))[0], protocol))
+    return found
+

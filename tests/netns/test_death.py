@@ -1,0 +1,124 @@
+"""SIGKILL at any point: the next start makes everything right, and flush leaves nothing behind."""
+
+import random
+import signal
+import time
+
+from invariant import Run
+from netns import (PROTOCOL, RIPTIDE, TABLE, Daemon, routes, rules, snapshot, wait_until, windows)
+from routing_base import default_line
+from rtnetlink import routes_of_table
+from twins import Driver, route_keys
+
+KILLS = 200
+DAEMON_KILLS = 20
+FLUSH_EVERY = 10
+
+
+class Life:
+    """A driver that is killed again and again, between hosts that are compared."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.case = Run(seed, n_hosts=60)
+        self.twins = self.case.twins
+        self.host = self.twins.with_us.host
+        self.twins.driver.kill()
+        self.host.run(RIPTIDE, "flush")
+        self.before = snapshot(self.host)
+        self.start_s = 0.02
+
+    def wanted(self):
+        return {dst: self.rng.randrange(10, 101)
+                for dst in self.rng.sample(self.case.dsts, self.rng.randrange(20, 120))}
+
+    def start(self, wanted):
+        self.twins.driver = Driver(self.host)
+        self.twins.driver.send(f"set {dst} {cwnd}" for dst, cwnd in wanted.items())
+
+    def check(self, wanted):
+        """Exactly what was asked for, at the right place, and no difference to the twin."""
+        self.twins.judge()
+        found = {key: [route[1:] for route in list_]
+                 for key, list_ in routes_of_table(self.twins.with_us.link).items()}
+        expected = {prefix_key(dst): [(cwnd, PROTOCOL)] for dst, cwnd in wanted.items()}
+        assert found == expected
+        for family in ("-4", "-6"):
+            assert self.host.ip(family, "rule").splitlines()[1:-1] == [
+                "32765:\tfrom all fwmark 0x72697074 iif lo ipproto tcp goto 32766 proto 230",
+                f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} proto {PROTOCOL}",
+                "32766:\tfrom all lookup main"][:3 if family == "-4" else 2]
+        assert f"proto {PROTOCOL}" not in self.host.ip("nexthop")
+
+    def disturb(self, wanted):
+        """Something that makes the router write, in the middle of which it will die."""
+        if self.rng.random() < 0.5:
+            family = self.rng.choice((4, 6))
+            self.case.happen(default_line(family, "replace", self.rng.randrange(4)))
+        else:
+            self.twins.driver.send(f"set {dst} {self.rng.randrange(0, 101)}" for dst in wanted)
+
+    def kill_while(self, longest_s):
+        end = time.perf_counter() + self.rng.uniform(0, longest_s)
+        while time.perf_counter() < end:
+            pass
+        self.twins.driver.kill()
+
+
+def prefix_key(dst):
+    address, _, length = dst.partition("/")
+    keys = route_keys(address)
+    return keys[len(keys) - 1 - int(length)] if length else keys[0]
+
+
+def test_sigkill_anywhere_is_made_good():
+    seed = time.time_ns() % 10 ** 9
+    life = Life(seed)
+    try:
+        for n in range(KILLS):
+            wanted = life.wanted()
+            if n % 4 == 3:  # in its first moments
+                life.start(wanted)
+                life.kill_while(life.start_s)
+            else:
+                began = time.perf_counter()
+                life.start(wanted)
+                life.twins.driver.quiet()
+                life.start_s = time.perf_counter() - began
+                life.check(wanted)
+                if n % 4 == 2:  # while it takes everything back
+                    life.twins.driver.process.stdin.close()
+                else:
+                    life.disturb(wanted)
+                life.kill_while(life.start_s / 2)
+            if n % FLUSH_EVERY == 0:
+                life.host.run(RIPTIDE, "flush")
+                life.case.happen(default_line(4))
+                life.case.happen(default_line(6))
+                assert snapshot(life.host) == life.before
+    except AssertionError:
+        print(f"seed {seed}, kill {n}")
+        raise
+    finally:
+        life.case.close()
+
+
+def test_sigkill_of_riptided_is_made_good(net):
+    """The same with real connections: after each start, the windows that they teach."""
+    rng = random.Random(1)
+    before = snapshot(net.host)
+    expected = {peer: net.learned(peer, 20 + 5 * n).cwnd()
+                for n, peer in enumerate(("203.0.113.1", "203.0.113.2", "198.51.100.1",
+                                          "2001:db8::1", "2001:db8::2"))}
+    for _ in range(DAEMON_KILLS):
+        daemon = Daemon(net.host, interval="10ms")
+        time.sleep(rng.uniform(0, 0.06))
+        daemon.kill()
+        daemon.log.close()
+    with Daemon(net.host) as daemon:
+        wait_until(lambda: windows(net.host) == expected, f"the windows {expected}")
+        assert len(rules(net.host)) == 2
+        assert {route["protocol"] for route in routes(net.host).values()} == {str(PROTOCOL)}
+        daemon.signal(signal.SIGKILL)
+    net.host.run(RIPTIDE, "flush")
+    assert snapshot(net.host) == before

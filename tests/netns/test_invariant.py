@@ -1,0 +1,79 @@
+"""The property: whatever happens to a host's routing, TCP goes the same way with us and without.
+
+Events are drawn by lot and judged by a twin without Riptide (twins.py). RIPTIDE_SEED=N repeats the
+runs from that seed on; a failure prints the fewest lines that show it.
+"""
+
+import os
+import random
+import time
+
+import pytest
+from invariant import Figures, Found, Run, run
+from twins import probe_encaps
+
+SEED = int(os.environ.get("RIPTIDE_SEED", time.time_ns() % 10 ** 9))
+RUNS = 20
+EVENTS_PER_RUN = 100
+MOVES = 20
+
+
+def say(capsys, text):
+    with capsys.disabled():
+        print(f"\n{text}")
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return Figures()
+
+
+@pytest.mark.parametrize("n", range(RUNS))
+def test_no_event_makes_a_difference(n, figures, capsys):
+    encaps, lacking = probe_encaps()
+    if n == 0:
+        say(capsys, f"invariant: seed {SEED}; this kernel lacks {', '.join(lacking) or 'nothing'}")
+    try:
+        run(SEED + n, EVENTS_PER_RUN, encaps, figures)
+    except Found as found:
+        pytest.fail(str(found), pytrace=False)
+    if n == RUNS - 1:
+        say(capsys, f"invariant: {figures}")
+        # Leaving everything alone would be no difference either.
+        assert figures.n_ours > 0.25 * figures.n_asked
+
+
+@pytest.mark.parametrize("n_destinations", [1000, 10000])
+def test_moved_default_gateway_is_followed(n_destinations, capsys):
+    """How long a difference lasts where half of the destinations are concerned at once, and how
+    long they are without their windows."""
+    rng = random.Random(n_destinations)
+    case = Run(0, n_hosts=20)
+    half = n_destinations // 2
+    dsts = {4: [f"198.51.{n // 256}.{n % 256}" for n in range(half)],
+            6: [f"2001:db8:77::{n:x}" for n in range(half)]}
+    followed_ms, back_ms, n_batches = {4: [], 6: []}, {4: [], 6: []}, 0
+    try:
+        case.twins.driver.send(f"set {dst} {rng.randrange(10, 101)}"
+                               for family in dsts for dst in dsts[family])
+        case.start([])
+        for n in range(MOVES):
+            family = 4 if n % 2 else 6
+            before = case.twins.driver.quiet(30)
+            followed, back = case.move_default_ms(family, 1 + n // 2 % 3,
+                                                  rng.sample(dsts[family], 40))
+            followed_ms[family].append(followed)
+            back_ms[family].append(back)
+            n_batches += case.twins.driver.stats["batches"] - before["batches"]
+        case.twins.judge()
+    finally:
+        case.close()
+    for family in (4, 6):
+        followed, back = sorted(followed_ms[family]), sorted(back_ms[family])
+        say(capsys, f"default gateway moved under {half} IPv{family} destinations of "
+                    f"{n_destinations}: no difference after ms: median "
+                    f"{followed[len(followed) // 2]:.1f}, max {followed[-1]:.1f}; windows back "
+                    f"after {back[len(back) // 2]:.1f}, {back[-1]:.1f}; "
+                    f"{n_batches / MOVES:.0f} batches")
+        # The target is for an idle machine; this is what no busy one misses by accident.
+        assert followed[len(followed) // 2] < 1000

@@ -1,0 +1,99 @@
+"""More changes than the notification queue holds: our rules go first, and return when all is right.
+
+The queue is shrunk to the kernel's minimum by the driver, from outside the library, or the driver
+is stopped while the storm fills the one that it has.
+"""
+
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+from invariant import Run
+from routing_base import OUR_TABLE
+from rtnetlink import Rtnetlink, attributes, u32
+from twins import Driver
+
+CHANGES = 50000
+RTM_NEWRULE, RTM_DELRULE = 32, 33
+RULE_GROUPS = 1 << 7 | 1 << 18  # RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE
+FRA_TABLE = 15
+
+
+class RuleWatch:
+    """What happens to our rule: {family: "+-..."} in the order in which the kernel says it."""
+
+    def __init__(self, host):
+        self.link = Rtnetlink(host, RULE_GROUPS)
+        self.link.socket.setblocking(False)
+
+    def read(self):
+        found = {2: "", 10: ""}
+        while True:
+            try:
+                data = self.link.socket.recv(1 << 16)
+            except BlockingIOError:
+                return found
+            at = 0
+            while at + 16 <= len(data):
+                length, kind = struct.unpack_from("=IH", data, at)
+                got = dict(attributes(data[at + 28:at + length]))
+                if u32.unpack(got.get(FRA_TABLE, bytes(4)))[0] == OUR_TABLE:
+                    found[data[at + 16]] += {RTM_NEWRULE: "+", RTM_DELRULE: "-"}.get(kind, "")
+                at += (length + 3) & ~3
+
+
+def storm(host):
+    """50,000 changes of routes over our destinations, none of which stays but the last of each."""
+    lines = []
+    for n in range(CHANGES // 2):
+        link = n % 3 + 1
+        lines.append(f"route replace 198.{18 + n % 2}.{n % 8}.{n // 8 % 256} via 10.0.{link}.1")
+        lines.append(f"route replace 2001:db8:0:{n % 2}::{n // 2 % 512:x} "
+                     f"via fd00:0:0:{link}::1 dev eth{link}")
+    with host.entered():
+        return subprocess.Popen(["ip", "-batch", "-"], stdin=subprocess.PIPE), \
+            "\n".join(lines).encode()
+
+
+def blow(host):
+    process, lines = storm(host)
+    process.communicate(lines)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["smallest-queue", "stopped"])
+def test_overrun_lifts_the_rules_and_makes_all_right(is_stopped, capsys):
+    case = Run(7, n_hosts=90)
+    twins = case.twins
+    try:
+        if not is_stopped:
+            twins.driver.kill()
+            twins.driver = Driver(twins.with_us.host, 1).wait_ready()
+        case.start([])
+        before = twins.driver.stats
+        watch = RuleWatch(twins.with_us.host)
+        blow(twins.without_us.host)
+        if is_stopped:
+            twins.driver.process.send_signal(signal.SIGSTOP)
+        blow(twins.with_us.host)
+        over = time.perf_counter()
+        if is_stopped:
+            assert watch.read() == {2: "", 10: ""}
+            twins.driver.process.send_signal(signal.SIGCONT)
+        after = twins.driver.quiet(60)
+        lasted_ms = (time.perf_counter() - over) * 1000
+        happened = watch.read()
+        watch.link.close()
+        twins.judge()
+    finally:
+        case.close()
+    assert after["overruns"] > before["overruns"]
+    for rules in happened.values():
+        # Lifted, and back at the end.
+        assert rules.startswith("-+") and rules == "-+" * (len(rules) // 2), happened
+    with capsys.disabled():
+        print(f"\noverrun, {'stopped' if is_stopped else 'smallest queue'}: {CHANGES} changes, "
+              f"{after['overruns'] - before['overruns']} overruns, rules lifted "
+              f"{len(happened[2]) // 2} times, quiet {lasted_ms:.0f} ms after the last")

@@ -1,0 +1,360 @@
+"""Two hosts with the same routing, one of them with Riptide: the other says what is right.
+
+Links, numbers and addresses are the same in both, and everything that happens to one happens to the
+other, so that every difference between their kernels' answers is Riptide's doing.
+"""
+
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import rtnetlink
+from netns import BUILD, Host
+from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, base_lines,
+                          link_lines)
+from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
+                       is_alike, query)
+
+DRIVER = BUILD / "tests" / "netns" / "driver"
+QUIET_S = 10
+FAMILIES = (), ("-4",), ("-6",)
+
+
+class Violation(Exception):
+    """Riptide made a difference; the text says which."""
+
+
+class Shell:
+    """ip(8) that lives as long as its host: a line costs a message and no process."""
+
+    def __init__(self, host):
+        self.host = host
+        self.n = 0
+        self.tools = {family: self._start(family) for family in FAMILIES}
+
+    def _start(self, family):
+        with self.host.entered():
+            return subprocess.Popen(["ip", *family, "-force", "-batch", "-"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE)
+
+    def close(self):
+        for tool in self.tools.values():
+            tool.stdin.close()
+            tool.wait()
+            tool.stderr.close()
+
+    def run_alone(self, line):
+        """The same with a process of its own, as a flush needs, which leaves answers unread."""
+        done = self.host.run(*line.split(), check=False)
+        return " ".join(done.stderr.split())
+
+    def run(self, line):
+        """Runs "ip ...", of one family or none; returns what it complains of, as text."""
+        if " flush" in line:
+            return self.run_alone(line)
+        words = line.split()[1:]
+        family = tuple(word for word in words[:1] if word in ("-4", "-6"))
+        words = words[len(family):]
+        tool = self.tools[family]
+        self.n += 1
+        end = f"end{self.n}"
+        # What it does not know it says at once, and so we know that the line is done.
+        os.write(tool.stdin.fileno(), f"{' '.join(words)}\n{end}\n".encode())
+        said = b""
+        while True:
+            data = os.read(tool.stderr.fileno(), 1 << 16)
+            if not data:  # it ends where it does not understand a line, and over some other errors
+                tool.wait()
+                self.tools[family] = self._start(family)
+                is_answer = b"RTNETLINK answers" in said or b"evice" in said
+                assert is_answer, f"no line for ip: {line}: {said.decode()}"
+                return " ".join(said.decode().split())
+            said += data
+            at = said.find(b'Object "%s"' % end.encode())
+            if at >= 0 and said.count(b"Command failed", at):
+                return " ".join(said[:at].decode().split("Command failed")[0].split())
+
+
+class Driver:
+    """The host of libriptide under test: see driver.c."""
+
+    def __init__(self, host, *arguments):
+        self.n = 0
+        self.routes = {}  # destination: what was last said of it
+        self.stats = {}
+        with host.entered():
+            self.process = subprocess.Popen([str(DRIVER), *map(str, arguments)],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.unread = b""
+
+    def wait_ready(self):
+        self._read_until("ready", QUIET_S)
+        return self
+
+    def send(self, lines):
+        data = "".join(line + "\n" for line in lines).encode()
+        try:
+            while data:
+                data = data[os.write(self.process.stdin.fileno(), data):]
+        except BrokenPipeError:
+            self._read_until("its last words", 1)
+
+    def quiet(self, deadline_s=QUIET_S):
+        """Waits until all that has happened has been followed; returns the router's counters."""
+        self.n += 1
+        self.send([f"quiet {self.n}"])
+        words = self._read_until(f"quiet {self.n} ", deadline_s).split()[2:]
+        self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
+        return self.stats
+
+    def _read_until(self, start, deadline_s):
+        end = time.monotonic() + deadline_s
+        while True:
+            line, is_whole, rest = self.unread.partition(b"\n")
+            if is_whole:
+                self.unread = rest
+                text = line.decode()
+                if text.startswith(start):
+                    return text
+                if text.startswith("route "):
+                    self.routes[text.split()[1]] = text
+                elif text.startswith("error "):
+                    raise Violation(f"the router ended: {text}")
+                continue
+            os.set_blocking(self.process.stdout.fileno(), False)
+            data = None
+            while data is None:
+                try:
+                    data = os.read(self.process.stdout.fileno(), 1 << 16)
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        raise Violation(f"not quiet within {deadline_s} s: {self.stats}") from None
+                    time.sleep(0.0002)
+            if not data:
+                raise Violation(f"the router ended with {self.process.wait()}")
+            self.unread += data
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def stop(self):
+        """Ends it in peace; returns its exit status."""
+        self.process.stdin.close()
+        status = self.process.wait(QUIET_S)
+        self.process.stdout.close()
+        return status
+
+
+class Side:
+    """One of the twins."""
+
+    def __init__(self, name):
+        self.host = Host(name)
+        for setting in ("ipv4/fib_multipath_hash_policy", "ipv6/fib_multipath_hash_policy"):
+            self.host.sysctl(setting, 0)
+        self.shell = Shell(self.host)
+        self.link = Rtnetlink(self.host)
+        for line in base_lines():
+            said = self.shell.run(line)
+            assert not said, f"{line}: {said}"
+
+    def close(self):
+        self.link.close()
+        self.shell.close()
+        self.host.close()
+
+    def settle(self):
+        """Waits for what the kernel does later on its own: states of links, IPv6 addresses."""
+        for index in range(11, 11 + N_LINKS):
+            # Asked for one link, the kernel puts its state in order at once.
+            self.link.request(rtnetlink.RTM_GETLINK, struct.pack("=BxHiII", 0, 0, index, 0, 0))
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            addresses = self.link.dump(rtnetlink.RTM_GETADDR,
+                                       struct.pack("=BBBBi", socket.AF_INET6, 0, 0, 0, 0))
+            if not any(message[2] & 0x40 for message in addresses):  # IFA_F_TENTATIVE
+                return
+            time.sleep(0.001)
+
+
+def kinds_of_socket(n, address):
+    """The kinds of local socket that talk to the n-th address: (name, attributes)."""
+    family = 6 if ":" in address else 4
+    link = n % N_LINKS
+    return (("plain", {}),
+            (f"from {PEERS[family].format(link, 10)}", {"source": PEERS[family].format(link, 10)}),
+            (f"on eth{(link + 1) % N_LINKS}", {"oif": 11 + (link + 1) % N_LINKS}),
+            (f"mark {MARKS[n % 2]}", {"mark": int(MARKS[n % 2], 16)}),
+            (f"uid {UID}", {"uid": UID}),
+            ("UDP", {"protocol": socket.IPPROTO_UDP}))
+
+
+class Question:
+    """What one kind of local socket asks for one address."""
+
+    def __init__(self, address, kind, is_fib_match, body, keys):
+        self.address, self.kind, self.is_fib_match, self.body = address, kind, is_fib_match, body
+        self.keys = keys  # of our routes that may answer, the longest first
+
+    def __str__(self):
+        return f"{self.address} {self.kind}{' fibmatch' if self.is_fib_match else ''}"
+
+
+def route_keys(address):
+    """All routes of ours that could lead to the address, as routes_of_table names them."""
+    data = rtnetlink.packed(address)
+    family = socket.AF_INET if len(data) == 4 else socket.AF_INET6
+    n_bits = 8 * len(data)
+    number = int.from_bytes(data, "big")
+    return [(family, (number >> n_bits - n << n_bits - n).to_bytes(len(data), "big") if n else b"",
+             n) for n in range(n_bits, -1, -1)]
+
+
+def questions(addresses):
+    return [Question(address, kind, is_fib_match, query(address, is_fib_match, **attributes), keys)
+            for n, (address, keys) in enumerate((address, route_keys(address))
+                                                for address in addresses)
+            for kind, attributes in kinds_of_socket(n, address)
+            if kind != "UDP" or n % 4 == 0
+            for is_fib_match in (True, False)]
+
+
+class Twins:
+    """Both hosts, the driver on one of them, and the questions that they are compared by."""
+
+    def __init__(self, addresses):
+        self.reader = Reader()
+        self.questions = questions(addresses)
+        self.batch = Batch([question.body for question in self.questions])
+        self.without_us = self.with_us = self.driver = None
+        self.n_ours = self.n_asked = self.n_late = self.n_undecided = 0
+        try:
+            self.without_us = Side("without")
+            self.with_us = Side("with")
+            for side in (self.without_us, self.with_us):
+                side.settle()
+            self.driver = Driver(self.with_us.host).wait_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        if self.driver:
+            self.driver.kill()
+        for side in (self.without_us, self.with_us):
+            if side:
+                side.close()
+
+    def ask(self, side, batch=None):
+        return side.link.ask(batch or self.batch)
+
+    def read(self, raw, n):
+        return self.reader.read(raw, self.questions[n].is_fib_match)
+
+    def differences(self, ours, base):
+        """The questions that the twins answer differently: [number]."""
+        found = []
+        table = rtnetlink.routes_of_table(self.with_us.link)
+        read, asked = self.reader.read, self.questions
+        for n, (a, b) in enumerate(zip(ours, base)):
+            if a == b:
+                continue
+            question = asked[n]
+            route = read(a, question.is_fib_match)
+            if not is_alike(route, read(b, question.is_fib_match)):
+                found.append(n)
+            elif route[0].table == OUR_TABLE:
+                # A connection gets what its own route says, not what a neighbour's does.
+                window = next((table[key][0][1] for key in question.keys if key in table), None)
+                if route[0].windows.get(RTAX_INITCWND) != window:
+                    found.append(n)
+        return found
+
+    def judge(self, base=None):
+        """Compares the twins once Riptide is quiet, and takes a Violation for what stays. `base`:
+        what the one without Riptide has just answered. Returns what it answers.
+
+        What the kernel does later on its own may reach one twin before the other: a difference
+        counts when it is there to stay. Where the kernel without us gives one answer now and
+        another then (it takes turns between routes), any of them will do.
+        """
+        end = time.monotonic() + 2.5
+        tries = 0
+        while True:
+            self.driver.quiet()
+            ours, base = self.ask(self.with_us), base or self.ask(self.without_us)
+            found = [n for n in self.differences(ours, base) if not self._is_taking_turns(n)]
+            if not found:
+                break
+            tries += 1
+            if time.monotonic() > end:
+                raise Violation(self._describe(found, ours, base))
+            base = None
+            time.sleep(min(0.01 * 2 ** tries, 0.5))
+        self.n_late += tries > 0
+        self._judge_table(base)
+        return base
+
+    def _is_taking_turns(self, n):
+        question = self.questions[n]
+        batch = Batch([question.body] * 8)
+        base = {self.reader.read(raw, question.is_fib_match)[0].likeness
+                for raw in self.without_us.link.ask(batch)}
+        ours = {self.reader.read(raw, question.is_fib_match)[0].likeness
+                for raw in self.with_us.link.ask(batch)}
+        is_it = len(base) > 1 and ours == base
+        self.n_undecided += is_it
+        return is_it
+
+    def _judge_table(self, base):
+        """No route of ours where the plain answer is not a unicast route of main."""
+        table = rtnetlink.routes_of_table(self.with_us.link)
+        for routes in table.values():
+            if len(routes) > 1:
+                raise Violation(f"several routes of ours for one destination: {routes}")
+        for n, question in enumerate(self.questions):
+            if question.kind != "plain" or not question.is_fib_match:
+                continue
+            self.n_asked += 1
+            route, _ = self.read(base[n], n)
+            has_ours = question.keys[0] in table
+            self.n_ours += has_ours
+            if has_ours and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
+                raise Violation(f"{question.address} has a route of ours, but its base is {route}")
+
+    def _describe(self, found, ours, base):
+        lines = [f"{len(found)} of {len(self.questions)} answers differ, among them:"]
+        for n in found[:: max(1, len(found) // 4)][:5]:
+            with_us, without_us = self.read(ours[n], n), self.read(base[n], n)
+            lines += [f"  {self.questions[n]}",
+                      f"    with us    {with_us[0]} {with_us[0].windows} {with_us[1] or ''}",
+                      f"    without us {without_us[0]} {without_us[0].windows} "
+                      f"{without_us[1] or ''}",
+                      f"    router: {self.driver.routes.get(self.questions[n].address)}"]
+        lines.append(f"  counters: {self.driver.stats}")
+        return "\n".join(lines)
+
+
+def probe_encaps():
+    """The kinds of lightweight tunnel that this kernel has, and those that it lacks."""
+    host = Host("probe")
+    try:
+        for line in link_lines(0):
+            host.run(*line.split())
+        there = [name for name, words in sorted(ENCAPS.items())
+                 if host.run("ip", "-6", "route", "add", "2001:db8::1", *words.split(), "via",
+                             "fd00::1", "dev", "eth0", check=False).returncode == 0
+                 and host.run("ip", "-6", "route", "del", "2001:db8::1").returncode == 0]
+        has_vrf = host.run("ip", "link", "add", "vrf0", "type", "vrf", "table", "9",
+                           check=False).returncode == 0
+    finally:
+        host.close()
+    return there, sorted(set(ENCAPS) - set(there)) + ([] if has_vrf else ["vrf"])
+
+
