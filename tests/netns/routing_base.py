@@ -15,6 +15,10 @@ MAIN = "main"
 PEERS = {4: "10.0.{}.{}", 6: "fd00:0:0:{}::{}"}
 BITS = {4: 32, 6: 128}
 
+# Next-hop objects.
+OBJECTS = {1: 4, 2: 4, 3: 4, 4: 6, 5: 6, 8: 4, 9: 6, 10: 6}  # their families
+GROUPS = {6: (3, 8), 7: (5, 9)}  # their members, used by nobody else
+
 ENCAPS = {
     "ip": "encap ip id 5 dst 10.0.0.1",
     "ip6": "encap ip6 id 5 dst fd00::1",

@@ -7,11 +7,8 @@ belong together.
 
 import ipaddress
 
-from routing_base import (BITS, ENCAPS, MAIN, MARKS, N_LINKS, OUR_TABLE, PEERS, TABLES, UID,
-                          default_line, link_lines, mac)
-
-OBJECTS = {1: 4, 2: 4, 3: 4, 4: 6, 5: 6, 8: 4, 9: 6, 10: 6}  # their families
-GROUPS = {6: (3, 8), 7: (5, 9)}                             # their members, used by nobody else
+from routing_base import (BITS, ENCAPS, GROUPS, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
+                          TABLES, UID, default_line, link_lines, mac)
 
 
 class Routing:
