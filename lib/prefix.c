@@ -14,6 +14,13 @@
 
 static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
+const uint8_t families[2] = { AF_INET, AF_INET6 };
+
+int family_index(uint8_t family)
+{
+    return family == AF_INET6;
+}
+
 uint8_t prefix_family_bits(uint8_t family)
 {
     return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;

@@ -6,6 +6,12 @@
 
 #include <riptide/riptide.h>
 
+/* Both families, in the order of arrays that have one element for each. */
+extern const uint8_t families[2];
+
+/* Index of a family in such arrays. */
+int family_index(uint8_t family);
+
 /* Bits of an address of that family; 0 for a family that is neither IPv4 nor IPv6. */
 uint8_t prefix_family_bits(uint8_t family);
 

@@ -3,13 +3,13 @@
  * the clock.
  */
 #include "internal.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -331,8 +331,6 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 
 static bool pop_reason(struct riptide_agent *agent)
 {
-    const uint8_t families[2] = { AF_INET, AF_INET6 };
-
     for (int i = 0; i < 2; i++) {
         const char *reason = riptide_router_get_reason(agent->router, families[i]);
 

@@ -73,6 +73,9 @@ int channel_request(struct channel *channel, struct nl_msg *message, struct ript
 /* Begins a dump; takes the message. NULL stands for an allocation that failed. */
 int channel_dump(struct channel *channel, struct nl_msg *message);
 
+/* Whether a dump failed since there is nothing to dump: a family, or a table, that is not there. */
+bool channel_is_absence(int error);
+
 typedef int channel_message_fn(void *userdata, const struct nlmsghdr *message);
 
 /*

@@ -6,23 +6,16 @@
 #include "config.h"
 #include "internal.h"
 #include "message.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* Rounds of dumping and deleting, in case somebody else writes into our table meanwhile. */
 enum { MAX_ROUNDS = 4 };
-
-static const uint8_t families[] = { AF_INET, AF_INET6 };
-
-static bool is_absence(int error)
-{
-    return error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP;
-}
 
 /* Rules of ours in one family, by whichever router they were made. */
 struct search {
@@ -86,7 +79,7 @@ static int flush_skips(struct channel *channel, struct search *search, uint32_t 
     for (;;) {
         r = channel_dump_all(channel, begin_rules, on_skip, search);
         if (r < 0 || !search->delete)
-            return is_absence(r) ? 0 : r;
+            return channel_is_absence(r) ? 0 : r;
         r = channel_request(channel, search->delete, error);
         search->delete = NULL;
         if (r < 0)
@@ -103,13 +96,13 @@ int flush_rules(struct channel *channel, uint8_t family, const struct rule_ident
     int r = channel_dump_all(channel, begin_rules, on_lookup, &search);
 
     if (r < 0)
-        return is_absence(r) ? 0 : r;
+        return channel_is_absence(r) ? 0 : r;
     /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
      * there.
      */
     while ((r = channel_request(channel, message_rule_delete(family, identity->table), error)) == 0)
         own++;
-    if (is_absence(r))
+    if (channel_is_absence(r))
         r = flush_skips(channel, &search, &own, error);
     if (n)
         *n += own;
@@ -165,7 +158,7 @@ static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer
 
     (void)n;
     (void)answer;
-    if (error == 0 || error == -ESRCH || is_absence(error) || deletion->error)
+    if (error == 0 || error == -ESRCH || channel_is_absence(error) || deletion->error)
         return;
     deletion->error = error;
     snprintf(deletion->text, sizeof(deletion->text), "%s", text);
@@ -199,7 +192,7 @@ static int flush_routes(struct channel *channel, uint8_t family, uint32_t table,
 
     for (int round = 0; r == 0 && round < MAX_ROUNDS; round++) {
         r = channel_dump_all(channel, begin_routes, on_route, &found);
-        if (is_absence(r))
+        if (channel_is_absence(r))
             found.n = 0;
         if (found.n == 0)
             break;
@@ -208,7 +201,7 @@ static int flush_routes(struct channel *channel, uint8_t family, uint32_t table,
             r = delete_found(channel, &found, error);
     }
     free(found.routes);
-    return is_absence(r) ? 0 : r;
+    return channel_is_absence(r) ? 0 : r;
 }
 
 int flush_all(struct channel *channel, const struct rule_identity *identity,

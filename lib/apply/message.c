@@ -113,13 +113,12 @@ static int put_metrics(struct nl_msg *message, const struct base *base,
     return failures;
 }
 
-int message_route_put(struct nl_msg *message, const struct base *base,
-                      const struct route_addition *addition)
+int message_route_begin(struct nl_msg *message, const struct base *base, uint32_t table,
+                        uint8_t protocol, uint32_t *begun_bytes)
 {
     const struct rtmsg rtm = {
-        .rtm_family = addition->dst.family,
-        .rtm_dst_len = addition->dst.len,
-        .rtm_protocol = addition->protocol,
+        .rtm_family = base->match.family,
+        .rtm_protocol = protocol,
         .rtm_scope = base->scope,
         .rtm_type = RTN_UNICAST,
         .rtm_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
@@ -131,12 +130,24 @@ int message_route_put(struct nl_msg *message, const struct base *base,
                    NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE))
         return -ENOMEM;
     failures = nlmsg_append(message, (void *)&rtm, sizeof(rtm), NLMSG_ALIGNTO);
-    failures |= nla_put_u32(message, RTA_TABLE, addition->table);
-    failures |= put_address(message, RTA_DST, &addition->dst);
+    failures |= nla_put_u32(message, RTA_TABLE, table);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
     failures |= attrs_put(&base->hop, message);
     failures |= attrs_put(&base->rest, message);
+    *begun_bytes = nlmsg_hdr(message)->nlmsg_len;
+    return failures ? -ENOMEM : 0;
+}
+
+int message_route_put(struct nl_msg *message, uint32_t begun_bytes, const struct base *base,
+                      const struct route_addition *addition)
+{
+    struct rtmsg *rtm = nlmsg_data(nlmsg_hdr(message));
+    int failures;
+
+    nlmsg_hdr(message)->nlmsg_len = begun_bytes;
+    rtm->rtm_dst_len = addition->dst.len;
+    failures = put_address(message, RTA_DST, &addition->dst);
     if (addition->expires_s)
         failures |= nla_put_u32(message, RTA_EXPIRES, addition->expires_s);
     failures |= put_metrics(message, base, addition);

@@ -23,21 +23,22 @@ struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t
 /* What our route adds to its base. */
 struct route_addition {
     struct riptide_prefix dst;
-    uint32_t table;
     uint32_t initcwnd;   /* segments */
     uint32_t initrwnd;   /* segments; 0: not set */
     uint32_t mtu_bytes;  /* 0: not set */
     uint32_t rto_min_ms; /* 0: not set */
     uint32_t expires_s;  /* 0: never */
-    uint8_t protocol;
 };
 
 /*
- * Adds our route, or overwrites the one of the same table, prefix and priority. Written into
- * `message`, which can be used again after it was sent: there are thousands of these.
- * Errors: -ENOMEM where it does not fit.
+ * A route of ours is written in two parts, for there are thousands of them: what all routes with
+ * that base have, and what completes it for one destination after the other. The request adds our
+ * route, or overwrites the one of the same table, prefix and priority. *begun_bytes is handed from
+ * the first part to the second. Errors: -ENOMEM where it does not fit.
  */
-int message_route_put(struct nl_msg *message, const struct base *base,
+int message_route_begin(struct nl_msg *message, const struct base *base, uint32_t table,
+                        uint8_t protocol, uint32_t *begun_bytes);
+int message_route_put(struct nl_msg *message, uint32_t begun_bytes, const struct base *base,
                       const struct route_addition *addition);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */

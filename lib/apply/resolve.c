@@ -14,13 +14,14 @@
 #define NONE PREFIX_TABLE_NONE
 
 /*
- * A destination is asked for up to three times: the route for TCP with our mark, the route for any
- * packet without, and for a new one what a connection would get. Where the two routes differ the
- * host has rules of its own about marks or protocols.
+ * A destination is asked for up to four times: the route for TCP with our mark, for any packet
+ * without, for TCP without, and for a new one what a connection would get. Where the first two
+ * differ, or the third is neither theirs nor our own, the host has rules of its own about marks or
+ * protocols.
  */
-enum query { QUERY_TCP, QUERY_ANY, QUERY_PATH };
+enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_PATH };
 
-enum { MAX_QUERIES = 3 };
+enum { MAX_QUERIES = 4 };
 
 struct resolve {
     struct riptide_router *router;
@@ -93,30 +94,52 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     set_base(router, slot, number, reason);
 }
 
+/* Whether TCP already takes a route of our own. */
+static bool is_ours(const struct riptide_router *router, const struct nlmsghdr *answer)
+{
+    struct route route;
+
+    return answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
+           route.table == router->config.table;
+}
+
+static void check_same(struct resolve *resolve, const struct target *target,
+                       const struct nlmsghdr *answer)
+{
+    const char *reason = NULL;
+    uint32_t expires_s;
+    struct base base;
+
+    if (resolve->reason)
+        return;
+    if (!base_parse(&base, &expires_s, &target->dst, answer, &reason))
+        resolve->reason = reason;
+    else if (!base_equal(&resolve->base, &base))
+        resolve->reason = "rules of this host tell marks or protocols apart";
+}
+
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                       const char *text)
 {
     struct resolve *resolve = userdata;
     uint32_t slot = resolve->asked[n].slot;
     struct target *target = targets_at(&resolve->router->targets, slot);
-    const char *reason = NULL;
-    uint32_t expires_s;
-    struct base base;
 
     (void)text;
     /* The acknowledgement that closes the batch is no answer to a query. */
     if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
         return;
     switch (resolve->asked[n].query) {
-    case QUERY_TCP:
+    case QUERY_MARKED:
         resolve->reason = NULL;
         base_parse(&resolve->base, &resolve->expires_s, &target->dst, answer, &resolve->reason);
         break;
     case QUERY_ANY:
-        if (!resolve->reason && !base_parse(&base, &expires_s, &target->dst, answer, &reason))
-            resolve->reason = reason;
-        else if (!resolve->reason && !base_equal(&resolve->base, &base))
-            resolve->reason = "rules of this host tell marks or protocols apart";
+        check_same(resolve, target, answer);
+        break;
+    case QUERY_PLAIN:
+        if (!is_ours(resolve->router, answer))
+            check_same(resolve, target, answer);
         resolved(resolve, slot);
         break;
     case QUERY_PATH:
@@ -141,10 +164,12 @@ static int ask_all(struct resolve *resolve, uint32_t slot)
     struct riptide_prefix address = address_in(&target->dst);
     uint32_t mark = resolve->router->config.mark;
     bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
-    int r = ask(resolve, slot, QUERY_TCP, message_route_query(&address, mark, IPPROTO_TCP));
+    int r = ask(resolve, slot, QUERY_MARKED, message_route_query(&address, mark, IPPROTO_TCP));
 
     if (r == 0)
         r = ask(resolve, slot, QUERY_ANY, message_route_query(&address, 0, 0));
+    if (r == 0)
+        r = ask(resolve, slot, QUERY_PLAIN, message_route_query(&address, 0, IPPROTO_TCP));
     if (r == 0 && is_host && !target->kernel.exists)
         r = ask(resolve, slot, QUERY_PATH, message_path_query(&address, mark, IPPROTO_TCP));
     return r;

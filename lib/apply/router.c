@@ -1,6 +1,6 @@
 /*
  * The router as the host sees it: its life, its fd, the order of its work. What a piece of work
- * does is scan.c's (looking) and sync.c's (changing).
+ * does is scan.c's (looking), resolve.c's (asking) and sync.c's (changing).
  */
 #include "router.h"
 

@@ -6,6 +6,7 @@
 
 #include "bases.h"
 #include "channel.h"
+#include "prefix.h"
 #include "rule.h"
 #include "scan.h"
 #include "targets.h"
@@ -42,13 +43,5 @@ struct riptide_router {
     struct riptide_router_stats stats;
     struct riptide_route popped;
 };
-
-/* Index of a family in per-family arrays, and back. */
-static inline int family_index(uint8_t family)
-{
-    return family == AF_INET6;
-}
-
-static const uint8_t families[2] = { AF_INET, AF_INET6 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "config.h"
 #include "internal.h"
 #include "message.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -82,15 +83,13 @@ static int compare(const void *a, const void *b)
 
 static int read_families(struct channel *channel, struct reading *reading)
 {
-    const uint8_t families[] = { AF_INET, AF_INET6 };
     int r;
 
     for (size_t i = 0; i < 2; i++) {
         reading->family = families[i];
         reading->n_before = reading->n;
         r = channel_dump_all(channel, begin, on_route, reading);
-        /* No such table: nothing was ever put there. */
-        if (r < 0 && r != -ENOENT && r != -EAFNOSUPPORT && r != -EOPNOTSUPP)
+        if (r < 0 && !channel_is_absence(r))
             return r;
     }
     return 0;

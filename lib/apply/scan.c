@@ -1,6 +1,6 @@
 /*
  * The scan: a row of dumps, each with what is learned from its messages. What follows from it
- * (resolving, writing, the rule) is sync.c's.
+ * (resolving, writing, the rules) is resolve.c's and sync.c's.
  */
 #include "scan.h"
 
@@ -313,12 +313,6 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
         forget_main(router);
 }
 
-/* A family or a kind of object that this kernel does not have, or a table not made yet. */
-static bool is_absence(int error)
-{
-    return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;
-}
-
 static int on_message(void *userdata, const struct nlmsghdr *message)
 {
     struct riptide_router *router = userdata;
@@ -352,7 +346,7 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
     r = channel_dump_step(&router->dumps, on_message, router);
     if (r == 0)
         return 0;
-    if (r < 0 && !is_absence(r))
+    if (r < 0 && !channel_is_absence(r))
         goto fail;
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;

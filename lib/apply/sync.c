@@ -24,6 +24,8 @@ struct write {
 struct writes {
     struct riptide_router *router;
     struct nl_msg *message; /* used for one route after the other */
+    uint32_t base;          /* that it was begun with; BASES_NONE: with none */
+    uint32_t begun_bytes;
     struct write list[BATCH_MAX_REQUESTS];
     uint32_t n;
 };
@@ -61,22 +63,25 @@ static int add_delete(struct writes *writes, uint32_t slot)
     return channel_add(&router->channel, message_route_delete(&route));
 }
 
-static int put_message(struct nl_msg *message, const struct riptide_router *router,
-                       const struct target *target)
+static int put_message(struct writes *writes, const struct target *target)
 {
-    const struct base *base = bases_at(&router->bases, target->base);
+    const struct riptide_router_config *config = &writes->router->config;
+    const struct base *base = bases_at(&writes->router->bases, target->base);
     const struct route_addition addition = {
         .dst = target->dst,
-        .table = router->config.table,
         .initcwnd = target->initcwnd,
-        .initrwnd = target_initrwnd(base, router->config.cwnd_max),
+        .initrwnd = target_initrwnd(base, config->cwnd_max),
         .mtu_bytes = target_mtu(target, base),
         .rto_min_ms = target->rto_min_ms,
         .expires_s = target->expires_s,
-        .protocol = router->config.protocol,
     };
+    int r = 0;
 
-    return message_route_put(message, base, &addition);
+    if (writes->base != target->base)
+        r = message_route_begin(writes->message, base, config->table, config->protocol,
+                                &writes->begun_bytes);
+    writes->base = r == 0 ? target->base : BASES_NONE;
+    return r == 0 ? message_route_put(writes->message, writes->begun_bytes, base, &addition) : r;
 }
 
 static void note_failed_put(struct riptide_router *router, uint32_t slot)
@@ -93,7 +98,7 @@ static void add_put(struct writes *writes, uint32_t slot)
     struct target *target = targets_at(&router->targets, slot);
 
     if (!router->config.dry_run) {
-        if (put_message(writes->message, router, target) < 0) {
+        if (put_message(writes, target) < 0) {
             router->stats.failed++;
             target_set_failure(target, -ENOMEM, "no room for the message");
             note_failed_put(router, slot);
@@ -167,7 +172,9 @@ static void note(struct riptide_router *router, const struct write *write)
 
 int sync_write(struct riptide_router *router)
 {
-    struct writes writes = { .router = router, .message = nlmsg_alloc_size(REQUEST_MAX_BYTES) };
+    struct writes writes = { .router = router,
+                             .message = nlmsg_alloc_size(REQUEST_MAX_BYTES),
+                             .base = BASES_NONE };
     uint32_t slot;
     int r = writes.message ? 0 : -ENOMEM;
 

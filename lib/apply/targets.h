@@ -1,6 +1,6 @@
 /*
  * The destinations that a router has been asked for: what is wanted, what the kernel has, what is
- * to be done. Pure but for memory; the work is sync.c's.
+ * to be done. Pure but for memory; the work is resolve.c's and sync.c's.
  */
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H

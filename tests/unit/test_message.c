@@ -26,12 +26,17 @@
 enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x72697074 };
 
 /* Into a message that held something else before, as they are used one after the other. */
-static struct nl_msg *put(const struct base *base, const struct route_addition *addition)
+static struct nl_msg *put(const struct base *base, uint32_t table,
+                          const struct route_addition *addition)
 {
+    const struct route_addition other = { .dst = base->match, .initcwnd = 7, .expires_s = 9 };
     struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
+    uint32_t begun_bytes;
 
     nlmsg_put(message, 1, 2, RTM_DELROUTE, 100, NLM_F_DUMP);
-    if (message_route_put(message, base, addition) == 0)
+    if (message_route_begin(message, base, table, PROTOCOL, &begun_bytes) == 0 &&
+        message_route_put(message, begun_bytes, base, &other) == 0 &&
+        message_route_put(message, begun_bytes, base, addition) == 0)
         return message;
     nlmsg_free(message);
     return NULL;
@@ -113,11 +118,9 @@ static struct route_addition addition_to(const struct base *base)
 {
     return (struct route_addition){
         .dst = base->match,
-        .table = RT_TABLE_MAIN,
         .initcwnd = 36,
         .initrwnd = base->initrwnd,
         .mtu_bytes = base->mtu_bytes,
-        .protocol = PROTOCOL,
     };
 }
 
@@ -249,10 +252,9 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
     (void)state;
     init_gateway(&base);
     addition = addition_to(&base);
-    addition.table = TABLE;
     addition.dst = prefix("203.0.113.9");
     addition.expires_s = 300;
-    message = put(&base, &addition);
+    message = put(&base, TABLE, &addition);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET,
                                    .rtm_dst_len = 32,
@@ -260,7 +262,7 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
                                    .rtm_type = RTN_UNICAST },
                   RTM);
     assert_types(message, RTM,
-                 TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC,
+                 TYPES(RTA_TABLE, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTA_DST,
                        RTA_EXPIRES, RTA_METRICS));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
@@ -280,27 +282,27 @@ static void test_every_kind_of_base_comes_back(void **state)
     (void)state;
     init_gateway(&base);
     addition = addition_to(&base);
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
     base.is_onlink = true;
     base.priority = 0;
     base.initrwnd = addition.initrwnd = 0;
     base.mtu_bytes = addition.mtu_bytes = 0;
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 
     init_hops(&base);
     addition = addition_to(&base);
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 
     base_init(&base, "192.0.2.0/24");
     base.scope = RT_SCOPE_LINK;
     base.ifindex = 3;
     add_u32(&base.hop, RTA_OIF, 3);
     addition = addition_to(&base);
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 
     init_via(&base);
     addition = addition_to(&base);
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 
     base_init(&base, "2001:db8:98::/48");
     base.gateway = prefix("fe80::2");
@@ -310,7 +312,7 @@ static void test_every_kind_of_base_comes_back(void **state)
     add(&base.rest, RTA_PREF, "\1", 1);
     add(&base.rest, 250, "\1\2\3\4\5", 5);
     addition = addition_to(&base);
-    assert_reads_as(put(&base, &addition), &base, &addition);
+    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 }
 
 static void test_an_object_of_the_base_is_not_named(void **state)
@@ -325,8 +327,8 @@ static void test_an_object_of_the_base_is_not_named(void **state)
     add_address(&base.hop, RTA_GATEWAY, "192.0.2.253");
     add_u32(&base.hop, RTA_OIF, 3);
     addition = addition_to(&base);
-    message = put(&base, &addition);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
+    message = put(&base, RT_TABLE_MAIN, &addition);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_DST, RTA_METRICS));
     nlmsg_free(message);
 }
 
@@ -343,7 +345,7 @@ static void test_metrics_are_the_bases_and_ours(void **state)
     /* What was learned counts, not what the base says. */
     addition.mtu_bytes = 1300;
     addition.initrwnd = 100;
-    message = put(&base, &addition);
+    message = put(&base, RT_TABLE_MAIN, &addition);
     assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
     assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU);
     assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
@@ -351,7 +353,7 @@ static void test_metrics_are_the_bases_and_ours(void **state)
     assert_int_equal(nla_get_u32(metrics[RTAX_INITRWND]), 100);
     nlmsg_free(message);
     addition.mtu_bytes = addition.initrwnd = 0;
-    message = put(&base, &addition);
+    message = put(&base, RT_TABLE_MAIN, &addition);
     assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
     assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
     assert_null(metrics[RTAX_MTU]);
@@ -373,7 +375,7 @@ static void test_rto_min_comes_with_its_lock(void **state)
     base.rto_min_ms = 20;
     addition = addition_to(&base);
     addition.rto_min_ms = 50;
-    message = put(&base, &addition);
+    message = put(&base, RT_TABLE_MAIN, &addition);
     assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
     assert_int_equal(nla_get_u32(metrics[RTAX_RTO_MIN]), 50);
     assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
@@ -395,7 +397,7 @@ static void test_the_largest_base_fits_a_message(void **state)
     add(&base.metrics, RTAX_CC_ALGO, payload, sizeof(payload));
     addition = addition_to(&base);
     addition.initrwnd = addition.mtu_bytes = addition.expires_s = 1;
-    message = put(&base, &addition);
+    message = put(&base, RT_TABLE_MAIN, &addition);
     assert_non_null(message);
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
     assert_payload(find(message, RTM, 250), payload, sizeof(payload));
@@ -554,8 +556,7 @@ static void test_libnl_reads_the_same_route(void **state)
     (void)state;
     init_gateway(&base);
     addition = addition_to(&base);
-    addition.table = TABLE;
-    message = put(&base, &addition);
+    message = put(&base, TABLE, &addition);
     assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
     assert_address(rtnl_route_get_dst(route), "203.0.113.0/24");
     assert_address(rtnl_route_get_pref_src(route), "192.0.2.1");
@@ -586,7 +587,7 @@ static void test_libnl_reads_the_same_hops(void **state)
     (void)state;
     init_hops(&base);
     addition = addition_to(&base);
-    message = put(&base, &addition);
+    message = put(&base, RT_TABLE_MAIN, &addition);
     assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
     assert_int_equal(rtnl_route_get_nnexthops(route), 2);
     for (int i = 0; i < 2; i++)
