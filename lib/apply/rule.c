@@ -144,6 +144,16 @@ static const struct rule *find_main(const struct rules *rules)
     return NULL;
 }
 
+/* A goto to a priority that no rule has is passed over; ours would give it a target. */
+static bool is_led_to(const struct rules *rules, uint32_t priority)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].role == RULE_FOREIGN && rules->list[i].target == priority)
+            return true;
+    }
+    return false;
+}
+
 const char *rules_place(const struct rules *rules, uint32_t wanted, struct rule_place *place)
 {
     const struct rule *main_rule = find_main(rules);
@@ -154,6 +164,8 @@ const char *rules_place(const struct rules *rules, uint32_t wanted, struct rule_
     place->priority = wanted ? wanted : main_rule->priority - 1;
     if (place->priority >= main_rule->priority)
         return "the rule priority is not below that of `lookup main`";
+    if (is_led_to(rules, place->priority))
+        return "a goto of another rule leads to the rule priority";
     /* The kernel puts a new rule behind those of its priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (rule->role == RULE_FOREIGN && rule->priority > place->priority)
@@ -171,5 +183,5 @@ bool rules_has_ours_in_place(const struct rules *rules)
         n_ours += rules->list[i].role != RULE_FOREIGN;
     return n_ours == 2 && main_rule && main_rule - rules->list >= 2 &&
            main_rule[-1].role == RULE_LOOKUP && main_rule[-2].role == RULE_SKIP &&
-           main_rule[-2].target == main_rule->priority;
+           main_rule[-2].target == main_rule->priority && !is_led_to(rules, main_rule[-1].priority);
 }

@@ -6,13 +6,12 @@ runs from that seed on; a failure prints the fewest lines that show it.
 
 import os
 import random
-import time
 
 import pytest
 from invariant import Figures, Found, Run, run
 from twins import probe_encaps
 
-SEED = int(os.environ.get("RIPTIDE_SEED", time.time_ns() % 10 ** 9))
+SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
 RUNS = 20
 EVENTS_PER_RUN = 100
 MOVES = 20
