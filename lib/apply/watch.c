@@ -21,7 +21,7 @@ enum {
     /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
     /* More destinations than one batch resolves: the rule goes first. */
-    LIFT_ABOVE = BATCH_MAX_REQUESTS / 3,
+    LIFT_ABOVE = BATCH_MAX_REQUESTS / 4,
 };
 
 static const int groups[] = {

@@ -472,6 +472,18 @@ static void test_ours_stand_once_in_order_and_directly_before_main(void **state)
     assert_in_place(ROWS(MAIN, OURS(32766)), false);
 }
 
+/* The kernel passes over a goto without a target; a rule of ours would become one. */
+static void test_ours_are_no_target_of_somebodys_goto(void **state)
+{
+    const char *reason = "a goto of another rule leads to the rule priority";
+    const struct row to_ours = { 999, .target = 32765 };
+
+    (void)state;
+    assert_no_place(ROWS(to_ours, MAIN), 0, reason);
+    assert_no_place(ROWS(to_ours, OURS(32765), MAIN), 0, reason);
+    assert_place(ROWS(to_ours, MAIN), 32764, 32764, 32766);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_there_is_no_place_without_an_unconditional_main),
         cmocka_unit_test(test_no_foreign_rule_may_stand_between),
         cmocka_unit_test(test_ours_stand_once_in_order_and_directly_before_main),
+        cmocka_unit_test(test_ours_are_no_target_of_somebodys_goto),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
