@@ -204,6 +204,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
     base->gateway = route.gateway;
+    base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
     *expires_s = 0;
     nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)

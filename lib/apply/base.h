@@ -23,6 +23,7 @@ struct base {
     uint32_t rto_min_ms;           /* 0: not set */
     uint32_t locks;                /* metrics that are locked, as bits */
     struct riptide_prefix gateway; /* to show; family 0: none, or several */
+    struct riptide_prefix prefsrc; /* to compare; family 0: none */
     uint32_t ifindex;              /* to show; 0: several */
     struct attrs hop;              /* gateway, device, encapsulation */
     struct attrs rest;             /* all else, metrics excepted */

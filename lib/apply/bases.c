@@ -86,3 +86,12 @@ bool bases_has_link(const struct bases *bases, uint32_t ifindex)
     }
     return false;
 }
+
+bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address)
+{
+    for (uint32_t i = 0; i < bases->n; i++) {
+        if (bases->list[i] && riptide_prefix_equal(&bases->list[i]->base.prefsrc, address))
+            return true;
+    }
+    return false;
+}

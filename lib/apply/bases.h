@@ -36,4 +36,7 @@ void bases_release(struct bases *bases, uint32_t number);
 /* Whether a base leads through that link, or through several. */
 bool bases_has_link(const struct bases *bases, uint32_t ifindex);
 
+/* Whether a base has that source address. */
+bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);
+
 #endif

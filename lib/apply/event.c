@@ -37,11 +37,20 @@ static struct event link_event(const struct nlmsghdr *message)
 
 static struct event address_event(const struct nlmsghdr *message)
 {
-    const struct ifaddrmsg *address = nlmsg_data(message);
+    const struct ifaddrmsg *header = nlmsg_data(message);
+    struct event event = { .kind = EVENT_ADDRESS };
+    const struct nlattr *address;
 
-    if (!nlmsg_valid_hdr(message, sizeof(*address)))
+    if (!nlmsg_valid_hdr(message, sizeof(*header)))
         return (struct event){ .kind = EVENT_ALL };
-    return (struct event){ .kind = EVENT_LINK, .ifindex = address->ifa_index };
+    event.ifindex = header->ifa_index;
+    /* Where there are both, IFA_ADDRESS is the peer's. */
+    address = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFA_LOCAL);
+    if (!address)
+        address = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFA_ADDRESS);
+    if (!address || !route_address_parse(&event.prefix, header->ifa_family, address))
+        event.kind = EVENT_ALL;
+    return event;
 }
 
 bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,

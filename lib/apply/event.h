@@ -12,6 +12,7 @@ enum event_kind {
     EVENT_PREFIX,    /* a route changed: what overlaps `prefix` is to be resolved */
     EVENT_OURS,      /* somebody touched our route to `prefix` */
     EVENT_LINK,      /* what leads through `ifindex` may have gone or come back */
+    EVENT_ADDRESS,   /* as EVENT_LINK, and what has the source address `prefix` */
     EVENT_NEIGHBOUR, /* `prefix` on `ifindex` failed, or no longer does */
     EVENT_ALL,       /* anything may have moved */
 };

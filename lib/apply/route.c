@@ -10,10 +10,10 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-bool route_gateway_parse(struct riptide_prefix *gateway, uint8_t family,
+bool route_address_parse(struct riptide_prefix *address, uint8_t family,
                          const struct nlattr *attribute)
 {
-    const uint8_t *address = nla_data(attribute);
+    const uint8_t *bytes = nla_data(attribute);
     int n_bytes = nla_len(attribute);
 
     if (nla_type(attribute) == RTA_VIA) {
@@ -21,15 +21,15 @@ bool route_gateway_parse(struct riptide_prefix *gateway, uint8_t family,
 
         if (n_bytes < (int)sizeof(via_family))
             return false;
-        memcpy(&via_family, address, sizeof(via_family));
+        memcpy(&via_family, bytes, sizeof(via_family));
         family = (uint8_t)via_family;
-        address += sizeof(via_family);
+        bytes += sizeof(via_family);
         n_bytes -= (int)sizeof(via_family);
     }
     if (n_bytes == 0 || n_bytes != prefix_family_bits(family) / 8)
         return false;
-    *gateway = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
-    memcpy(gateway->addr, address, (size_t)n_bytes);
+    *address = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
+    memcpy(address->addr, bytes, (size_t)n_bytes);
     return true;
 }
 
@@ -85,7 +85,9 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         return attr_u32(attribute, &route->ifindex);
     case RTA_GATEWAY:
     case RTA_VIA:
-        return route_gateway_parse(&route->gateway, route->dst.family, attribute);
+        return route_address_parse(&route->gateway, route->dst.family, attribute);
+    case RTA_PREFSRC:
+        return route_address_parse(&route->prefsrc, route->dst.family, attribute);
     case RTA_METRICS:
         return parse_metrics(route, attribute);
     default:

@@ -11,6 +11,7 @@
 struct route {
     struct riptide_prefix dst;
     struct riptide_prefix gateway; /* family 0: none, or several */
+    struct riptide_prefix prefsrc; /* family 0: none */
     uint32_t table;
     uint32_t priority;   /* ip(8): metric */
     uint32_t ifindex;    /* 0: several */
@@ -28,8 +29,8 @@ struct route {
 /* Errors: -EBADMSG where the message is not the route message that it claims to be. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
-/* The address of an RTA_GATEWAY or RTA_VIA attribute as a prefix of full length. */
-bool route_gateway_parse(struct riptide_prefix *gateway, uint8_t family,
+/* The address that an attribute holds, RTA_VIA with its family, as a prefix of full length. */
+bool route_address_parse(struct riptide_prefix *address, uint8_t family,
                          const struct nlattr *attribute);
 
 #endif

@@ -46,7 +46,9 @@ static bool is_as_written(const struct riptide_router *router, const struct targ
     if (target->kernel.base == BASES_NONE)
         return false;
     base = bases_at(&router->bases, target->kernel.base);
-    return riptide_prefix_equal(&route->gateway, &base->gateway) && route->ifindex == base->ifindex;
+    /* An IPv6 route stays without its source address when that goes. */
+    return riptide_prefix_equal(&route->gateway, &base->gateway) &&
+           riptide_prefix_equal(&route->prefsrc, &base->prefsrc) && route->ifindex == base->ifindex;
 }
 
 static int on_our_route(struct riptide_router *router, uint8_t family,

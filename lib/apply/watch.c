@@ -173,12 +173,13 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
     case EVENT_OURS:
         return touch_ours(router, &event.prefix);
     case EVENT_LINK:
-        if (!scan_has_link(&router->scan, event.ifindex) &&
-            !bases_has_link(&router->bases, event.ifindex)) {
-            router->is_main_stale = true;
-            return 0;
-        }
-        return touch_all(router);
+    case EVENT_ADDRESS:
+        if (scan_has_link(&router->scan, event.ifindex) ||
+            bases_has_link(&router->bases, event.ifindex) ||
+            (event.kind == EVENT_ADDRESS && bases_has_prefsrc(&router->bases, &event.prefix)))
+            return touch_all(router);
+        router->is_main_stale = true;
+        return 0;
     case EVENT_NEIGHBOUR:
         return touch_gateway(router, &event);
     case EVENT_ALL:

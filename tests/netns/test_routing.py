@@ -435,6 +435,22 @@ def test_no_route_of_ours_outlives_its_base(net, family, event):
         wait_none(net.host, PEER[family])
 
 
+def test_source_address_that_goes_takes_its_route_of_ours_along(net):
+    """The kernel takes the address out of a plain IPv6 route, and leaves it in one of an object."""
+    net.host.routing(6, """
+        addr add fd00::99/64 dev eth0 nodad
+        nexthop add id 7 via fd00::1 dev eth0
+        route replace default nhid 7 src fd00::99
+    """)
+    net.learned(PEER[6], 30)
+    with Daemon(net.host, interval="1h"):
+        wait_ours(net.host, PEER[6])
+        net.host.routing(6, "addr del fd00::99/64 dev eth0")
+        wait_until(lambda: way(net.host, PEER[6], "ipproto", "tcp") ==
+                   way(net.host, PEER[6], *WITHOUT_US), "the same without the address")
+        wait_none(net.host, PEER[6])
+
+
 @families
 @pytest.mark.parametrize("event", ["link set eth0 down", "link delete eth0"])
 def test_second_link_takes_over_within_a_second(net, family, event):

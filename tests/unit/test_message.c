@@ -80,6 +80,7 @@ static void init_gateway(struct base *base)
     base->ifindex = 3;
     add_address(&base->hop, RTA_GATEWAY, "192.0.2.254");
     add_u32(&base->hop, RTA_OIF, 3);
+    base->prefsrc = prefix("192.0.2.1");
     add_address(&base->rest, RTA_PREFSRC, "192.0.2.1");
     base->locks = 1u << RTAX_MTU;
     base->mtu_bytes = 1400;
