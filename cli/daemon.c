@@ -1,0 +1,204 @@
+/*
+ * The daemon's life: the agent made, started, dispatched while it runs, stopped. The loop waits for
+ * the agent's fd and for signals; what an event means to a person is report.c's.
+ */
+#include "daemon.h"
+
+#include "log.h"
+#include "report.h"
+#include "state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Blocked, they wait in the fd, also those that arrive before the loop begins. */
+static int open_signals(struct daemon *daemon)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL))
+        return -errno;
+    daemon->signals_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return daemon->signals_fd < 0 ? -errno : 0;
+}
+
+static void on_signal(struct daemon *daemon)
+{
+    struct signalfd_siginfo info;
+
+    if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    if (info.ssi_signo == SIGHUP) {
+        log_line(LOG_LEVEL_INFO, "SIGHUP: nothing is reloaded; restart to change options");
+        return;
+    }
+    log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+    daemon->ending = ENDING_SIGNAL;
+}
+
+static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
+{
+    report_event(daemon->settings, event);
+    if (event->kind == RIPTIDE_AGENT_TICK) {
+        state_tick(daemon, event->tick);
+        if (daemon->settings->once)
+            daemon->ending = ENDING_ONCE;
+    }
+    /* Trying again and again is for those who stay. */
+    if (event->kind == RIPTIDE_AGENT_FAILED && daemon->settings->once)
+        daemon->ending = ENDING_FAILED;
+}
+
+static void on_agent(struct daemon *daemon)
+{
+    const struct riptide_agent_event *event;
+    int r = riptide_agent_dispatch(daemon->agent);
+
+    while (riptide_agent_pop(daemon->agent, &event) == 0)
+        on_event(daemon, event);
+    if (r < 0) {
+        log_line(LOG_LEVEL_ERROR, "cannot go on: %s", strerror(-r));
+        daemon->ending = ENDING_FAILED;
+    }
+}
+
+static void run(struct daemon *daemon)
+{
+    const struct {
+        int fd;
+        void (*on_readable)(struct daemon *daemon);
+    } sources[] = {
+        { daemon->signals_fd, on_signal },
+        { riptide_agent_get_fd(daemon->agent), on_agent },
+    };
+    enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
+    struct pollfd fds[N_SOURCES];
+
+    for (int i = 0; i < N_SOURCES; i++)
+        fds[i] = (struct pollfd){ .fd = sources[i].fd, .events = POLLIN };
+    while (daemon->ending == ENDING_NONE) {
+        if (poll(fds, N_SOURCES, -1) < 0) {
+            if (errno == EINTR)
+                continue;
+            log_line(LOG_LEVEL_ERROR, "poll: %s", strerror(errno));
+            daemon->ending = ENDING_FAILED;
+        }
+        for (int i = 0; i < N_SOURCES && daemon->ending == ENDING_NONE; i++) {
+            if (fds[i].revents)
+                sources[i].on_readable(daemon);
+        }
+    }
+}
+
+static uint64_t count_routes(const struct riptide_agent *agent)
+{
+    struct riptide_router_stats stats;
+
+    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
+    return stats.routes;
+}
+
+/* Whatever ended the loop: without a daemon to look after them, routes go, but for --once. */
+static int finish(const struct daemon *daemon)
+{
+    const struct riptide_router_config *router = &daemon->settings->router;
+    int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
+    uint64_t routes = count_routes(daemon->agent);
+    int r;
+
+    if (router->dry_run)
+        return status;
+    if (daemon->ending == ENDING_ONCE) {
+        log_line(LOG_LEVEL_WARNING,
+                 "the rule and its routes (%" PRIu64 ") stay until `riptide flush --table %" PRIu32
+                 " --protocol %u`; nobody follows changes of the network meanwhile",
+                 routes, router->table, router->protocol);
+        return status;
+    }
+    r = riptide_agent_stop(daemon->agent);
+    if (r < 0) {
+        log_line(LOG_LEVEL_ERROR, "not all could be withdrawn: %s; see `riptide show`",
+                 strerror(-r));
+        return EXIT_FAILURE;
+    }
+    log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, routes);
+    return status;
+}
+
+static int start_failed(const struct settings *settings, const struct riptide_error *error, int r)
+{
+    if (r == -EPERM && !settings->router.dry_run)
+        log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
+    else
+        log_line(LOG_LEVEL_ERROR, "cannot start: %s%s",
+                 r == -EPERM || r == -EACCES ? "the sockets are hidden from this user: " : "",
+                 log_error_text(error, r));
+    return EXIT_FAILURE;
+}
+
+/* Peers choose addresses: where their hashes fall must not be theirs to know. */
+static int draw_seeds(struct settings *settings)
+{
+    uint64_t seeds[2];
+
+    if (getrandom(seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
+        return -errno;
+    settings->estimator.hash_seed = seeds[0];
+    settings->router.hash_seed = seeds[1];
+    return 0;
+}
+
+/* The library names its fields; here they are options: "cwnd_min: ..." is --cwnd-min. */
+static void answer_refusal(struct riptide_error *error)
+{
+    for (char *at = error->text; *at && *at != ':'; at++) {
+        if (*at == '_')
+            *at = '-';
+    }
+    log_answer("--%s", error->text);
+}
+
+int daemon_serve(struct settings *settings)
+{
+    struct daemon daemon = { .settings = settings, .signals_fd = -1 };
+    struct riptide_error error = { "" };
+    int status;
+    int r;
+
+    log_set_level(settings->log_level);
+    r = draw_seeds(settings);
+    if (r < 0)
+        return start_failed(settings, &error, r);
+    r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
+    if (r == -EINVAL) {
+        answer_refusal(&error);
+        return EXIT_USAGE;
+    }
+    if (r < 0)
+        return start_failed(settings, &error, r);
+    state_load(&daemon);
+    r = open_signals(&daemon);
+    if (r == 0)
+        r = riptide_agent_start(daemon.agent, &error);
+    if (r < 0) {
+        status = start_failed(settings, &error, r);
+    } else {
+        report_start(settings);
+        run(&daemon);
+        status = finish(&daemon);
+        state_save(&daemon);
+    }
+    riptide_agent_free(daemon.agent);
+    return status;
+}

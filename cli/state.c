@@ -1,0 +1,51 @@
+/*
+ * When state is loaded and saved, and what is said about it. The file itself is the library's.
+ */
+#include "state.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* How much may be lost where the power fails. */
+#define SAVE_INTERVAL_NS UINT64_C(60000000000)
+
+void state_load(const struct daemon *daemon)
+{
+    const char *path = daemon->settings->state;
+    struct riptide_load_counts counts;
+    struct riptide_error error;
+    int r;
+
+    if (!path)
+        return;
+    r = riptide_agent_load(daemon->agent, path, &counts, &error);
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO,
+                 "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
+                 path, counts.loaded, counts.expired,
+                 counts.older + counts.regrouped + counts.overflow);
+    else
+        log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
+                 log_error_text(&error, r));
+}
+
+void state_save(const struct daemon *daemon)
+{
+    const char *path = daemon->settings->state;
+    struct riptide_error error = { "" };
+    int r = path ? riptide_agent_save(daemon->agent, path, &error) : 0;
+
+    if (r < 0)
+        log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
+}
+
+void state_tick(struct daemon *daemon, const struct riptide_tick *tick)
+{
+    if (daemon->saved_ns != 0 && tick->finished_ns - daemon->saved_ns < SAVE_INTERVAL_NS)
+        return;
+    if (daemon->saved_ns != 0)
+        state_save(daemon);
+    daemon->saved_ns = tick->finished_ns;
+}

@@ -1,0 +1,17 @@
+/*
+ * The file that riptided keeps what it knows in, where one is configured.
+ */
+#ifndef CLI_STATE_H
+#define CLI_STATE_H
+
+#include "daemon.h"
+
+/* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
+void state_load(const struct daemon *daemon);
+
+void state_save(const struct daemon *daemon);
+
+/* After a round: saves now and then. */
+void state_tick(struct daemon *daemon, const struct riptide_tick *tick);
+
+#endif
