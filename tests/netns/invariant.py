@@ -9,7 +9,7 @@ import time
 from routing_base import addresses_of, default_line, destinations
 from routing_events import Routing
 from rtnetlink import Batch, query
-from twins import Twins, Violation
+from twins import Parted, Twins, Violation
 
 N_HOSTS = 90   # of each family, besides some prefixes
 N_SAMPLE = 12  # questions that are watched for when a difference ends
@@ -21,7 +21,7 @@ class Figures:
 
     def __init__(self):
         self.n_events = self.n_asked = self.n_ours = 0
-        self.n_late = self.n_undecided = 0
+        self.n_late = self.n_undecided = self.n_parted = 0
         self.lasted_us = []
         self.longest = (0, "")
 
@@ -41,7 +41,7 @@ class Figures:
                 f"had a route of ours; after the {len(lasted)} events that changed an answer a "
                 f"difference lasted ms: median {at(0.5):.2f}, p99 {at(0.99):.2f}, "
                 f"max {at(1):.2f} ({self.longest[1]}); settled late {self.n_late}, took turns "
-                f"{self.n_undecided}")
+                f"{self.n_undecided}, twins parted {self.n_parted}")
 
 
 class Run:
@@ -181,6 +181,9 @@ def run(seed, n_events, encaps, figures, n_hosts=N_HOSTS):
         for _ in range(n_events):
             events.append(routing.event())
             case.event(events[-1], figures)
+    except Parted as parted:
+        figures.n_parted += 1
+        print(f"seed {seed}: without Riptide as well, {parted}", flush=True)
     except Violation as violation:
         case.close()
         case = None
@@ -208,6 +211,8 @@ def replay(seed, n_hosts, lines):
         for side in (case.twins.without_us, case.twins.with_us):
             side.settle()
         case.twins.judge()
+    except Parted:
+        return None
     except Violation as violation:
         return violation
     finally:

@@ -6,10 +6,11 @@ runs from that seed on; a failure prints the fewest lines that show it.
 
 import os
 import random
+import signal
 
 import pytest
 from invariant import Figures, Found, Run, run
-from twins import probe_encaps
+from twins import Twins, probe_encaps
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
 RUNS = 20
@@ -40,6 +41,23 @@ def test_no_event_makes_a_difference(n, figures, capsys):
         say(capsys, f"invariant: {figures}")
         # Leaving everything alone would be no difference either.
         assert figures.n_ours > 0.25 * figures.n_asked
+
+
+@pytest.mark.parametrize("is_riptides", [False, True])
+def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
+    """Both are planted: a route of one host alone, and one that somebody puts into our table."""
+    twins = Twins(["198.51.100.7"])
+    try:
+        twins.driver.quiet()
+        where = "table 7230 protocol 230" if is_riptides else ""
+        twins.driver.process.send_signal(signal.SIGSTOP)
+        twins.with_us.shell.run(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
+        found = twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
+        twins.driver.process.send_signal(signal.SIGCONT)
+        assert found
+        assert twins.is_without_riptide(found) is not is_riptides
+    finally:
+        twins.close()
 
 
 @pytest.mark.parametrize("n_destinations", [1000, 10000])
