@@ -13,6 +13,7 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
+#include <string.h>
 
 static void message_freep(struct nl_msg **messagep)
 {
@@ -87,30 +88,43 @@ struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t
     return query(address, 0, mark, ip_protocol);
 }
 
+/* One metric as it stands in RTA_METRICS. */
+struct metric {
+    struct nlattr header;
+    uint32_t value;
+};
+
+static struct metric metric(uint16_t type, uint32_t value)
+{
+    return (struct metric){ { .nla_len = sizeof(struct metric), .nla_type = type }, value };
+}
+
+/* Put together first and reserved once: this runs for every window of a tick. */
 static int put_metrics(struct nl_msg *message, const struct base *base,
                        const struct route_addition *addition)
 {
-    struct nlattr *nest = nla_nest_start(message, RTA_METRICS);
-    uint32_t locks;
-    int failures;
+    uint32_t rto_min_ms = addition->rto_min_ms ? addition->rto_min_ms : base->rto_min_ms;
+    /* The kernel heeds rto_min only where it is locked (tcp_rto_min in include/net/tcp.h). */
+    uint32_t locks = base->locks | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0);
+    struct metric metrics[5] = { metric(RTAX_INITCWND, addition->initcwnd) };
+    struct nlattr *nest;
+    size_t n = 1;
 
+    if (locks)
+        metrics[n++] = metric(RTAX_LOCK, locks);
+    if (rto_min_ms)
+        metrics[n++] = metric(RTAX_RTO_MIN, rto_min_ms);
+    if (addition->mtu_bytes)
+        metrics[n++] = metric(RTAX_MTU, addition->mtu_bytes);
+    if (addition->initrwnd)
+        metrics[n++] = metric(RTAX_INITRWND, addition->initrwnd);
+
+    nest = nla_reserve(message, RTA_METRICS, (int)(base->metrics.n_bytes + n * sizeof(*metrics)));
     if (!nest)
         return -ENOMEM;
-    /* The kernel heeds rto_min only where it is locked (tcp_rto_min in include/net/tcp.h). */
-    locks = base->locks | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0);
-    failures = attrs_put(&base->metrics, message);
-    if (locks)
-        failures |= nla_put_u32(message, RTAX_LOCK, locks);
-    if (addition->rto_min_ms || base->rto_min_ms)
-        failures |= nla_put_u32(message, RTAX_RTO_MIN,
-                                addition->rto_min_ms ? addition->rto_min_ms : base->rto_min_ms);
-    failures |= nla_put_u32(message, RTAX_INITCWND, addition->initcwnd);
-    if (addition->mtu_bytes)
-        failures |= nla_put_u32(message, RTAX_MTU, addition->mtu_bytes);
-    if (addition->initrwnd)
-        failures |= nla_put_u32(message, RTAX_INITRWND, addition->initrwnd);
-    nla_nest_end(message, nest);
-    return failures;
+    memcpy(nla_data(nest), base->metrics.bytes, base->metrics.n_bytes);
+    memcpy((char *)nla_data(nest) + base->metrics.n_bytes, metrics, n * sizeof(*metrics));
+    return 0;
 }
 
 int message_route_begin(struct nl_msg *message, const struct base *base, uint32_t table,
