@@ -144,6 +144,8 @@ int message_route_begin(struct nl_msg *message, const struct base *base, uint32_
                    NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE))
         return -ENOMEM;
     failures = nlmsg_append(message, (void *)&rtm, sizeof(rtm), NLMSG_ALIGNTO);
+    /* The first attribute, so that each destination finds its place. */
+    failures |= put_address(message, RTA_DST, &base->match);
     failures |= nla_put_u32(message, RTA_TABLE, table);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
@@ -156,12 +158,14 @@ int message_route_begin(struct nl_msg *message, const struct base *base, uint32_
 int message_route_put(struct nl_msg *message, uint32_t begun_bytes, const struct base *base,
                       const struct route_addition *addition)
 {
-    struct rtmsg *rtm = nlmsg_data(nlmsg_hdr(message));
-    int failures;
+    struct nlmsghdr *header = nlmsg_hdr(message);
+    struct rtmsg *rtm = nlmsg_data(header);
+    struct nlattr *dst = nlmsg_attrdata(header, sizeof(*rtm));
+    int failures = 0;
 
-    nlmsg_hdr(message)->nlmsg_len = begun_bytes;
+    header->nlmsg_len = begun_bytes;
     rtm->rtm_dst_len = addition->dst.len;
-    failures = put_address(message, RTA_DST, &addition->dst);
+    memcpy(nla_data(dst), addition->dst.addr, (size_t)nla_len(dst));
     if (addition->expires_s)
         failures |= nla_put_u32(message, RTA_EXPIRES, addition->expires_s);
     failures |= put_metrics(message, base, addition);

@@ -263,7 +263,7 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
                                    .rtm_type = RTN_UNICAST },
                   RTM);
     assert_types(message, RTM,
-                 TYPES(RTA_TABLE, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTA_DST,
+                 TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC,
                        RTA_EXPIRES, RTA_METRICS));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
@@ -329,7 +329,7 @@ static void test_an_object_of_the_base_is_not_named(void **state)
     add_u32(&base.hop, RTA_OIF, 3);
     addition = addition_to(&base);
     message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_DST, RTA_METRICS));
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
     nlmsg_free(message);
 }
 
