@@ -78,7 +78,8 @@ void channel_add_copy(struct channel *channel, const struct nl_msg *message)
     struct nlmsghdr *added = (struct nlmsghdr *)(channel->batch + channel->batch_bytes);
     size_t padded = NLMSG_ALIGN(header->nlmsg_len);
 
-    memset(channel->batch + channel->batch_bytes + padded - NLMSG_ALIGNTO, 0, NLMSG_ALIGNTO);
+    if (padded > header->nlmsg_len)
+        memset(channel->batch + channel->batch_bytes + padded - NLMSG_ALIGNTO, 0, NLMSG_ALIGNTO);
     memcpy(added, header, header->nlmsg_len);
     added->nlmsg_pid = 0;
     added->nlmsg_seq = ++channel->sequence;
