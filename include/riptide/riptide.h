@@ -14,7 +14,8 @@
  *    to one thread at a time; different objects are independent.
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
- *    by `*_new`; arrays they point to are copied too.
+ *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
+ *    field set that this library does not know, is refused: -E2BIG.
  */
 #ifndef RIPTIDE_RIPTIDE_H
 #define RIPTIDE_RIPTIDE_H
