@@ -14,7 +14,7 @@
 
 enum {
     /* Requests in one batch: their answers, all of them errors, must fit the receive buffer. */
-    BATCH_MAX_REQUESTS = 256,
+    BATCH_MAX_REQUESTS = 1024,
     BATCH_MAX_BYTES = 64 * 1024,
     /* The largest request: a route that carries over as much as a base route may hold. */
     REQUEST_MAX_BYTES = 3 * ATTRS_MAX_BYTES + 512,

@@ -29,7 +29,7 @@ struct resolve {
     struct {
         uint32_t slot;
         enum query query;
-    } asked[BATCH_MAX_REQUESTS];
+    } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers about the destination at hand. */
     struct base base;
     uint32_t expires_s;
@@ -178,10 +178,10 @@ static int ask_all(struct resolve *resolve, uint32_t slot)
 int resolve_batch(struct riptide_router *router)
 {
     struct resolve resolve = { .router = router };
-    uint32_t slots[BATCH_MAX_REQUESTS], n = 0, slot;
+    uint32_t slots[RESOLVE_MAX_TARGETS], n = 0, slot;
     int r = 0;
 
-    while (r == 0 && channel_has_room(&router->channel, MAX_QUERIES) &&
+    while (r == 0 && n < RESOLVE_MAX_TARGETS && channel_has_room(&router->channel, MAX_QUERIES) &&
            (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
         slots[n++] = slot;
         r = ask_all(&resolve, slot);

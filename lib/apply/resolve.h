@@ -6,7 +6,10 @@
 
 struct riptide_router;
 
-/* Asks for the base routes of up to a batch of targets. Errors: channel_exchange. */
+/* Of one batch: without CAP_NET_ADMIN the receive buffer takes no more answers. */
+enum { RESOLVE_MAX_TARGETS = 64 };
+
+/* Asks for the base routes of up to RESOLVE_MAX_TARGETS. Errors: channel_exchange. */
 int resolve_batch(struct riptide_router *router);
 
 #endif

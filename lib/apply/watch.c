@@ -5,6 +5,7 @@
 #include "watch.h"
 
 #include "event.h"
+#include "resolve.h"
 #include "router.h"
 #include "sync.h"
 
@@ -21,7 +22,7 @@ enum {
     /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
     /* More destinations than one batch resolves: the rule goes first. */
-    LIFT_ABOVE = BATCH_MAX_REQUESTS / 4,
+    LIFT_ABOVE = RESOLVE_MAX_TARGETS,
 };
 
 static const int groups[] = {
