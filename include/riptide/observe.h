@@ -44,27 +44,67 @@ struct riptide_sample {
     uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
     bool app_limited;            /* the delivery rate was limited by the application */
     char congestion_control[16]; /* name, zero-terminated; empty where not asked for */
+    uint16_t local_port;
+    uint16_t remote_port;
+    uint32_t ifindex; /* the interface that the socket is bound to; 0: none */
+    uint32_t mark;    /* firewall mark (SO_MARK) */
+    bool has_mark;    /* the kernel tells marks only to CAP_NET_ADMIN */
 };
 
+/* Both ends belong to it. */
+struct riptide_port_range {
+    uint16_t first;
+    uint16_t last;
+};
+
+/* How many ranges a scope takes for each side. */
+#define RIPTIDE_SCOPE_MAX_PORT_RANGES 256
+
 /*
- * Which destinations to learn. The longest prefix that holds a destination decides; at equal length
- * `exclude` wins. With an empty `learn` everything is learned that is not excluded.
+ * Which connections to learn from: those that meet all that is asked for here; all zero asks for
+ * nothing.
+ *
+ * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
+ * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
+ * range must hold it.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn;
     size_t n_learn;
     const struct riptide_prefix *exclude;
     size_t n_exclude;
+    const struct riptide_port_range *local_ports; /* none: all */
+    size_t n_local_ports;
+    const struct riptide_port_range *remote_ports; /* none: all */
+    size_t n_remote_ports;
+    uint32_t mark;      /* (the socket's mark & mark_mask) == mark; needs CAP_NET_ADMIN */
+    uint32_t mark_mask; /* 0: marks do not matter */
+    uint32_t ifindex;   /* only sockets bound to this interface (SO_BINDTODEVICE, VRF); 0: all */
 };
+
+/* How much of the scope the kernel applies, so that it does not even describe what is outside. */
+enum riptide_filter {
+    RIPTIDE_FILTER_NONE,    /* nothing: the scope is everything */
+    RIPTIDE_FILTER_PARTIAL, /* too many prefixes for it: wider ones; the observer does the rest */
+    RIPTIDE_FILTER_WHOLE,   /* all of it */
+};
+
+/* The most parts that the connections can be looked at in. */
+#define RIPTIDE_MAX_SLICES 64
 
 struct riptide_observer_config {
     size_t size;                /* of this struct, as the caller was compiled */
     struct riptide_scope scope; /* default: everything */
     uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
     bool congestion_control;    /* ask for the name as well; default true */
+    uint32_t slices;            /* riptide_observer_set_slices; default 1 */
 };
 
-/* Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. */
+/*
+ * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. What the
+ * kernel leaves out by itself (enum riptide_filter, slices) is described to nobody and in no
+ * counter, whatever else would have left it out.
+ */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
     uint64_t restarts;            /* dumps that began anew after an interruption */
@@ -74,7 +114,7 @@ struct riptide_observer_stats {
     uint64_t left_out_local;      /* loopback and the host's own addresses */
     uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
     uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
-    uint64_t left_out_scope;      /* outside the configured scope */
+    uint64_t left_out_scope;      /* outside the scope, and no filter kept the kernel from it */
     uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
     uint64_t malformed;           /* messages that cannot be what they claim; skipped */
 };
@@ -84,7 +124,8 @@ void riptide_observer_config_init(struct riptide_observer_config *config, size_t
 
 /*
  * Makes an observer in the thread's network namespace. `error` may be NULL.
- * Errors: -EINVAL (configuration; error names the field), -ENOMEM, errors of socket(2).
+ * Errors: -EINVAL (configuration; error names the field), -EPERM (scope.mark without
+ * CAP_NET_ADMIN), -ENOMEM, errors of socket(2).
  */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);
@@ -93,6 +134,17 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 
 /* The fd to wait on for reading. It stays the same for the life of the observer. */
 int riptide_observer_get_fd(const struct riptide_observer *observer);
+
+/*
+ * From the next dump on, each one describes one of `slices` parts of the connections, in turn, so
+ * that any `slices` dumps in a row describe each connection once. Which part a connection belongs
+ * to follows from both its ports, in such a way that many connections to or from one port are
+ * spread over all parts. Errors: -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
+ */
+int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices);
+
+/* How much of the scope the kernel applies. */
+enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *observer);
 
 /*
  * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2).
@@ -118,8 +170,8 @@ int riptide_observer_pop(struct riptide_observer *observer, const struct riptide
 void riptide_observer_get_stats(const struct riptide_observer *observer,
                                 struct riptide_observer_stats *stats, size_t size);
 
-/* Whether the scope asks for `dst` to be learned. Pure. */
-bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_prefix *dst);
+/* Whether the scope asks for this connection. Pure. */
+bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 
 #ifdef __cplusplus
 }

@@ -44,13 +44,24 @@ struct nlmsghdr *channel_prepare(void *buffer, uint16_t type)
     return request;
 }
 
-int channel_send(struct channel *channel, struct nlmsghdr *request)
+int channel_send(struct channel *channel, struct nlmsghdr *request, const void *tail, size_t n)
 {
+    struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+    struct iovec parts[] = {
+        { .iov_base = request, .iov_len = request->nlmsg_len },
+        { .iov_base = (void *)tail, .iov_len = n },
+    };
+    struct msghdr msg = {
+        .msg_name = &kernel,
+        .msg_namelen = sizeof(kernel),
+        .msg_iov = parts,
+        .msg_iovlen = 2,
+    };
+
+    request->nlmsg_len += (uint32_t)n;
     request->nlmsg_seq = ++channel->seq;
     channel->refused = false;
-    if (mnl_socket_sendto(channel->socket, request, request->nlmsg_len) < 0)
-        return -errno;
-    return 0;
+    return sendmsg(mnl_socket_get_fd(channel->socket), &msg, 0) < 0 ? -errno : 0;
 }
 
 void channel_abandon(struct channel *channel)

@@ -30,8 +30,11 @@ void channel_close(struct channel *channel);
 /* Makes a dump request of that type in `buffer`; the caller adds the request's own header. */
 struct nlmsghdr *channel_prepare(void *buffer, uint16_t type);
 
-/* Errors: of send(2). */
-int channel_send(struct channel *channel, struct nlmsghdr *request);
+/*
+ * Sends the request with the n bytes of `tail` behind it, a multiple of four that its length does
+ * not count yet. Errors: of send(2).
+ */
+int channel_send(struct channel *channel, struct nlmsghdr *request, const void *tail, size_t n);
 
 /* Whatever still comes for the latest request is old from now on. */
 void channel_abandon(struct channel *channel);

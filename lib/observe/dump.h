@@ -7,6 +7,7 @@
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
 
 #include "observe/channel.h"
+#include "observe/filter.h"
 #include "observe/local.h"
 #include "observe/reply.h"
 #include "observe/walk.h"
@@ -23,6 +24,7 @@ enum dump_phase { LOCAL4, LOCAL6, SOCKETS4, SOCKETS6, IDLE };
 
 struct dump {
     struct riptide_observer_stats *stats; /* not ours */
+    const struct filter *filter;          /* not ours; stays as it is while a dump is under way */
     uint32_t max_restarts;
     bool congestion_control;
     int epoll_fd; /* of both channels: the caller has one fd to wait on */
@@ -37,7 +39,10 @@ struct dump {
     _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
 };
 
-/* Opens in the thread's network namespace. The first three members are set by the caller. */
+/*
+ * Opens in the thread's network namespace. The first four members are set by the caller.
+ * Errors: of socket(2); those of the kernel for the filter.
+ */
 int dump_open(struct dump *dump, struct riptide_error *error);
 
 /* Also for one whose dump_open failed, or that is all zero but for an epoll_fd of -1. */

@@ -5,16 +5,18 @@
 #include "internal.h"
 #include "observe/dump.h"
 #include "observe/sample.h"
-#include "prefix.h"
+#include "observe/scope.h"
 
 #include <errno.h>
 #include <riptide/observe.h>
 #include <stdlib.h>
 
 struct riptide_observer {
-    struct riptide_scope scope; /* its arrays are the two below */
-    struct riptide_prefix *learn;
-    struct riptide_prefix *exclude;
+    struct riptide_scope scope;
+    struct filter filter;
+    uint32_t slices;     /* for the next dump */
+    uint32_t cut_slices; /* of the latest dump */
+    uint32_t slice;      /* the next of those */
     struct riptide_observer_stats stats;
     struct riptide_sample sample; /* the one last popped */
     struct dump dump;
@@ -27,33 +29,10 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .size = size,
         .max_restarts = 3,
         .congestion_control = true,
+        .slices = 1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
-}
-
-static int take_prefixes(struct riptide_prefix **copyp, const struct riptide_prefix *prefixes,
-                         size_t n, const char *field, struct riptide_error *error)
-{
-    void *copy;
-    int r;
-
-    if (n > 0 && !prefixes) {
-        error_set(error, "scope.%s: NULL, but scope.n_%s is %zu", field, field, n);
-        return -EINVAL;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!prefix_is_valid(&prefixes[i])) {
-            error_set(error,
-                      "scope.%s[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
-                      field, i);
-            return -EINVAL;
-        }
-    }
-    r = array_copy(&copy, prefixes, n, sizeof(*prefixes));
-    if (r == 0)
-        *copyp = copy;
-    return r;
 }
 
 static int take_config(struct riptide_observer *observer,
@@ -66,16 +45,17 @@ static int take_config(struct riptide_observer *observer,
     r = config_copy(&config, sizeof(config), given, error);
     if (r < 0)
         return r;
-    r = take_prefixes(&observer->learn, config.scope.learn, config.scope.n_learn, "learn", error);
+    r = riptide_observer_set_slices(observer, config.slices);
+    if (r < 0) {
+        error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);
+        return r;
+    }
+    r = scope_copy(&observer->scope, &config.scope, error);
     if (r < 0)
         return r;
-    r = take_prefixes(&observer->exclude, config.scope.exclude, config.scope.n_exclude, "exclude",
-                      error);
+    r = filter_init(&observer->filter, &observer->scope);
     if (r < 0)
         return r;
-    observer->scope = config.scope;
-    observer->scope.learn = observer->learn;
-    observer->scope.exclude = observer->exclude;
     observer->dump.max_restarts = config.max_restarts;
     observer->dump.congestion_control = config.congestion_control;
     return 0;
@@ -97,6 +77,8 @@ static int observer_new(struct riptide_observer **observerp,
         return -ENOMEM;
     observer->dump.epoll_fd = -1;
     observer->dump.stats = &observer->stats;
+    observer->dump.filter = &observer->filter;
+    observer->cut_slices = 1;
     r = take_config(observer, config, error);
     if (r < 0)
         return r;
@@ -122,8 +104,8 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     if (!observer)
         return NULL;
     dump_close(&observer->dump);
-    free(observer->exclude);
-    free(observer->learn);
+    filter_deinit(&observer->filter);
+    scope_deinit(&observer->scope);
     free(observer);
     return NULL;
 }
@@ -133,9 +115,34 @@ RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observ
     return observer->dump.epoll_fd;
 }
 
+RIPTIDE_PUBLIC int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices)
+{
+    if (slices < 1 || slices > RIPTIDE_MAX_SLICES)
+        return -EINVAL;
+    observer->slices = slices;
+    return 0;
+}
+
+RIPTIDE_PUBLIC enum riptide_filter
+riptide_observer_get_filter(const struct riptide_observer *observer)
+{
+    return filter_get_kind(&observer->filter);
+}
+
+/* The filter is first read when the host's own prefixes are known. */
 RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
 {
-    return dump_start(&observer->dump);
+    bool is_cut_anew = observer->slices != observer->cut_slices;
+    int r = dump_start(&observer->dump);
+
+    if (r < 0)
+        return r;
+    if (is_cut_anew)
+        observer->slice = 0;
+    observer->cut_slices = observer->slices;
+    if (is_cut_anew || observer->slices > 1)
+        filter_take_slice(&observer->filter, observer->slice, observer->slices);
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
@@ -174,7 +181,8 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         stats->left_out_local++;
         return false;
     }
-    if (!riptide_scope_matches(&observer->scope, &sample->dst)) {
+    if (filter_get_kind(&observer->filter) == RIPTIDE_FILTER_PARTIAL &&
+        !filter_matches(&observer->filter, sample)) {
         stats->left_out_scope++;
         return false;
     }
@@ -194,6 +202,9 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
             return 0;
         }
     }
+    /* After a dump that was given up the same slice comes again, so that none is left out. */
+    if (r == RIPTIDE_E_DONE)
+        observer->slice = (observer->slice + 1) % observer->cut_slices;
     return r;
 }
 

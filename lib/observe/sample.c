@@ -7,6 +7,7 @@
 #include "observe/walk.h"
 #include "prefix.h"
 
+#include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/tcp.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 /* Payloads; `at` is NULL where the attribute is missing. */
 struct attributes {
     struct walk info;
+    struct walk mark;
     struct walk congestion_control;
 };
 
@@ -57,6 +59,9 @@ static bool find_attributes(struct attributes *found, struct walk walk)
         switch (attribute->nla_type & NLA_TYPE_MASK) {
         case INET_DIAG_INFO:
             found->info = attribute_payload(attribute);
+            break;
+        case INET_DIAG_MARK:
+            found->mark = attribute_payload(attribute);
             break;
         case INET_DIAG_CONG:
             found->congestion_control = attribute_payload(attribute);
@@ -132,8 +137,15 @@ enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payl
     *sample = (struct riptide_sample){
         .dst = dst,
         .cookie = (uint64_t)msg.id.idiag_cookie[1] << 32 | msg.id.idiag_cookie[0],
+        .local_port = ntohs(msg.id.idiag_sport),
+        .remote_port = ntohs(msg.id.idiag_dport),
+        .ifindex = msg.id.idiag_if,
     };
     fill_from_info(sample, &info);
+    if (found.mark.left >= sizeof(sample->mark)) {
+        memcpy(&sample->mark, found.mark.at, sizeof(sample->mark));
+        sample->has_mark = true;
+    }
     if (found.congestion_control.at)
         copy_name(sample->congestion_control, found.congestion_control);
     return SAMPLE_OK;

@@ -1,20 +1,141 @@
 /*
- * Which destinations to learn: the plain evaluation of a scope. Pure. That its prefixes are valid
- * is checked where a configuration comes in.
+ * Which connections to learn from: the plain evaluation of a scope, which is its definition. The
+ * filter that the kernel gets must say the same.
  */
+#include "observe/scope.h"
+
 #include "internal.h"
 #include "prefix.h"
 
-#include <riptide/observe.h>
+#include <errno.h>
+#include <stdlib.h>
+
+bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i].first <= port && port <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample)
+{
+    if (scope->mark_mask != 0 &&
+        (!sample->has_mark || (sample->mark & scope->mark_mask) != scope->mark))
+        return false;
+    if (scope->ifindex != 0 && sample->ifindex != scope->ifindex)
+        return false;
+    if (scope->n_local_ports > 0 &&
+        !scope_has_port(scope->local_ports, scope->n_local_ports, sample->local_port))
+        return false;
+    return scope->n_remote_ports == 0 ||
+           scope_has_port(scope->remote_ports, scope->n_remote_ports, sample->remote_port);
+}
 
 RIPTIDE_PUBLIC bool riptide_scope_matches(const struct riptide_scope *scope,
-                                          const struct riptide_prefix *dst)
+                                          const struct riptide_sample *sample)
 {
     const struct riptide_prefix *exclude, *learn;
 
-    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, dst);
+    if (!scope_admits(scope, sample))
+        return false;
+    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &sample->dst);
     if (scope->n_learn == 0)
         return !exclude;
-    learn = prefix_longest_match(scope->learn, scope->n_learn, dst);
+    learn = prefix_longest_match(scope->learn, scope->n_learn, &sample->dst);
     return learn && (!exclude || learn->len > exclude->len);
+}
+
+static int check_array(const void *items, size_t n, const char *field, struct riptide_error *error)
+{
+    if (n == 0 || items)
+        return 0;
+    error_set(error, "scope.%s: NULL, but scope.n_%s is %zu", field, field, n);
+    return -EINVAL;
+}
+
+static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
+                          struct riptide_error *error)
+{
+    int r = check_array(prefixes, n, field, error);
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (!prefix_is_valid(&prefixes[i])) {
+            error_set(error,
+                      "scope.%s[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
+                      field, i);
+            r = -EINVAL;
+        }
+    }
+    return r;
+}
+
+static int check_ports(const struct riptide_port_range *ranges, size_t n, const char *field,
+                       struct riptide_error *error)
+{
+    int r = check_array(ranges, n, field, error);
+
+    if (r == 0 && n > RIPTIDE_SCOPE_MAX_PORT_RANGES) {
+        error_set(error, "scope.%s: more than %d ranges", field, RIPTIDE_SCOPE_MAX_PORT_RANGES);
+        r = -EINVAL;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (ranges[i].first > ranges[i].last) {
+            error_set(error, "scope.%s[%zu]: ends before it begins", field, i);
+            r = -EINVAL;
+        }
+    }
+    return r;
+}
+
+static int check(const struct riptide_scope *scope, struct riptide_error *error)
+{
+    int r = check_prefixes(scope->learn, scope->n_learn, "learn", error);
+
+    if (r == 0)
+        r = check_prefixes(scope->exclude, scope->n_exclude, "exclude", error);
+    if (r == 0)
+        r = check_ports(scope->local_ports, scope->n_local_ports, "local_ports", error);
+    if (r == 0)
+        r = check_ports(scope->remote_ports, scope->n_remote_ports, "remote_ports", error);
+    if (r == 0 && (scope->mark & ~scope->mark_mask) != 0) {
+        error_set(error, "scope.mark: 0x%x has bits outside mark_mask 0x%x: nothing matches",
+                  scope->mark, scope->mark_mask);
+        r = -EINVAL;
+    }
+    return r;
+}
+
+int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given,
+               struct riptide_error *error)
+{
+    void *arrays[4] = { NULL };
+    int r = check(given, error);
+
+    if (r < 0)
+        return r;
+    r = array_copy(&arrays[0], given->learn, given->n_learn, sizeof(*given->learn));
+    if (r == 0)
+        r = array_copy(&arrays[1], given->exclude, given->n_exclude, sizeof(*given->exclude));
+    if (r == 0)
+        r = array_copy(&arrays[2], given->local_ports, given->n_local_ports,
+                       sizeof(*given->local_ports));
+    if (r == 0)
+        r = array_copy(&arrays[3], given->remote_ports, given->n_remote_ports,
+                       sizeof(*given->remote_ports));
+    *copy = *given;
+    copy->learn = arrays[0];
+    copy->exclude = arrays[1];
+    copy->local_ports = arrays[2];
+    copy->remote_ports = arrays[3];
+    return r;
+}
+
+void scope_deinit(struct riptide_scope *copy)
+{
+    free((void *)copy->learn);
+    free((void *)copy->exclude);
+    free((void *)copy->local_ports);
+    free((void *)copy->remote_ports);
 }

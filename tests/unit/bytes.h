@@ -9,6 +9,7 @@
 #include <riptide/riptide.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct bytes {
     _Alignas(NLMSG_ALIGNTO) unsigned char data[8192];

@@ -1,5 +1,5 @@
 /*
- * lib/observe/scope: which destinations a scope asks for.
+ * lib/observe/scope: which connections a scope asks for.
  */
 #include <riptide/observe.h>
 
@@ -20,9 +20,9 @@ static struct riptide_prefix prefix(const char *text)
 
 static bool matches(const struct riptide_scope *scope, const char *address)
 {
-    struct riptide_prefix dst = prefix(address);
+    struct riptide_sample sample = { .dst = prefix(address) };
 
-    return riptide_scope_matches(scope, &dst);
+    return riptide_scope_matches(scope, &sample);
 }
 
 static void test_empty_scope_takes_everything(void **state)
@@ -62,7 +62,9 @@ static void test_longest_prefix_decides(void **state)
 {
     struct riptide_prefix learn[] = { prefix("10.0.0.0/8"), prefix("10.1.2.0/24") };
     struct riptide_prefix exclude[] = { prefix("10.1.2.3"), prefix("10.1.0.0/16") };
-    struct riptide_scope scope = { learn, 2, exclude, 2 };
+    struct riptide_scope scope = {
+        .learn = learn, .n_learn = 2, .exclude = exclude, .n_exclude = 2
+    };
 
     (void)state;
     assert_true(matches(&scope, "10.2.0.1"));  /* learn /8 */
@@ -75,7 +77,7 @@ static void test_longest_prefix_decides(void **state)
 static void test_exclude_wins_at_equal_length(void **state)
 {
     struct riptide_prefix both[] = { prefix("10.0.0.0/8"), prefix("2001:db8::/32") };
-    struct riptide_scope scope = { both, 2, both, 2 };
+    struct riptide_scope scope = { .learn = both, .n_learn = 2, .exclude = both, .n_exclude = 2 };
 
     (void)state;
     assert_false(matches(&scope, "10.0.0.1"));
@@ -107,6 +109,39 @@ static void test_a_prefix_is_judged_as_a_whole(void **state)
     assert_false(matches(&scope, "10.0.0.0/15"));
 }
 
+/* A sample that meets all of this, and what it is without one of them. */
+static void test_ports_mark_and_interface_all_count(void **state)
+{
+    struct riptide_port_range local[] = { { 443, 443 }, { 8000, 8010 } };
+    struct riptide_port_range remote[] = { { 1024, 65535 } };
+    struct riptide_scope scope = {
+        .local_ports = local,
+        .n_local_ports = 2,
+        .remote_ports = remote,
+        .n_remote_ports = 1,
+        .mark = 0x10,
+        .mark_mask = 0xf0,
+        .ifindex = 3,
+    };
+    struct riptide_sample good = { .dst = prefix("192.0.2.1"),
+                                   .local_port = 8010,
+                                   .remote_port = 1024,
+                                   .ifindex = 3,
+                                   .mark = 0x1f,
+                                   .has_mark = true };
+    struct riptide_sample bad[5] = { good, good, good, good, good };
+
+    (void)state;
+    assert_true(riptide_scope_matches(&scope, &good));
+    bad[0].local_port = 8011;
+    bad[1].remote_port = 1023;
+    bad[2].mark = 0x20;
+    bad[3].has_mark = false;
+    bad[4].ifindex = 0;
+    for (int i = 0; i < 5; i++)
+        assert_false(riptide_scope_matches(&scope, &bad[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_exclude_wins_at_equal_length),
         cmocka_unit_test(test_families_do_not_mix),
         cmocka_unit_test(test_a_prefix_is_judged_as_a_whole),
+        cmocka_unit_test(test_ports_mark_and_interface_all_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,44 @@
+/*
+ * A scope, and a slice of the connections, as byte code for the kernel. Pure but for memory.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_FILTER_H
+#define RIPTIDE_LIB_OBSERVE_FILTER_H
+
+#include "observe/byte_code.h"
+#include "observe/scope_tree.h"
+
+/*
+ * How much code a scope may become. Before each dump the kernel checks the code, in a time that
+ * grows with its square: see docs/decisions.md for the figures.
+ */
+#define FILTER_MAX_SCOPE_BYTES 49152
+
+struct filter_code {
+    struct byte_code code;
+    int max_len; /* longest prefix that is told exactly, bits; IPv4 prefixes count from 96 on */
+};
+
+struct filter {
+    const struct riptide_scope *scope; /* not ours */
+    struct scope_tree tree;
+    unsigned char *buffers[2];   /* by family_index, as the next */
+    struct filter_code codes[2]; /* of the slice compiled last; all at first */
+};
+
+/* The scope must stay. Errors: -ENOMEM, -E2BIG; the filter is to be freed nevertheless. */
+int filter_init(struct filter *filter, const struct riptide_scope *scope);
+void filter_deinit(struct filter *filter);
+
+/* Compiles for slice number `slice` of `slices`. Each connection is in one of them. */
+void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices);
+
+/* The code for dumps of that family; of no bytes where it accepts everything. */
+const void *filter_get(const struct filter *filter, uint8_t family, size_t *n_bytesp);
+
+/* How much of the scope is in the code. */
+enum riptide_filter filter_get_kind(const struct filter *filter);
+
+/* The same as riptide_scope_matches, but quick for many prefixes. */
+bool filter_matches(const struct filter *filter, const struct riptide_sample *sample);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * lib/observe/filter: the byte code says what the plain evaluation says, is what the kernel takes,
+ * and cuts connections into slices that hold each once.
+ */
+#include "observe/filter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bytes.h"
+#include "scope_case.h"
+
+#include <arpa/inet.h>
+#include <time.h>
+
+enum { CASES = 400, CASE_BYTES = 600 };
+
+static void make(struct filter *filter, const struct riptide_scope *scope)
+{
+    *filter = (struct filter){ 0 };
+    assert_int_equal(filter_init(filter, scope), 0);
+    case_check_audit(filter);
+}
+
+/* An IPv4 address stands for the IPv4 socket; "::ffff:" before it, for the IPv6 one. */
+static struct diag_socket socket_to(const char *address)
+{
+    struct diag_socket socket = { .family = strchr(address, ':') ? AF_INET6 : AF_INET,
+                                  .local_port = 40000,
+                                  .remote_port = 443 };
+
+    assert_int_equal(inet_pton(socket.family, address, socket.dst), 1);
+    return socket;
+}
+
+static bool lets_through(const struct filter *filter, const char *address)
+{
+    struct diag_socket socket = socket_to(address);
+
+    case_check_socket(filter, filter->scope, &socket);
+    return case_verdict(filter, &socket);
+}
+
+static size_t code_bytes(const struct filter *filter, uint8_t family)
+{
+    size_t n;
+
+    filter_get(filter, family, &n);
+    return n;
+}
+
+static void test_empty_scope_has_no_code(void **state)
+{
+    struct riptide_scope scope = { 0 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_NONE);
+    assert_int_equal(code_bytes(&filter, AF_INET), 0);
+    assert_int_equal(code_bytes(&filter, AF_INET6), 0);
+    filter_deinit(&filter);
+}
+
+static void test_longest_prefix_decides_in_both_families(void **state)
+{
+    struct riptide_prefix learn[] = { prefix("10.0.0.0/8"), prefix("10.1.2.0/24"),
+                                      prefix("2001:db8::/32") };
+    struct riptide_prefix exclude[] = { prefix("10.1.0.0/16"), prefix("10.1.2.3"),
+                                        prefix("2001:db8:1::/48") };
+    struct riptide_scope scope = {
+        .learn = learn, .n_learn = 3, .exclude = exclude, .n_exclude = 3
+    };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_WHOLE);
+    assert_true(lets_through(&filter, "10.2.0.1"));
+    assert_false(lets_through(&filter, "10.1.0.1"));
+    assert_true(lets_through(&filter, "10.1.2.1"));
+    assert_false(lets_through(&filter, "10.1.2.3"));
+    assert_false(lets_through(&filter, "11.0.0.1"));
+    assert_true(lets_through(&filter, "::ffff:10.2.0.1"));
+    assert_false(lets_through(&filter, "::ffff:10.1.0.1"));
+    assert_true(lets_through(&filter, "::ffff:10.1.2.1"));
+    assert_false(lets_through(&filter, "::ffff:10.1.2.3"));
+    assert_false(lets_through(&filter, "::ffff:11.0.0.1"));
+    assert_true(lets_through(&filter, "2001:db8::1"));
+    assert_false(lets_through(&filter, "2001:db8:1::1"));
+    assert_false(lets_through(&filter, "2001:db9::1"));
+    filter_deinit(&filter);
+}
+
+static void test_exclude_wins_at_equal_length(void **state)
+{
+    struct riptide_prefix both[] = { prefix("10.0.0.0/8"), prefix("2001:db8::/32") };
+    struct riptide_scope scope = { .learn = both, .n_learn = 2, .exclude = both, .n_exclude = 2 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_false(lets_through(&filter, "10.0.0.1"));
+    assert_false(lets_through(&filter, "2001:db8::1"));
+    filter_deinit(&filter);
+}
+
+static void test_ipv6_prefixes_say_nothing_about_mapped_peers(void **state)
+{
+    struct riptide_prefix exclude[] = { prefix("::/0") };
+    struct riptide_scope scope = { .exclude = exclude, .n_exclude = 1 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_true(lets_through(&filter, "::ffff:10.0.0.1"));
+    assert_true(lets_through(&filter, "10.0.0.1"));
+    assert_false(lets_through(&filter, "2001:db8::1"));
+    filter_deinit(&filter);
+}
+
+static void test_ports_mark_and_interface_all_count(void **state)
+{
+    struct riptide_port_range local[] = { { 8000, 8010 }, { 8005, 8020 }, { 443, 443 } };
+    struct riptide_port_range remote[] = { { 0, 1023 }, { 65535, 65535 } };
+    struct riptide_scope scope = {
+        .local_ports = local,
+        .n_local_ports = 3,
+        .remote_ports = remote,
+        .n_remote_ports = 2,
+        .mark = 0x10,
+        .mark_mask = 0xf0,
+        .ifindex = 3,
+    };
+    struct diag_socket good = { AF_INET, { 192, 0, 2, 1 }, 8020, 65535, 3, 0x1f }, bad[5];
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_true(case_verdict(&filter, &good));
+    for (int i = 0; i < 5; i++)
+        bad[i] = good;
+    bad[0].local_port = 8021;
+    bad[1].remote_port = 1024;
+    bad[2].mark = 0x2f;
+    bad[3].ifindex = 0;
+    bad[4].local_port = 442;
+    for (int i = 0; i < 5; i++) {
+        case_check_socket(&filter, &scope, &bad[i]);
+        assert_false(case_verdict(&filter, &bad[i]));
+    }
+    filter_deinit(&filter);
+}
+
+static void test_two_halves_cost_as_much_as_their_whole(void **state)
+{
+    struct riptide_prefix learn[] = { prefix("10.0.0.0/26"), prefix("10.0.0.64/26"),
+                                      prefix("10.0.0.128/25"), prefix("10.0.0.7") };
+    struct riptide_scope scope = { .learn = learn, .n_learn = 4 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(filter.tree.nodes[filter.tree.roots[0]].prefix.len, 24);
+    assert_int_equal(code_bytes(&filter, AF_INET), 16); /* one test */
+    filter_deinit(&filter);
+}
+
+/* Hosts of 10.0.0.0/8, in an order of their own. */
+static struct riptide_prefix *scattered_hosts(uint32_t n)
+{
+    struct riptide_prefix *hosts = calloc(n, sizeof(*hosts));
+
+    assert_non_null(hosts);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t address = htonl(UINT32_C(10) << 24 | i * UINT32_C(2654435761) >> 8);
+
+        hosts[i] = (struct riptide_prefix){ .family = AF_INET, .len = 32 };
+        memcpy(hosts[i].addr, &address, sizeof(address));
+    }
+    return hosts;
+}
+
+static void check_hosts(const struct filter *filter, const struct riptide_prefix *hosts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct diag_socket socket = { .family = AF_INET };
+
+        memcpy(socket.dst, hosts[i].addr, 4);
+        case_check_socket(filter, filter->scope, &socket);
+        assert_true(case_verdict(filter, &socket));
+        for (int bit = 0; bit < 32; bit += 3) {
+            memcpy(socket.dst, hosts[i].addr, 4);
+            socket.dst[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+            case_check_socket(filter, filter->scope, &socket);
+        }
+    }
+}
+
+static void test_a_thousand_hosts_are_told_exactly(void **state)
+{
+    struct riptide_prefix *hosts = scattered_hosts(1000);
+    struct riptide_scope scope = { .learn = hosts, .n_learn = 1000 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_WHOLE);
+    check_hosts(&filter, hosts, 1000);
+    filter_deinit(&filter);
+    free(hosts);
+}
+
+static void test_too_many_hosts_lose_bits_and_no_socket(void **state)
+{
+    struct riptide_prefix *hosts = scattered_hosts(6000);
+    struct riptide_scope scope = { .learn = hosts, .n_learn = 6000 };
+    struct filter filter;
+    uint32_t n_through = 0;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_PARTIAL);
+    check_hosts(&filter, hosts, 6000);
+    /* It still leaves out whatever is far away. */
+    for (uint32_t i = 0; i < 10000; i++) {
+        struct diag_socket socket = { .family = AF_INET };
+        uint32_t address = htonl(i * UINT32_C(2246822519));
+
+        memcpy(socket.dst, &address, sizeof(address));
+        n_through += case_verdict(&filter, &socket);
+    }
+    assert_true(n_through < 100);
+    filter_deinit(&filter);
+    free(hosts);
+}
+
+/* Both sections at their largest, with a slice, still fit what an attribute holds. */
+static void test_the_largest_scope_leaves_room_for_slices(void **state)
+{
+    struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES];
+    struct riptide_prefix *hosts = scattered_hosts(6000);
+    struct riptide_scope scope = {
+        .learn = hosts,
+        .n_learn = 6000,
+        .local_ports = ranges,
+        .n_local_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
+        .remote_ports = ranges,
+        .n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
+        .mark_mask = 1,
+        .ifindex = 1,
+    };
+    struct filter filter;
+
+    (void)state;
+    for (int i = 0; i < RIPTIDE_SCOPE_MAX_PORT_RANGES; i++)
+        ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
+    make(&filter, &scope);
+    for (uint32_t slices = 2; slices <= RIPTIDE_MAX_SLICES; slices += 31) {
+        filter_take_slice(&filter, slices - 1, slices);
+        case_check_audit(&filter);
+    }
+    filter_deinit(&filter);
+    free(hosts);
+}
+
+/* How many of the sockets each slice gets; each is in one. */
+static void count_slices(uint32_t slices, const struct diag_socket *sockets, uint32_t n,
+                         uint32_t counts[RIPTIDE_MAX_SLICES])
+{
+    struct riptide_scope scope = { 0 };
+    uint32_t n_seen = 0;
+    struct filter filter;
+
+    make(&filter, &scope);
+    for (uint32_t slice = 0; slice < slices; slice++) {
+        filter_take_slice(&filter, slice, slices);
+        case_check_audit(&filter);
+        counts[slice] = 0;
+        for (uint32_t i = 0; i < n; i++)
+            counts[slice] += case_verdict(&filter, &sockets[i]);
+        n_seen += counts[slice];
+    }
+    assert_int_equal(n_seen, n);
+    filter_deinit(&filter);
+}
+
+/* Linux takes even ports for connections that it opens, of 32768 to 60999. */
+static void test_slices_are_of_like_size_whichever_side_spreads(void **state)
+{
+    enum { N = 3500 };
+    static struct diag_socket sockets[N];
+    static const uint32_t slices[] = { 2, 3, 4, 8, 10, 16 };
+    uint32_t counts[RIPTIDE_MAX_SLICES];
+
+    (void)state;
+    srandom(1);
+    for (size_t k = 0; k < sizeof(slices) / sizeof(slices[0]); k++) {
+        for (int side = 0; side < 3; side++) {
+            for (uint16_t i = 0; i < N; i++) {
+                uint16_t spread = (uint16_t)(32768 + 8 * i), other = (uint16_t)random();
+
+                sockets[i] = (struct diag_socket){
+                    .family = AF_INET,
+                    .local_port = side == 0 ? 443 : spread,
+                    .remote_port = side == 0   ? spread
+                                   : side == 1 ? 443
+                                               : other,
+                };
+            }
+            count_slices(slices[k], sockets, N, counts);
+            for (uint32_t slice = 0; slice < slices[k]; slice++) {
+                assert_in_range(counts[slice], N / slices[k] * 85 / 100, N / slices[k] * 115 / 100);
+            }
+        }
+    }
+}
+
+static void test_any_scope_on_any_socket(void **state)
+{
+    const char *text = getenv("SEED");
+    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
+    uint8_t bytes[CASE_BYTES];
+
+    (void)state;
+    print_message("# seed %u\n", seed);
+    srandom(seed);
+    for (int i = 0; i < CASES; i++) {
+        for (size_t at = 0; at < sizeof(bytes); at++)
+            bytes[at] = (uint8_t)(random() >> 8);
+        scope_case_run(bytes, sizeof(bytes));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_scope_has_no_code),
+        cmocka_unit_test(test_longest_prefix_decides_in_both_families),
+        cmocka_unit_test(test_exclude_wins_at_equal_length),
+        cmocka_unit_test(test_ipv6_prefixes_say_nothing_about_mapped_peers),
+        cmocka_unit_test(test_ports_mark_and_interface_all_count),
+        cmocka_unit_test(test_two_halves_cost_as_much_as_their_whole),
+        cmocka_unit_test(test_a_thousand_hosts_are_told_exactly),
+        cmocka_unit_test(test_too_many_hosts_lose_bits_and_no_socket),
+        cmocka_unit_test(test_the_largest_scope_leaves_room_for_slices),
+        cmocka_unit_test(test_slices_are_of_like_size_whichever_side_spreads),
+        cmocka_unit_test(test_any_scope_on_any_socket),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
