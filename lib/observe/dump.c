@@ -21,15 +21,16 @@ static const struct {
     uint16_t data_type;
 } channel_kinds[N_CHANNELS] = {
     [ROUTES] = { "rtnetlink", NETLINK_ROUTE, RTM_NEWROUTE },
-    [SOCKETS] = { "sock_diag", NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY },
+    [SOCKETS] = { "sock_diag", NETLINK_SOCK_DIAG, TCPDIAG_GETSOCK },
 };
 
 static const struct {
     enum dump_channel channel;
     uint8_t family;
 } phases[] = {
-    [LOCAL4] = { ROUTES, AF_INET },     [LOCAL6] = { ROUTES, AF_INET6 },
-    [SOCKETS4] = { SOCKETS, AF_INET },  [SOCKETS6] = { SOCKETS, AF_INET6 },
+    [LOCAL4] = { ROUTES, AF_INET },
+    [LOCAL6] = { ROUTES, AF_INET6 },
+    [ESTABLISHED] = { SOCKETS, AF_UNSPEC },
     [IDLE] = { N_CHANNELS, AF_UNSPEC },
 };
 
@@ -55,17 +56,19 @@ static struct reply_expected expect(const struct dump *dump, enum dump_channel i
     };
 }
 
-static int request_sockets(struct dump *dump, uint8_t family, uint32_t states)
+/*
+ * Both families at once, as the older of the two requests does and SOCK_DIAG_BY_FAMILY cannot: the
+ * walk over all sockets of the host is most of what a dump with a filter costs.
+ */
+static int request_sockets(struct dump *dump, uint32_t states)
 {
     _Alignas(struct nlmsghdr) unsigned char buffer[128];
-    struct nlmsghdr *request = channel_prepare(buffer, SOCK_DIAG_BY_FAMILY);
-    struct inet_diag_req_v2 *diag = mnl_nlmsg_put_extra_header(request, sizeof(*diag));
+    struct nlmsghdr *request = channel_prepare(buffer, TCPDIAG_GETSOCK);
+    struct inet_diag_req *diag = mnl_nlmsg_put_extra_header(request, sizeof(*diag));
     struct nlattr attribute = { .nla_type = INET_DIAG_REQ_BYTECODE };
     size_t n_bytes;
-    const void *code = filter_get(dump->filter, family, &n_bytes);
+    const void *code = filter_get(dump->filter, &n_bytes);
 
-    diag->sdiag_family = family;
-    diag->sdiag_protocol = IPPROTO_TCP;
     diag->idiag_states = states;
     diag->idiag_ext = 1 << (INET_DIAG_INFO - 1);
     if (dump->congestion_control)
@@ -98,18 +101,17 @@ static int receive_end(struct dump *dump)
 
 /*
  * The kernel takes tests of marks from those only to whom it tells marks. Better to hear so here
- * than with the first dump: it is asked for sockets in no state at all. The code for IPv6 has all
- * tests that the other one has.
+ * than with the first dump: it is asked for sockets in no state at all.
  */
 static int check_filter(struct dump *dump, struct riptide_error *error)
 {
     size_t n_bytes;
     int r;
 
-    filter_get(dump->filter, AF_INET6, &n_bytes);
+    filter_get(dump->filter, &n_bytes);
     if (n_bytes == 0)
         return 0;
-    r = request_sockets(dump, AF_INET6, 0);
+    r = request_sockets(dump, 0);
     if (r == 0)
         r = receive_end(dump);
     channel_abandon(&dump->channels[SOCKETS]);
@@ -180,9 +182,8 @@ static int give_up(struct dump *dump, int error)
 static int request_phase(struct dump *dump)
 {
     uint8_t family = phases[dump->phase].family;
-    int r = phases[dump->phase].channel == ROUTES
-                ? request_local(dump, family)
-                : request_sockets(dump, family, 1 << TCP_ESTABLISHED);
+    int r = phases[dump->phase].channel == ROUTES ? request_local(dump, family)
+                                                  : request_sockets(dump, 1 << TCP_ESTABLISHED);
 
     return r < 0 ? give_up(dump, r) : 0;
 }

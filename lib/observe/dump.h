@@ -1,7 +1,7 @@
 /*
- * One dump after another on two netlink sockets: first the host's own prefixes, then the sockets of
- * both families. Knows phases, interruptions and restarts; hands out messages about sockets, whose
- * meaning is the observer's.
+ * One dump after another on two netlink sockets: first the host's own prefixes, then the sockets.
+ * Knows phases, interruptions and restarts; hands out messages about sockets, whose meaning is the
+ * observer's.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
@@ -20,7 +20,7 @@
 enum dump_channel { ROUTES, SOCKETS, N_CHANNELS };
 
 /* A dump goes through these in order. */
-enum dump_phase { LOCAL4, LOCAL6, SOCKETS4, SOCKETS6, IDLE };
+enum dump_phase { LOCAL4, LOCAL6, ESTABLISHED, IDLE };
 
 struct dump {
     struct riptide_observer_stats *stats; /* not ours */

@@ -28,6 +28,7 @@ enum {
     INTERVAL_PORTS = 257,
     N_INTERVALS = 256, /* the last one is a single port */
     MAX_SPANS = 2 * RIPTIDE_SCOPE_MAX_PORT_RANGES + 1,
+    MAX_LEN = 128,
     MAPPED_BITS = 96, /* before the address, in an IPv4-mapped one */
 };
 
@@ -150,63 +151,43 @@ static int put_node(struct byte_code *code, const struct scope_tree *tree, uint3
     return byte_code_test_prefix(code, &node->prefix, outside);
 }
 
-/* IPv4-mapped peers are judged by the IPv4 prefixes alone. */
-static int put_prefixes(struct byte_code *code, const struct scope_tree *tree, uint8_t family,
-                        int max_len)
+/* To the kernel 0.0.0.0/0 holds IPv4-mapped peers, too, which IPv6 prefixes must not judge. */
+static int put_prefixes(struct byte_code *code, const struct scope_tree *tree, int max_len)
 {
-    const struct riptide_prefix mapped = { .family = AF_INET };
+    const struct riptide_prefix any4 = { .family = AF_INET };
     int outside = place_of(tree->verdict), v4, v6;
 
-    if (family == AF_INET)
-        return put_node(code, tree, tree->roots[0], outside, false, max_len);
     v6 = put_node(code, tree, tree->roots[1], outside, false, max_len);
     v4 = put_node(code, tree, tree->roots[0], outside, false, max_len);
-    if (v4 == v6)
+    /* What IPv4 prefixes do not hold goes outside, whatever its family. */
+    if (v6 == outside || v6 == v4)
         return v4;
     byte_code_lead_to(code, v4);
-    return byte_code_test_prefix(code, &mapped, v6);
+    return byte_code_test_prefix(code, &any4, v6);
 }
 
 /* The cheapest tests come first, that is, are written last. */
-static void compile(struct byte_code *code, const struct filter *filter, int index, int max_len,
-                    uint32_t slice, uint32_t slices)
+static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32_t slices)
 {
     const struct riptide_scope *scope = filter->scope;
-    int place = put_prefixes(code, &filter->tree, families[index], max_len);
+    struct byte_code *code = &filter->code;
+    int place;
 
+    *code =
+        (struct byte_code){ .end = filter->buffer + BYTE_CODE_MAX_BYTES, .max_bytes = max_bytes };
+    place = put_prefixes(code, &filter->tree, filter->max_len);
     place = put_ports(code, SIDE_REMOTE, scope->remote_ports, scope->n_remote_ports, place);
     place = put_ports(code, SIDE_LOCAL, scope->local_ports, scope->n_local_ports, place);
     place = put_slice(code, slice, slices, place);
-    if (scope->mark_mask != 0 && place != PLACE_REJECT) {
+    if (scope->mark_mask != 0) {
         byte_code_lead_to(code, place);
         place = byte_code_test_mark(code, scope->mark, scope->mark_mask, PLACE_REJECT);
     }
-    if (scope->ifindex != 0 && place != PLACE_REJECT) {
+    if (scope->ifindex != 0) {
         byte_code_lead_to(code, place);
         place = byte_code_test_interface(code, scope->ifindex, PLACE_REJECT);
     }
     byte_code_lead_to(code, place);
-}
-
-static struct byte_code begin(const struct filter *filter, int index, int max_bytes)
-{
-    return (struct byte_code){ .end = filter->buffers[index] + BYTE_CODE_MAX_BYTES,
-                               .max_bytes = max_bytes };
-}
-
-/* Finds how many bits of prefixes fit. */
-static void fit(struct filter *filter, int index)
-{
-    struct filter_code *fitted = &filter->codes[index];
-
-    fitted->max_len = 128;
-    for (;;) {
-        fitted->code = begin(filter, index, FILTER_MAX_SCOPE_BYTES);
-        compile(&fitted->code, filter, index, fitted->max_len, 0, 1);
-        if (!fitted->code.is_full)
-            return;
-        fitted->max_len--;
-    }
 }
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
@@ -216,11 +197,15 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->scope = scope;
     if (r < 0)
         return r;
-    for (int i = 0; i < 2; i++) {
-        filter->buffers[i] = malloc(BYTE_CODE_MAX_BYTES);
-        if (!filter->buffers[i])
-            return -ENOMEM;
-        fit(filter, i);
+    filter->buffer = malloc(BYTE_CODE_MAX_BYTES);
+    if (!filter->buffer)
+        return -ENOMEM;
+    /* As many bits of the prefixes as fit. */
+    filter->max_len = MAX_LEN;
+    compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
+    while (filter->code.is_full) {
+        filter->max_len--;
+        compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
     }
     return 0;
 }
@@ -228,33 +213,25 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
 void filter_deinit(struct filter *filter)
 {
     scope_tree_deinit(&filter->tree);
-    for (int i = 0; i < 2; i++)
-        free(filter->buffers[i]);
+    free(filter->buffer);
 }
 
 void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices)
 {
-    for (int i = 0; i < 2; i++) {
-        struct filter_code *sliced = &filter->codes[i];
-
-        sliced->code = begin(filter, i, BYTE_CODE_MAX_BYTES);
-        compile(&sliced->code, filter, i, sliced->max_len, slice, slices);
-    }
+    compile(filter, BYTE_CODE_MAX_BYTES, slice, slices);
 }
 
-const void *filter_get(const struct filter *filter, uint8_t family, size_t *n_bytesp)
+const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 {
-    const struct byte_code *code = &filter->codes[family_index(family)].code;
-
-    *n_bytesp = (size_t)code->n_bytes;
-    return code->end - code->n_bytes;
+    *n_bytesp = (size_t)filter->code.n_bytes;
+    return filter->code.end - filter->code.n_bytes;
 }
 
 enum riptide_filter filter_get_kind(const struct filter *filter)
 {
     const struct riptide_scope *scope = filter->scope;
 
-    if (filter->codes[0].max_len < 128 || filter->codes[1].max_len < 128)
+    if (filter->max_len < MAX_LEN)
         return RIPTIDE_FILTER_PARTIAL;
     if (filter->tree.n > 0 || !filter->tree.verdict || scope->n_local_ports > 0 ||
         scope->n_remote_ports > 0 || scope->mark_mask != 0 || scope->ifindex != 0)

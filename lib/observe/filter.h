@@ -13,16 +13,12 @@
  */
 #define FILTER_MAX_SCOPE_BYTES 49152
 
-struct filter_code {
-    struct byte_code code;
-    int max_len; /* longest prefix that is told exactly, bits; IPv4 prefixes count from 96 on */
-};
-
 struct filter {
     const struct riptide_scope *scope; /* not ours */
     struct scope_tree tree;
-    unsigned char *buffers[2];   /* by family_index, as the next */
-    struct filter_code codes[2]; /* of the slice compiled last; all at first */
+    unsigned char *buffer; /* of BYTE_CODE_MAX_BYTES */
+    struct byte_code code; /* of the slice compiled last; of all at first */
+    int max_len;           /* longest prefix told exactly, bits; IPv4 ones count from 96 on */
 };
 
 /* The scope must stay. Errors: -ENOMEM, -E2BIG; the filter is to be freed nevertheless. */
@@ -32,8 +28,8 @@ void filter_deinit(struct filter *filter);
 /* Compiles for slice number `slice` of `slices`. Each connection is in one of them. */
 void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices);
 
-/* The code for dumps of that family; of no bytes where it accepts everything. */
-const void *filter_get(const struct filter *filter, uint8_t family, size_t *n_bytesp);
+/* The code, for sockets of both families; of no bytes where it accepts everything. */
+const void *filter_get(const struct filter *filter, size_t *n_bytesp);
 
 /* How much of the scope is in the code. */
 enum riptide_filter filter_get_kind(const struct filter *filter);

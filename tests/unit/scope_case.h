@@ -184,20 +184,18 @@ static inline struct riptide_sample case_sample(const struct diag_socket *socket
 static inline bool case_verdict(const struct filter *filter, const struct diag_socket *socket)
 {
     size_t n;
-    const unsigned char *code = filter_get(filter, socket->family, &n);
+    const unsigned char *code = filter_get(filter, &n);
 
     return byte_code_run(code, n, socket);
 }
 
 static inline void case_check_audit(const struct filter *filter)
 {
-    for (int i = 0; i < 2; i++) {
-        size_t n;
-        const unsigned char *code = filter_get(filter, families[i], &n);
+    size_t n;
+    const unsigned char *code = filter_get(filter, &n);
 
-        CASE_CHECK(!filter->codes[i].code.is_full);
-        CASE_CHECK(n == 0 || byte_code_audit(code, n));
-    }
+    CASE_CHECK(!filter->code.is_full);
+    CASE_CHECK(n == 0 || byte_code_audit(code, n));
 }
 
 /* Only a filter that is partial may let through what the scope does not match. */

@@ -1,0 +1,105 @@
+/*
+ * What a filter costs before it has left out a single socket: the kernel checks its code at the
+ * start of a dump, in a time that grows with the square of its length. Dumps a namespace without
+ * connections, with scopes of more and more single hosts, and prints the processor time of a dump,
+ * and how many sockets must be left out until the filter has paid for itself.
+ *
+ *     filter SOCKET_NS    what it costs to describe and read one socket; ./dev bench observe tells
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <riptide/observe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { DUMPS = 200, MAX_HOSTS = 4000 };
+
+static const char *const kind_names[] = {
+    [RIPTIDE_FILTER_NONE] = "none",
+    [RIPTIDE_FILTER_PARTIAL] = "partial",
+    [RIPTIDE_FILTER_WHOLE] = "whole",
+};
+
+static void die(const char *what, const char *reason)
+{
+    fprintf(stderr, "filter: %s: %s\n", what, reason);
+    exit(1);
+}
+
+static double cpu_us(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return 1e6 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void dump(struct riptide_observer *observer)
+{
+    struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
+    const struct riptide_sample *sample;
+    int r = riptide_observer_start(observer);
+
+    while (r == 0 || r == RIPTIDE_E_AGAIN) {
+        r = poll(&fd, 1, -1) < 0 ? -errno : riptide_observer_dispatch(observer);
+        while (r == 0)
+            r = riptide_observer_pop(observer, &sample);
+    }
+    if (r != RIPTIDE_E_DONE)
+        die("dump", r < 0 ? strerror(-r) : "interrupted");
+}
+
+/* The processor time of a dump with a scope of n hosts, scattered over 10.0.0.0/8. */
+static double measure(size_t n, enum riptide_filter *kindp)
+{
+    static struct riptide_prefix hosts[MAX_HOSTS];
+    struct riptide_observer_config config;
+    struct riptide_observer *observer;
+    struct riptide_error error;
+    double begin_us, us;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t address = htonl(UINT32_C(10) << 24 | (uint32_t)i * UINT32_C(2654435761) >> 8);
+
+        hosts[i] = (struct riptide_prefix){ .family = AF_INET, .len = 32 };
+        memcpy(hosts[i].addr, &address, sizeof(address));
+    }
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope.learn = hosts;
+    config.scope.n_learn = n;
+    if (riptide_observer_new(&observer, &config, &error) != 0)
+        die("observer", error.text);
+    *kindp = riptide_observer_get_filter(observer);
+    begin_us = cpu_us();
+    for (int i = 0; i < DUMPS; i++)
+        dump(observer);
+    us = (cpu_us() - begin_us) / DUMPS;
+    riptide_observer_free(observer);
+    return us;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t counts[] = { 1, 10, 100, 300, 1000, 1500, 2000, 4000 };
+    double socket_ns = argc == 2 ? strtod(argv[1], NULL) : 0;
+    enum riptide_filter kind;
+    double empty_us;
+
+    if (socket_ns <= 0) {
+        fputs("filter: filter SOCKET_NS\n", stderr);
+        return 2;
+    }
+    empty_us = measure(0, &kind);
+    printf("hosts  filter     a dump costs more by, us  pays when it leaves out\n");
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        double us = measure(counts[i], &kind) - empty_us;
+
+        printf("%5zu  %-8s  %24.0f  %15.0f sockets\n", counts[i], kind_names[kind], us,
+               1e3 * us / socket_ns);
+    }
+    return 0;
+}
