@@ -6,12 +6,14 @@
 #define CLI_COMMANDS_H
 
 #include "options.h"
+#include "scope.h"
 
 #include <jansson.h>
 #include <riptide/apply.h>
 
 struct command_options {
     struct riptide_router_config router;
+    struct scope_options scope;
     bool json;
     bool policy;
     bool help;

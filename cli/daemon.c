@@ -141,9 +141,7 @@ static int start_failed(const struct settings *settings, const struct riptide_er
     if (r == -EPERM && !settings->router.dry_run)
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
-        log_line(LOG_LEVEL_ERROR, "cannot start: %s%s",
-                 r == -EPERM || r == -EACCES ? "the sockets are hidden from this user: " : "",
-                 log_error_text(error, r));
+        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));
     return EXIT_FAILURE;
 }
 
@@ -157,6 +155,18 @@ static int draw_seeds(struct settings *settings)
     settings->estimator.hash_seed = seeds[0];
     settings->router.hash_seed = seeds[1];
     return 0;
+}
+
+static bool find_interface(struct settings *settings)
+{
+    const char *name = settings->scope.interface;
+
+    if (!name)
+        return true;
+    settings->observer.scope.ifindex = if_nametoindex(name);
+    if (settings->observer.scope.ifindex == 0)
+        log_answer("--interface %s: no such interface", name);
+    return settings->observer.scope.ifindex != 0;
 }
 
 /* The library names its fields; here they are options: "cwnd_min: ..." is --cwnd-min. */
@@ -177,6 +187,8 @@ int daemon_serve(struct settings *settings)
     int r;
 
     log_set_level(settings->log_level);
+    if (!find_interface(settings))
+        return EXIT_USAGE;
     r = draw_seeds(settings);
     if (r < 0)
         return start_failed(settings, &error, r);
@@ -194,7 +206,7 @@ int daemon_serve(struct settings *settings)
     if (r < 0) {
         status = start_failed(settings, &error, r);
     } else {
-        report_start(settings);
+        report_start(settings, daemon.agent);
         run(&daemon);
         status = finish(&daemon);
         state_save(&daemon);

@@ -13,6 +13,11 @@
 
 const struct option_row observe_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
+    COMMAND_ROW("exclude", prefixes, scope.exclude, "without these destinations (many times)"),
+    COMMAND_ROW("local-port", ports, scope.local_ports, "of this port alone (many times)"),
+    COMMAND_ROW("remote-port", ports, scope.remote_ports, "to this port alone (many times)"),
+    COMMAND_ROW("socket-mark", masked, scope.mark, "with this firewall mark alone"),
+    COMMAND_ROW("interface", name, scope.interface, "of sockets bound to it alone"),
     COMMAND_ROW("help", flag, help, "print help"),
     { .name = NULL },
 };
@@ -187,36 +192,57 @@ static int observe(struct riptide_observer *observer, bool json)
     return r;
 }
 
+/* What the operands and options ask for. Errors: -EINVAL, with a line; -ENOMEM. */
+static int get_scope(struct riptide_scope *scope, struct scope_options *asked,
+                     const struct command_options *options)
+{
+    *asked = options->scope;
+    for (int i = 0; i < options->n_operands; i++) {
+        int r = value_prefixes.parse(&asked->learn, options->operands[i]);
+
+        if (r == -EINVAL)
+            log_answer("observe: %s: %s", options->operands[i], value_prefixes.expected);
+        if (r < 0)
+            return r;
+    }
+    *scope = scope_options_get(asked);
+    if (!asked->interface)
+        return 0;
+    scope->ifindex = if_nametoindex(asked->interface);
+    if (scope->ifindex == 0) {
+        log_answer("observe: --interface %s: no such interface", asked->interface);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int observe_run(const struct command_options *options)
 {
     struct riptide_observer_config config;
     struct riptide_observer *observer;
     struct riptide_error error = { "" };
-    struct prefix_list learn = { .items = NULL };
-    int r = 0;
+    struct scope_options scope;
+    int r;
 
-    for (int i = 0; r == 0 && i < options->n_operands; i++) {
-        r = value_prefixes.parse(&learn, options->operands[i]);
-        if (r == -EINVAL) {
-            log_answer("observe: %s: %s", options->operands[i], value_prefixes.expected);
-            prefix_list_deinit(&learn);
-            return EXIT_USAGE;
-        }
-    }
     riptide_observer_config_init(&config, sizeof(config));
-    config.scope.learn = learn.items;
-    config.scope.n_learn = learn.n;
     config.congestion_control = false; /* not printed, and the kernel writes it for every socket */
+    r = get_scope(&config.scope, &scope, options);
+    if (r == -EINVAL) {
+        scope_options_deinit(&scope);
+        return EXIT_USAGE;
+    }
     if (r == 0)
         r = riptide_observer_new(&observer, &config, &error);
-    prefix_list_deinit(&learn);
+    scope_options_deinit(&scope);
     if (r == 0) {
         r = observe(observer, options->json);
         riptide_observer_free(observer);
     }
     if (r < 0)
         log_answer("observe: %s%s",
-                   r == -EACCES || r == -EPERM ? "the sockets are hidden from this user: " : "",
+                   error.text[0] == '\0' && (r == -EACCES || r == -EPERM)
+                       ? "the sockets are hidden from this user: "
+                       : "",
                    log_error_text(&error, r));
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

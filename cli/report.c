@@ -34,7 +34,15 @@ static void report_receiver(uint32_t cwnd_max)
              initrwnd, cwnd_max, UINT64_C(2) * cwnd_max * TYPICAL_MSS_BYTES);
 }
 
-void report_start(const struct settings *settings)
+static void report_filter(const struct riptide_agent *agent)
+{
+    if (riptide_observer_get_filter(riptide_agent_get_observer(agent)) == RIPTIDE_FILTER_PARTIAL)
+        log_line(LOG_LEVEL_WARNING,
+                 "too many prefixes in --scope and --exclude for a filter in the kernel: it leaves "
+                 "out what wider prefixes can tell, and the rest is described and dropped here");
+}
+
+void report_start(const struct settings *settings, const struct riptide_agent *agent)
 {
     char *text = NULL;
     size_t size;
@@ -46,6 +54,7 @@ void report_start(const struct settings *settings)
             log_line(LOG_LEVEL_INFO, "started, version %s: %s", riptide_version(), text);
         free(text);
     }
+    report_filter(agent);
     report_receiver(settings->estimator.cwnd_max);
 }
 

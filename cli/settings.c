@@ -36,8 +36,14 @@ const struct option_row settings_rows[] = {
     ROW("prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
     ROW("prefix-len6", u8, estimator.prefix_len6, "bits that make an IPv6 destination"),
     ROW("aggregate", prefixes, aggregates, "all its hosts are one destination (many times)"),
-    ROW("scope", prefixes, learn, "learn only these; everything without it (many times)"),
-    ROW("exclude", prefixes, exclude, "do not learn these (many times)"),
+    ROW("scope", prefixes, scope.learn, "learn only these; everything without it (many times)"),
+    ROW("exclude", prefixes, scope.exclude, "do not learn these (many times)"),
+    ROW("local-port", ports, scope.local_ports, "learn from connections of this port (many times)"),
+    ROW("remote-port", ports, scope.remote_ports,
+        "learn from connections to this port (many times)"),
+    ROW("socket-mark", masked, scope.mark, "learn from sockets with this firewall mark"),
+    ROW("interface", name, scope.interface, "learn from sockets bound to this interface"),
+    ROW("slices", u32, observer.slices, "one of N parts of the connections each time, in turn"),
     ROW("step-segments", u32, router.step_segments,
         "leave a route whose window moved by no more than this,"),
     ROW("step-percent", u32, router.step_percent, "or by no more than this of itself"),
@@ -71,8 +77,7 @@ void settings_init(struct settings *settings)
 
 void settings_deinit(struct settings *settings)
 {
-    prefix_list_deinit(&settings->learn);
-    prefix_list_deinit(&settings->exclude);
+    scope_options_deinit(&settings->scope);
     prefix_list_deinit(&settings->aggregates);
     cap_list_deinit(&settings->caps);
 }
@@ -88,12 +93,7 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
         return -EINVAL;
     }
     settings->router.max_routes = settings->estimator.max_destinations;
-    settings->observer.scope = (struct riptide_scope){
-        .learn = settings->learn.items,
-        .n_learn = settings->learn.n,
-        .exclude = settings->exclude.items,
-        .n_exclude = settings->exclude.n,
-    };
+    settings->observer.scope = scope_options_get(&settings->scope);
     settings->estimator.aggregates = settings->aggregates.items;
     settings->estimator.n_aggregates = settings->aggregates.n;
     settings->estimator.caps = settings->caps.items;

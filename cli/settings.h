@@ -5,6 +5,7 @@
 #define CLI_SETTINGS_H
 
 #include "options.h"
+#include "scope.h"
 
 #include <riptide/agent.h>
 
@@ -13,8 +14,7 @@ struct settings {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
-    struct prefix_list learn;
-    struct prefix_list exclude;
+    struct scope_options scope;
     struct prefix_list aggregates;
     struct cap_list caps;
     const char *state; /* file; NULL: none */

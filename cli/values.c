@@ -248,6 +248,67 @@ static void caps_print(FILE *out, const void *target)
     }
 }
 
+/* FIRST-LAST, or one port. */
+static int ports_parse(void *target, const char *text)
+{
+    struct port_list *list = target;
+    struct riptide_port_range *items;
+    uint64_t first, last;
+    char *end;
+
+    if (parse_digits(text, 10, &end, &first))
+        return -EINVAL;
+    last = first;
+    if (*end && (*end != '-' || parse_digits(end + 1, 10, &end, &last)))
+        return -EINVAL;
+    if (*end || first > last || last > UINT16_MAX)
+        return -EINVAL;
+    items = reallocarray(list->items, list->n + 1, sizeof(*items));
+    if (!items)
+        return -ENOMEM;
+    items[list->n++] = (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };
+    list->items = items;
+    return 0;
+}
+
+static void ports_print(FILE *out, const void *target)
+{
+    const struct port_list *list = target;
+
+    for (size_t i = 0; i < list->n; i++) {
+        fprintf(out, "%s%u", i ? " " : "", list->items[i].first);
+        if (list->items[i].last != list->items[i].first)
+            fprintf(out, "-%u", list->items[i].last);
+    }
+}
+
+/* MARK/MASK, or a whole mark. */
+static int masked_parse(void *target, const char *text)
+{
+    const char *slash = strchr(text, '/');
+    uint64_t mark, mask = UINT32_MAX;
+    char first[16];
+
+    if (slash && (size_t)(slash - text) >= sizeof(first))
+        return -EINVAL;
+    snprintf(first, sizeof(first), "%.*s", slash ? (int)(slash - text) : -1, text);
+    if (strlen(text) >= 2 * sizeof(first) || parse_number(first, UINT32_MAX, &mark) ||
+        (slash && parse_number(slash + 1, UINT32_MAX, &mask)))
+        return -EINVAL;
+    if (mask == 0 || (mark & ~mask) != 0)
+        return -EINVAL;
+    *(struct mark_value *)target = (struct mark_value){ (uint32_t)mark, (uint32_t)mask };
+    return 0;
+}
+
+static void masked_print(FILE *out, const void *target)
+{
+    const struct mark_value *value = target;
+
+    if (value->mask != 0)
+        fprintf(out, "0x%" PRIx32 "/0x%" PRIx32, value->mark, value->mask);
+}
+
 static int path_parse(void *target, const char *text)
 {
     if (!*text)
@@ -297,6 +358,12 @@ void cap_list_deinit(struct cap_list *list)
     *list = (struct cap_list){ .items = NULL };
 }
 
+void port_list_deinit(struct port_list *list)
+{
+    free(list->items);
+    *list = (struct port_list){ .items = NULL };
+}
+
 #define KIND(name, argument, expected, read, write)                                                \
     const struct value_kind value_##name = { argument, expected, read##_parse, write##_print }
 
@@ -312,5 +379,10 @@ KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, hos
 KIND(number, "N", "not a number (write 75)", weight, weight);
 KIND(smoothing, "NAME", "not a smoothing (--help lists them)", smoothing, smoothing);
 KIND(caps, "PREFIX=N", "not a prefix and a window (write 203.0.113.0/24=40)", caps, caps);
+KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", ports,
+     ports);
+KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outside the mask)",
+     masked, masked);
+KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE", "not a file name", path, path);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);

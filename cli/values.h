@@ -6,6 +6,7 @@
 #define CLI_VALUES_H
 
 #include <riptide/compute.h>
+#include <riptide/observe.h>
 #include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -19,6 +20,16 @@ struct prefix_list {
 struct cap_list {
     struct riptide_cap *items;
     size_t n;
+};
+
+struct port_list {
+    struct riptide_port_range *items;
+    size_t n;
+};
+
+struct mark_value {
+    uint32_t mark;
+    uint32_t mask; /* 0: not set */
 };
 
 struct value_kind {
@@ -42,6 +53,9 @@ extern const struct value_kind value_prefixes;  /* struct prefix_list, appended 
 extern const struct value_kind value_number;    /* double */
 extern const struct value_kind value_smoothing; /* const struct riptide_smoothing * */
 extern const struct value_kind value_caps;      /* struct cap_list, appended to */
+extern const struct value_kind value_ports;     /* struct port_list, appended to */
+extern const struct value_kind value_masked;    /* struct mark_value */
+extern const struct value_kind value_name;      /* const char *, the argument itself */
 extern const struct value_kind value_path;      /* const char *, the argument itself */
 extern const struct value_kind value_level;     /* enum log_level */
 
@@ -49,5 +63,6 @@ const char *log_level_name(enum log_level level);
 
 void prefix_list_deinit(struct prefix_list *list);
 void cap_list_deinit(struct cap_list *list);
+void port_list_deinit(struct port_list *list);
 
 #endif

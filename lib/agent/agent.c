@@ -91,8 +91,10 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
     observer.size = sizeof(observer);
     estimator.size = sizeof(estimator);
     router.size = sizeof(router);
-    if (estimator.ttl_ns > 0 && estimator.ttl_ns <= config->interval_ns) {
-        error_set(error, "ttl: must be longer than the interval, or each window is forgotten");
+    /* A connection is looked at once in that many rounds. */
+    if (estimator.ttl_ns > 0 && estimator.ttl_ns <= config->interval_ns * observer.slices) {
+        error_set(error, "ttl: must be longer than %s, or each window is forgotten",
+                  observer.slices > 1 ? "the interval times slices" : "the interval");
         return -EINVAL;
     }
     router.cwnd_max = estimator.cwnd_max;

@@ -123,7 +123,7 @@ static inline void case_scope(struct scope_case *c)
     c->scope.mark = case_u8(&c->bytes) & c->scope.mark_mask;
     if (flags & 8)
         c->scope.ifindex = case_u8(&c->bytes) % 4;
-    c->slices = flags & 16 ? 1 + case_u8(&c->bytes) % RIPTIDE_MAX_SLICES : 1;
+    c->slices = flags & 16 ? 1 + case_u8(&c->bytes) % 6u : 1;
 }
 
 /* The ends of ranges are where mistakes are. */

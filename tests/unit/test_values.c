@@ -162,12 +162,60 @@ static void test_names(void **state)
     assert_refuses(&value_policy, no_policies);
 }
 
+static void test_ports(void **state)
+{
+    static const char *const refused[] = { "",        "-",   "80-",    "-80",    "80-79", "65536",
+                                           "1-65536", "80 ", "80-90-", "80-90x", "0x50",  NULL };
+    struct port_list list = { .items = NULL };
+
+    (void)state;
+    assert_prints(&value_ports, &list, "");
+    assert_int_equal(value_ports.parse(&list, "443"), 0);
+    assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
+    assert_int_equal(value_ports.parse(&list, "0-65535"), 0);
+    assert_int_equal(list.n, 3);
+    assert_int_equal(list.items[1].first, 8000);
+    assert_int_equal(list.items[1].last, 8099);
+    assert_prints(&value_ports, &list, "443 8000-8099 0-65535");
+    port_list_deinit(&list);
+    assert_refuses(&value_ports, refused);
+}
+
+static void test_masked_marks(void **state)
+{
+    static const char *const refused[] = { "",
+                                           "/",
+                                           "1/",
+                                           "/1",
+                                           "1/0",
+                                           "0x11/0xf0",
+                                           "1/2/3",
+                                           "0x100000000",
+                                           "1/0x100000000",
+                                           "x",
+                                           "0000000000000000000000001/1",
+                                           NULL };
+    struct mark_value value = { 0, 0 };
+
+    (void)state;
+    assert_prints(&value_masked, &value, "");
+    assert_int_equal(value_masked.parse(&value, "0x10/0xf0"), 0);
+    assert_int_equal(value.mark, 0x10);
+    assert_int_equal(value.mask, 0xf0);
+    assert_prints(&value_masked, &value, "0x10/0xf0");
+    assert_int_equal(value_masked.parse(&value, "7"), 0);
+    assert_int_equal(value.mark, 7);
+    assert_int_equal(value.mask, UINT32_MAX);
+    assert_refuses(&value_masked, refused);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_durations), cmocka_unit_test(test_durations_refused),
         cmocka_unit_test(test_numbers),   cmocka_unit_test(test_numbers_refused),
         cmocka_unit_test(test_weights),   cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_ports),     cmocka_unit_test(test_masked_marks),
         cmocka_unit_test(test_names),
     };
 

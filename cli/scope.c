@@ -1,0 +1,28 @@
+/*
+ * Options to a scope. See scope.h.
+ */
+#include "scope.h"
+
+struct riptide_scope scope_options_get(const struct scope_options *options)
+{
+    return (struct riptide_scope){
+        .learn = options->learn.items,
+        .n_learn = options->learn.n,
+        .exclude = options->exclude.items,
+        .n_exclude = options->exclude.n,
+        .local_ports = options->local_ports.items,
+        .n_local_ports = options->local_ports.n,
+        .remote_ports = options->remote_ports.items,
+        .n_remote_ports = options->remote_ports.n,
+        .mark = options->mark.mark,
+        .mark_mask = options->mark.mask,
+    };
+}
+
+void scope_options_deinit(struct scope_options *options)
+{
+    prefix_list_deinit(&options->learn);
+    prefix_list_deinit(&options->exclude);
+    port_list_deinit(&options->local_ports);
+    port_list_deinit(&options->remote_ports);
+}

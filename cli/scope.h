@@ -1,0 +1,26 @@
+/*
+ * Which connections to learn from, as options of both programs say it. Pure: what number an
+ * interface has is for the programs to ask.
+ */
+#ifndef CLI_SCOPE_H
+#define CLI_SCOPE_H
+
+#include "values.h"
+
+#include <riptide/observe.h>
+
+struct scope_options {
+    struct prefix_list learn;
+    struct prefix_list exclude;
+    struct port_list local_ports;
+    struct port_list remote_ports;
+    struct mark_value mark;
+    const char *interface; /* NULL: all */
+};
+
+/* The scope, whose arrays are those of the options; without the interface. */
+struct riptide_scope scope_options_get(const struct scope_options *options);
+
+void scope_options_deinit(struct scope_options *options);
+
+#endif
