@@ -68,7 +68,7 @@ void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 
 /*
  * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new; -EINVAL where the
- * time to live is not longer than the interval.
+ * time to live is not longer than the interval times the observer's slices.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);

@@ -139,7 +139,8 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
  * From the next dump on, each one describes one of `slices` parts of the connections, in turn, so
  * that any `slices` dumps in a row describe each connection once. Which part a connection belongs
  * to follows from both its ports, in such a way that many connections to or from one port are
- * spread over all parts. Errors: -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
+ * spread over all parts. A destination's mean is then that of a sample of its connections, and one
+ * with few of them is not in every dump. Errors: -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
  */
 int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices);
 

@@ -169,6 +169,19 @@ static void test_two_halves_cost_as_much_as_their_whole(void **state)
     filter_deinit(&filter);
 }
 
+/* Not asked again is what the way there has told: test, accept, test. */
+static void test_each_prefix_is_asked_for_once(void **state)
+{
+    struct riptide_prefix learn[] = { prefix("10.0.0.1"), prefix("10.0.0.2") };
+    struct riptide_scope scope = { .learn = learn, .n_learn = 2 };
+    struct filter filter;
+
+    (void)state;
+    make(&filter, &scope);
+    assert_int_equal(code_bytes(&filter), 16 + 4 + 16);
+    filter_deinit(&filter);
+}
+
 /* Hosts of 10.0.0.0/8, in an order of their own. */
 static struct riptide_prefix *scattered_hosts(uint32_t n)
 {
@@ -344,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_ipv6_prefixes_say_nothing_about_mapped_peers),
         cmocka_unit_test(test_ports_mark_and_interface_all_count),
         cmocka_unit_test(test_two_halves_cost_as_much_as_their_whole),
+        cmocka_unit_test(test_each_prefix_is_asked_for_once),
         cmocka_unit_test(test_a_thousand_hosts_are_told_exactly),
         cmocka_unit_test(test_too_many_hosts_lose_bits_and_no_socket),
         cmocka_unit_test(test_the_largest_scope_leaves_room_for_slices),

@@ -410,6 +410,45 @@ static void test_config_errors_name_the_field(void **state)
     assert_non_null(strstr(error.text, "scope.learn"));
 }
 
+static void assert_refused(const struct riptide_observer_config *config, const char *field)
+{
+    struct riptide_observer *observer = NULL;
+    struct riptide_error error;
+
+    assert_int_equal(riptide_observer_new(&observer, config, &error), -EINVAL);
+    assert_non_null(strstr(error.text, field));
+    assert_null(observer);
+}
+
+static void test_config_ports_mark_and_slices_are_checked(void **state)
+{
+    static struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES + 1];
+    struct riptide_observer_config config;
+
+    (void)state;
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope.remote_ports = ranges;
+    config.scope.n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES + 1;
+    assert_refused(&config, "scope.remote_ports");
+    config.scope.n_remote_ports = 2;
+    ranges[1] = (struct riptide_port_range){ 81, 80 };
+    assert_refused(&config, "scope.remote_ports[1]");
+    config.scope.n_remote_ports = 0;
+    config.scope.n_local_ports = 1;
+    assert_refused(&config, "scope.local_ports");
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope.mark = 0x11;
+    config.scope.mark_mask = 0x10;
+    assert_refused(&config, "scope.mark");
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.slices = 0;
+    assert_refused(&config, "slices");
+    config.slices = RIPTIDE_MAX_SLICES + 1;
+    assert_refused(&config, "slices");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_reply_interruption_counts_for_our_dump_alone),
         cmocka_unit_test(test_config_defaults_fill_no_more_than_asked),
         cmocka_unit_test(test_config_errors_name_the_field),
+        cmocka_unit_test(test_config_ports_mark_and_slices_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

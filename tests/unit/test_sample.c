@@ -18,7 +18,8 @@
 #define INFO       2
 #define CONG       4
 #define SHUTDOWN   8
-#define PAD        15
+#define PAD        14
+#define MARK       15
 #define INFO_5_10  232 /* bytes of tcp_info in Linux 5.10 */
 #define INFO_4_0   104
 
@@ -46,10 +47,12 @@ static void put_diag(struct message *message, uint8_t family, const void *dst, s
     memset(message, 0xdd, sizeof(*message));
     memset(message->bytes, 0, DIAG_BYTES);
     message->bytes[0] = family;
-    message->bytes[1] = 1;                     /* established */
-    memcpy(message->bytes + 24, dst, dst_len); /* idiag_dst */
-    put_u32(message->bytes + 44, 0x11223344);  /* idiag_cookie[0] */
-    put_u32(message->bytes + 48, 0x55667788);  /* idiag_cookie[1] */
+    message->bytes[1] = 1;                             /* established */
+    memcpy(message->bytes + 24, dst, dst_len);         /* idiag_dst */
+    memcpy(message->bytes + 4, "\x1f\x90\x01\xbb", 4); /* idiag_sport, idiag_dport */
+    put_u32(message->bytes + 40, 3);                   /* idiag_if */
+    put_u32(message->bytes + 44, 0x11223344);          /* idiag_cookie[0] */
+    put_u32(message->bytes + 48, 0x55667788);          /* idiag_cookie[1] */
     message->len = DIAG_BYTES;
 }
 
@@ -124,6 +127,28 @@ static void test_every_field_of_5_10(void **state)
     assert_int_equal(sample.ca_state, 3);
     assert_true(sample.app_limited);
     assert_string_equal(sample.congestion_control, "cubic");
+    assert_int_equal(sample.local_port, 8080);
+    assert_int_equal(sample.remote_port, 443);
+    assert_int_equal(sample.ifindex, 3);
+}
+
+static void test_mark_is_known_where_it_is_told(void **state)
+{
+    const uint32_t mark = 0x12345678;
+    struct riptide_sample sample;
+    struct message message;
+
+    (void)state;
+    make_message(&message, INFO_5_10);
+    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    assert_false(sample.has_mark);
+    put_attribute(&message, MARK, &mark, sizeof(mark) - 1);
+    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    assert_false(sample.has_mark);
+    put_attribute(&message, MARK, &mark, sizeof(mark));
+    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    assert_true(sample.has_mark);
+    assert_int_equal(sample.mark, mark);
 }
 
 static void test_older_info_leaves_later_fields_zero(void **state)
@@ -420,6 +445,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_of_5_10),
+        cmocka_unit_test(test_mark_is_known_where_it_is_told),
         cmocka_unit_test(test_older_info_leaves_later_fields_zero),
         cmocka_unit_test(test_newer_info_is_accepted),
         cmocka_unit_test(test_info_must_reach_the_window),
