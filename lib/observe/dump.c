@@ -30,7 +30,7 @@ static const struct {
 } phases[] = {
     [LOCAL4] = { ROUTES, AF_INET },
     [LOCAL6] = { ROUTES, AF_INET6 },
-    [ESTABLISHED] = { SOCKETS, AF_UNSPEC },
+    [ALL_SOCKETS] = { SOCKETS, AF_UNSPEC },
     [IDLE] = { N_CHANNELS, AF_UNSPEC },
 };
 

@@ -20,7 +20,7 @@
 enum dump_channel { ROUTES, SOCKETS, N_CHANNELS };
 
 /* A dump goes through these in order. */
-enum dump_phase { LOCAL4, LOCAL6, ESTABLISHED, IDLE };
+enum dump_phase { LOCAL4, LOCAL6, ALL_SOCKETS, IDLE };
 
 struct dump {
     struct riptide_observer_stats *stats; /* not ours */

@@ -17,7 +17,7 @@ enum sample_verdict {
 };
 
 /*
- * Reads the payload of a SOCK_DIAG_BY_FAMILY message: struct inet_diag_msg and its attributes,
+ * Reads the payload of a message about a socket: struct inet_diag_msg and its attributes,
  * aligned to four bytes. `sample` is written with SAMPLE_OK alone.
  */
 enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len);
