@@ -26,8 +26,8 @@ struct riptide_estimator;
 /* Why a policy left a sample out. */
 enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
-    RIPTIDE_LEFT_OUT_UNUSED,     /* never sent data: its window is the one that it was given */
-    RIPTIDE_LEFT_OUT_IDLE,       /* has not sent for a while: its window is of another time */
+    RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is the one that it was given */
+    RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present: its window is of another time */
     RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
 };
 
@@ -156,6 +156,12 @@ struct riptide_estimator_config {
      * this. From 1 ms; default 0: rto_min is left alone.
      */
     uint64_t rto_min_floor_ns;
+    /*
+     * What a closed connection counts beside an open one where windows are averaged or ranked, 0 to
+     * 1; default 1. Policies that look for the largest or the smallest take it whole. 0: closed
+     * connections count nowhere.
+     */
+    double closed_weight;
 };
 
 /* What is known of one destination, and how it came about. */

@@ -49,6 +49,7 @@ struct riptide_sample {
     uint32_t ifindex; /* the interface that the socket is bound to; 0: none */
     uint32_t mark;    /* firewall mark (SO_MARK) */
     bool has_mark;    /* the kernel tells marks only to CAP_NET_ADMIN */
+    bool closed;                 /* as it was when it closed; see destroy_events */
 };
 
 /* Both ends belong to it. */

@@ -31,6 +31,9 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
     enum riptide_left_out reason = evidence_check(sample);
     struct bdp *bdp = memory;
 
+    /* The sum is of those that send at one time. */
+    if (reason == RIPTIDE_LEFT_OUT_NOT && sample->closed)
+        reason = RIPTIDE_LEFT_OUT_IDLE;
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return reason;
     /* A rate that the application limits is part of what the path carries all the same. */

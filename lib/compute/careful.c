@@ -101,7 +101,9 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
 
     if (is_opening) {
         has_lost = add_first_flight(careful, input, sample);
-        opening_add(&careful->opening, sample);
+        /* Those that closed did so all over the interval, not together. */
+        if (!sample->closed)
+            opening_add(&careful->opening, sample);
     }
     /* A loss counts even where the connection has nothing more to say. */
     if (reason != RIPTIDE_LEFT_OUT_NOT)

@@ -32,6 +32,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .window_ns = 600 * NS_PER_S,
         .capacity_fraction = 0.5,
         .evidence_ns = 20 * NS_PER_S,
+        .closed_weight = 1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -90,6 +91,8 @@ static int policy_options_check(const struct riptide_estimator_config *config,
         error_set(error, "evidence: must be 1 s or more");
     else if (config->rto_min_floor_ns > 0 && config->rto_min_floor_ns < NS_PER_S / 1000)
         error_set(error, "rto_min_floor: must be 1 ms or more, or 0 to leave rto_min alone");
+    else if (!(config->closed_weight >= 0 && config->closed_weight <= 1))
+        error_set(error, "closed_weight: %g; must be 0 to 1", config->closed_weight);
     else
         return 0;
     return -EINVAL;

@@ -162,6 +162,11 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
 
     if (!sample_is_valid(sample))
         return refuse(estimator, RIPTIDE_E_INVALID);
+    if (sample->closed && estimator->config.closed_weight == 0) {
+        estimator->stats.samples++;
+        estimator->stats.left_out++;
+        return 0;
+    }
     r = estimator->is_grouped ? insert_group(estimator, &sample->dst, &slot)
                               : prefix_table_insert(&estimator->table, &sample->dst, &slot);
     if (r != 0)

@@ -8,6 +8,14 @@ enum { US_PER_S = 1000000, NS_PER_MS = 1000000 };
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };
 
+/* data_segs_out counts what was sent again as well. */
+static uint32_t segs_sent_once(const struct riptide_sample *sample)
+{
+    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
+
+    return sent > again ? sent - again : 0;
+}
+
 enum riptide_left_out evidence_check(const struct riptide_sample *sample)
 {
     uint64_t idle_us = (uint64_t)sample->last_data_sent_ms * 1000;
@@ -22,6 +30,20 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample)
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
+enum riptide_left_out evidence_check_window(const struct riptide_policy_input *input,
+                                            const struct riptide_sample *sample)
+{
+    uint32_t given = input->cwnd > 0 ? input->cwnd : DEFAULT_CWND, needed = sample->cwnd;
+
+    if (!sample->closed)
+        return RIPTIDE_LEFT_OUT_NOT;
+    /* It grew by itself: in slow start to at most twice what was under way (tcp_is_cwnd_limited in
+     * include/net/tcp.h). */
+    if (sample->cwnd > given)
+        needed = (sample->cwnd + 1) / 2;
+    return segs_sent_once(sample) >= needed ? RIPTIDE_LEFT_OUT_NOT : RIPTIDE_LEFT_OUT_UNUSED;
+}
+
 double evidence_capacity(const struct riptide_sample *sample)
 {
     double rtt_s = (double)sample->min_rtt_us / US_PER_S;
@@ -31,11 +53,9 @@ double evidence_capacity(const struct riptide_sample *sample)
 
 bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd)
 {
-    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
     uint64_t window = cwnd > 0 ? cwnd : DEFAULT_CWND;
 
-    /* data_segs_out counts what was sent again as well. */
-    return sent > 0 && (sent > again ? sent - again : 0) <= 2 * window;
+    return sample->data_segs_out > 0 && segs_sent_once(sample) <= 2 * window;
 }
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample)

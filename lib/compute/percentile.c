@@ -4,8 +4,12 @@
  * It is the one policy that takes more than 128 bytes a destination: 16 + 12 * 8 buckets, 448
  * bytes.
  */
+#include "evidence.h"
 #include "policy.h"
 #include "smoothing.h"
+
+/* What an open connection adds to its bucket; a closed one adds its share of that. */
+enum { WHOLE = 1000 };
 
 enum { EXACT = 16, PARTS = 8, OCTAVES = 12, BUCKETS = EXACT + OCTAVES * PARTS };
 
@@ -40,11 +44,14 @@ static double bucket_cwnd(uint32_t bucket)
 static enum riptide_left_out percentile_add(const struct riptide_policy_input *input, void *memory,
                                             const struct riptide_sample *sample)
 {
+    enum riptide_left_out reason = evidence_check_window(input, sample);
     struct histogram *histogram = memory;
+    double weight = sample->closed ? input->config->closed_weight : 1;
+    uint32_t *n = &histogram->n[bucket_of(sample->cwnd)];
 
-    (void)input;
-    histogram->n[bucket_of(sample->cwnd)]++;
-    return RIPTIDE_LEFT_OUT_NOT;
+    if (reason == RIPTIDE_LEFT_OUT_NOT && __builtin_add_overflow(*n, (uint32_t)(weight * WHOLE), n))
+        *n = UINT32_MAX;
+    return reason;
 }
 
 /* Nearest rank: the smallest window that at least that share of the samples do not exceed. */
@@ -52,11 +59,14 @@ static double percentile_combine(const struct riptide_policy_input *input, void 
                                  bool *renewed)
 {
     const struct histogram *histogram = memory;
-    double rank = input->config->percentile / 100 * input->samples;
-    uint64_t seen = 0;
+    uint64_t total = 0, seen = 0;
+    double rank;
     uint32_t bucket;
 
     (void)renewed;
+    for (bucket = 0; bucket < BUCKETS; bucket++)
+        total += histogram->n[bucket];
+    rank = input->config->percentile / 100 * (double)total;
     for (bucket = 0; bucket < BUCKETS - 1; bucket++) {
         seen += histogram->n[bucket];
         if (seen > 0 && (double)seen >= rank)

@@ -6,51 +6,71 @@
 #include "policy.h"
 
 #include "estimator.h"
+#include "evidence.h"
 #include "internal.h"
 #include "smoothing.h"
 
 #include <string.h>
 
-/* Paper, Algorithm 1: the average of all current windows of the group. */
+/*
+ * Paper, Algorithm 1: the average of all current windows of the group. Closed connections are
+ * summed up apart: without any it is exactly that.
+ */
+struct mean {
+    uint64_t cwnd_total;
+    uint64_t closed_cwnd_total;
+    uint32_t n_closed;
+};
+ASSERT_MEMORY_FITS(struct mean);
+
 static enum riptide_left_out mean_add(const struct riptide_policy_input *input, void *memory,
                                       const struct riptide_sample *sample)
 {
-    uint64_t *cwnd_total = memory;
+    enum riptide_left_out reason = evidence_check_window(input, sample);
+    struct mean *mean = memory;
 
-    (void)input;
-    *cwnd_total += sample->cwnd;
+    if (reason != RIPTIDE_LEFT_OUT_NOT)
+        return reason;
+    if (sample->closed) {
+        mean->closed_cwnd_total += sample->cwnd;
+        mean->n_closed++;
+    } else {
+        mean->cwnd_total += sample->cwnd;
+    }
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double mean_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
 {
-    const uint64_t *cwnd_total = memory;
+    double weight = input->config->closed_weight;
+    const struct mean *mean = memory;
 
     (void)renewed;
-    return (double)*cwnd_total / input->samples;
+    return ((double)mean->cwnd_total + weight * (double)mean->closed_cwnd_total) /
+           (input->samples - mean->n_closed + weight * mean->n_closed);
 }
 
 /* Paper, Sec. III-B: "a more aggressive system might use the maximum". */
 static enum riptide_left_out max_add(const struct riptide_policy_input *input, void *memory,
                                      const struct riptide_sample *sample)
 {
+    enum riptide_left_out reason = evidence_check_window(input, sample);
     uint32_t *cwnd = memory;
 
-    (void)input;
-    if (sample->cwnd > *cwnd)
+    if (reason == RIPTIDE_LEFT_OUT_NOT && sample->cwnd > *cwnd)
         *cwnd = sample->cwnd;
-    return RIPTIDE_LEFT_OUT_NOT;
+    return reason;
 }
 
 static enum riptide_left_out min_add(const struct riptide_policy_input *input, void *memory,
                                      const struct riptide_sample *sample)
 {
+    enum riptide_left_out reason = evidence_check_window(input, sample);
     uint32_t *cwnd = memory;
 
-    (void)input;
-    if (*cwnd == 0 || sample->cwnd < *cwnd)
+    if (reason == RIPTIDE_LEFT_OUT_NOT && (*cwnd == 0 || sample->cwnd < *cwnd))
         *cwnd = sample->cwnd;
-    return RIPTIDE_LEFT_OUT_NOT;
+    return reason;
 }
 
 static double extreme_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
@@ -72,14 +92,19 @@ ASSERT_MEMORY_FITS(struct traffic);
 static enum riptide_left_out traffic_add(const struct riptide_policy_input *input, void *memory,
                                          const struct riptide_sample *sample)
 {
+    enum riptide_left_out reason = evidence_check_window(input, sample);
     struct traffic *traffic = memory;
+    double bytes = (double)sample->acked_bytes;
 
-    (void)input;
+    if (reason != RIPTIDE_LEFT_OUT_NOT)
+        return reason;
     /* One byte is acknowledged by the handshake of an active open. */
     if (sample->acked_bytes <= 1)
         return RIPTIDE_LEFT_OUT_UNUSED;
-    traffic->cwnd_bytes += (double)sample->cwnd * (double)sample->acked_bytes;
-    traffic->bytes += (double)sample->acked_bytes;
+    if (sample->closed)
+        bytes *= input->config->closed_weight;
+    traffic->cwnd_bytes += sample->cwnd * bytes;
+    traffic->bytes += bytes;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
@@ -99,9 +124,9 @@ static double traffic_combine(const struct riptide_policy_input *input, void *me
     }
 
 static const struct riptide_policy simple[] = {
-    ROW("paper", "mean of all open connections, moving average with history", "cwnd", uint64_t,
+    ROW("paper", "mean of all open connections, moving average with history", "cwnd", struct mean,
         mean_add, mean_combine),
-    ROW("mean", "as paper", "cwnd", uint64_t, mean_add, mean_combine),
+    ROW("mean", "as paper", "cwnd", struct mean, mean_add, mean_combine),
     ROW("max", "the largest window: more aggressive", "cwnd", uint32_t, max_add, extreme_combine),
     ROW("min", "the smallest window", "cwnd", uint32_t, min_add, extreme_combine),
     ROW("traffic", "windows weighted by bytes acknowledged: more conservative", "cwnd acked_bytes",

@@ -1,0 +1,210 @@
+/*
+ * What connections that have closed say to each policy, beside open ones.
+ */
+#include "estimators.h"
+
+static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
+{
+    return (struct riptide_sample){
+        .dst = prefix_of_text("192.0.2.1"),
+        .cwnd = cwnd,
+        .data_segs_out = data_segs_out,
+        .acked_bytes = UINT64_C(1000) * data_segs_out + 1,
+        .closed = closed,
+    };
+}
+
+/* Two open windows of 20, one closed of 80 that was filled. */
+static uint32_t window_by(const char *policy, double weight)
+{
+    struct riptide_estimator_config config = config_of_policy(policy);
+    const struct riptide_sample samples[] = { sample_of(20, 100, false), sample_of(80, 100, true),
+                                              sample_of(20, 100, false) };
+    struct riptide_estimator *estimator;
+    uint32_t cwnd;
+
+    config.closed_weight = weight;
+    config.percentile = 70;
+    estimator = estimator_of_config(&config);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(riptide_estimator_add(estimator, &samples[i]), 0);
+    riptide_estimator_tick(estimator, S);
+    cwnd = cwnd_of(estimator);
+    riptide_estimator_free(estimator);
+    return cwnd;
+}
+
+static void the_weight_counts_in_averages_and_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(window_by("mean", 1), 40);
+    assert_int_equal(window_by("mean", 0.5), 32);
+    assert_int_equal(window_by("mean", 0), 20);
+    assert_int_equal(window_by("traffic", 1), 40);
+    assert_int_equal(window_by("traffic", 0.5), 32);
+    assert_int_equal(window_by("traffic", 0), 20);
+    assert_int_equal(window_by("percentile", 1), 84); /* the middle of 80 to 87 */
+    assert_int_equal(window_by("percentile", 0.5), 21);
+    assert_int_equal(window_by("percentile", 0), 21);
+}
+
+static void the_largest_and_the_smallest_take_it_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    assert_int_equal(window_by("max", 0.1), 80);
+    assert_int_equal(window_by("max", 0), 20);
+    assert_int_equal(window_by("min", 0.1), 20);
+}
+
+/* What closed connections alone lead to, 0: nothing; `given` is the window that they began with. */
+static uint32_t window_of_closed(const char *policy, uint32_t given, uint32_t cwnd,
+                                 uint32_t data_segs_out)
+{
+    struct riptide_estimator_config config = config_of_policy(policy);
+    struct riptide_sample closed = sample_of(cwnd, data_segs_out, true);
+    struct riptide_sample open = sample_of(given, 1, false);
+    struct riptide_estimator *estimator;
+    uint32_t result = 0;
+
+    config.history_weight = 0;
+    estimator = estimator_of_config(&config);
+    if (given > 0)
+        riptide_estimator_add(estimator, &open);
+    riptide_estimator_tick(estimator, S);
+    riptide_estimator_add(estimator, &closed);
+    riptide_estimator_tick(estimator, 2 * S);
+    if (cwnd_of(estimator) > 0 && explain(estimator).updated_ns == 2 * S)
+        result = cwnd_of(estimator);
+    riptide_estimator_free(estimator);
+    return result;
+}
+
+static void a_window_that_was_given_and_not_filled_says_nothing(void **state)
+{
+    const char *policies[] = { "paper", "max", "min", "traffic", "percentile" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        assert_int_equal(window_of_closed(policies[i], 0, 10, 9), 0);
+        assert_int_equal(window_of_closed(policies[i], 37, 37, 14), 0);
+        assert_true(window_of_closed(policies[i], 37, 37, 37) > 0);
+    }
+}
+
+static void a_window_that_grew_was_under_way_by_half(void **state)
+{
+    (void)state;
+    /* 35 segments over 10: flights of 10, 20 and 5. */
+    assert_int_equal(window_of_closed("paper", 0, 40, 35), 40);
+    /* Given at a time when the window was larger than it is now. */
+    assert_int_equal(window_of_closed("paper", 20, 60, 14), 0);
+}
+
+static void segments_sent_again_fill_no_window(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_sample sample = sample_of(10, 12, true);
+
+    (void)state;
+    sample.retrans_segs = 3;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 0);
+    riptide_estimator_free(estimator);
+}
+
+static struct riptide_sample measured(uint32_t cwnd)
+{
+    struct riptide_sample sample = sample_of(cwnd, cwnd / 2, true);
+
+    sample.mss_bytes = 1000;
+    sample.rtt_us = sample.min_rtt_us = 100000;
+    sample.delivery_rate_Bps = UINT64_C(10000) * cwnd; /* a window each round trip */
+    return sample;
+}
+
+static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_sample sample = measured(60);
+
+    (void)state;
+    sample.data_segs_out = 60;
+    riptide_estimator_add(estimator, &sample);
+    sample.data_segs_out = 15; /* in its first flights */
+    for (int i = 0; i < 50; i++)
+        riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 30);
+    assert_int_equal(explain(estimator).evidence.sharers, 1);
+    riptide_estimator_free(estimator);
+}
+
+static void careful_brakes_for_losses_of_closed_ones(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_sample sample = measured(60);
+
+    (void)state;
+    sample.data_segs_out = 100;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, S);
+    sample.data_segs_out = 30;
+    sample.retrans_segs = 10;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_true(explain(estimator).evidence.brake < 0.71);
+    riptide_estimator_free(estimator);
+}
+
+static void bdp_sums_up_open_ones_alone(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("bdp");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_sample sample = measured(60);
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        riptide_estimator_add(estimator, &sample);
+    sample.closed = false;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 60);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
+    riptide_estimator_free(estimator);
+}
+
+static void a_weight_beyond_its_range_is_refused(void **state)
+{
+    const double weights[] = { -0.1, 1.1, 0.0 / 0.0 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+    struct riptide_error error;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        config.closed_weight = weights[i];
+        assert_int_not_equal(riptide_estimator_new(&estimator, &config, &error), 0);
+        assert_memory_equal(error.text, "closed_weight:", 14);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_weight_counts_in_averages_and_ranks),
+        cmocka_unit_test(the_largest_and_the_smallest_take_it_whole_or_not_at_all),
+        cmocka_unit_test(a_window_that_was_given_and_not_filled_says_nothing),
+        cmocka_unit_test(a_window_that_grew_was_under_way_by_half),
+        cmocka_unit_test(segments_sent_again_fill_no_window),
+        cmocka_unit_test(careful_takes_closed_ones_for_capacity_and_not_for_sharers),
+        cmocka_unit_test(careful_brakes_for_losses_of_closed_ones),
+        cmocka_unit_test(bdp_sums_up_open_ones_alone),
+        cmocka_unit_test(a_weight_beyond_its_range_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
