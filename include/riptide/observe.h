@@ -11,6 +11,11 @@
  *
  * Needs no privilege. Which namespace: the one that the calling thread was in at
  * riptide_observer_new.
+ *
+ * With `destroy_events` it also hears of each socket that the kernel destroys, so that connections
+ * which open and close between two dumps are not missed: the fd is readable between dumps as well,
+ * and what is popped then are closed connections. They are given out from the end of the first dump
+ * on, which finds out which addresses are this host's own.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -99,18 +104,32 @@ struct riptide_observer_config {
     uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
     bool congestion_control;    /* ask for the name as well; default true */
     uint32_t slices;            /* riptide_observer_set_slices; default 1 */
+    /*
+     * Closed connections too: default false. It costs the kernel a message for every TCP socket
+     * that closes, whatever the scope; docs/operations.md has the figures and says when not to.
+     * Needs Linux 4.3 and no privilege; where the kernel refuses, dumps go on without
+     * (riptide_observer_get_events_error).
+     */
+    bool destroy_events;
+    /*
+     * What the kernel may keep for us of them while a dump is under way or the loop is busy; about
+     * 1.3 KB each, and only as long as it is needed. Beyond net.core.rmem_max it takes
+     * CAP_NET_ADMIN. From 4096; default 32 MB.
+     */
+    uint32_t events_buffer_bytes;
 };
 
 /*
- * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. What the
- * kernel leaves out by itself (enum riptide_filter, slices) is described to nobody and in no
- * counter, whatever else would have left it out.
+ * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. No connection
+ * counts twice: where the latest dump has shown it, its end is left out. What the kernel leaves out
+ * by itself (enum riptide_filter, slices) is described to nobody and in no counter, whatever else
+ * would have left it out.
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
     uint64_t restarts;            /* dumps that began anew after an interruption */
     uint64_t failures;            /* dumps given up */
-    uint64_t sockets;             /* described by the kernel */
+    uint64_t sockets;             /* described by the kernel, open or closed */
     uint64_t samples;             /* handed out */
     uint64_t left_out_local;      /* loopback and the host's own addresses */
     uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
@@ -118,6 +137,12 @@ struct riptide_observer_stats {
     uint64_t left_out_scope;      /* outside the scope, and no filter kept the kernel from it */
     uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
     uint64_t malformed;           /* messages that cannot be what they claim; skipped */
+    uint64_t closed;              /* of `sockets`, those that destroy events told of */
+    uint64_t left_out_seen;       /* described before: twice in a dump, or closed after a dump */
+    uint64_t left_out_unused;     /* closed without having sent data, or never open */
+    uint64_t truncated;           /* datagrams that were longer than our buffer */
+    uint64_t overruns;            /* times that destroy events came faster than we read */
+    uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
 };
 
 /* Fills the first `size` bytes of the configuration with defaults. */
@@ -154,11 +179,11 @@ enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *o
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads at most one netlink buffer (32 KB, about 80 sockets). Whatever was not popped from the
- * last one is handed out first: then nothing is read. To fill a buffer the kernel passes by, in
- * this call, whatever the filter leaves out, about 0.25 us for each socket of the host: with few
- * matches among a million that is tens of milliseconds. A loop that must not wait leaves the
- * scope empty and asks riptide_scope_matches for each sample.
+ * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). Whatever was
+ * not popped from the last one is handed out first: then nothing is read. To fill a buffer the
+ * kernel passes by, in this call, whatever the filter leaves out, about 0.25 us for each socket of
+ * the host: with few matches among a million that is tens of milliseconds. A loop that must not
+ * wait leaves the scope empty and asks riptide_scope_matches for each sample.
  * Returns 0, also where there was nothing to read. Errors: those of recv(2) and of the kernel's
  * answer after max_restarts; the dump is given up and may be started again.
  */
@@ -170,6 +195,13 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
  * once, the dump is complete; RIPTIDE_E_RESTARTED: said once, samples of this dump come again.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
+
+/*
+ * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
+ * intervals running and are tried again after a pause of 8 to 512 dumps; otherwise what the kernel
+ * refused them with. 0: there are, or nobody asked.
+ */
+int riptide_observer_get_events_error(const struct riptide_observer *observer);
 
 /* Copies the first `size` bytes of the counters. */
 void riptide_observer_get_stats(const struct riptide_observer *observer,

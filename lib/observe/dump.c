@@ -149,6 +149,7 @@ void dump_close(struct dump *dump)
         channel_close(&dump->channels[i]);
     closep(&dump->epoll_fd);
     local_set_deinit(&dump->local);
+    local_set_deinit(&dump->next_local);
 }
 
 static int request_local(struct dump *dump, uint8_t family)
@@ -190,14 +191,14 @@ static int request_phase(struct dump *dump)
 
 static int begin(struct dump *dump)
 {
-    local_set_clear(&dump->local);
+    local_set_clear(&dump->next_local);
     dump->phase = LOCAL4;
     return request_phase(dump);
 }
 
 int dump_start(struct dump *dump)
 {
-    if (dump->phase != IDLE || dump->say_done)
+    if (!dump_is_idle(dump))
         return -EBUSY;
     dump->restarts_left = dump->max_restarts;
     return begin(dump);
@@ -232,6 +233,15 @@ static void count_malformed(struct dump *dump)
     dump->stats->malformed++;
 }
 
+static void take_local(struct dump *dump)
+{
+    struct local_set before = dump->local;
+
+    local_set_sort(&dump->next_local);
+    dump->local = dump->next_local;
+    dump->next_local = before;
+}
+
 static int end_phase(struct dump *dump, int error)
 {
     enum dump_channel index = phases[dump->phase].channel;
@@ -249,7 +259,7 @@ static int end_phase(struct dump *dump, int error)
 
     channel_abandon(&dump->channels[index]);
     if (dump->phase == LOCAL6)
-        local_set_sort(&dump->local);
+        take_local(dump);
     dump->phase++;
     if (dump->phase != IDLE)
         return request_phase(dump);
@@ -261,7 +271,7 @@ static int end_phase(struct dump *dump, int error)
 static int add_local(struct dump *dump, const struct nlmsghdr *message)
 {
     struct walk payload = message_payload(message);
-    int r = local_set_add_route(&dump->local, payload.at, payload.left);
+    int r = local_set_add_route(&dump->next_local, payload.at, payload.left);
 
     if (r == RIPTIDE_E_INVALID)
         count_malformed(dump);
@@ -338,9 +348,16 @@ int dump_dispatch(struct dump *dump)
         r = take_datagram(dump, index, len);
     else if (r == RIPTIDE_E_INVALID)
         count_malformed(dump);
-    else if (r < 0)
+    else if (r < 0) {
+        dump->stats->truncated += r == -EMSGSIZE;
         r = phases[dump->phase].channel == index ? lose(dump, r) : 0;
+    }
     return r < 0 ? r : 0;
+}
+
+bool dump_is_idle(const struct dump *dump)
+{
+    return dump->phase == IDLE && !dump->say_done;
 }
 
 int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)

@@ -33,8 +33,9 @@ struct dump {
     uint32_t restarts_left;
     bool say_restarted;
     bool say_done;
-    struct local_set local;
-    struct walk unread; /* in buffer, for dump_pop */
+    struct local_set local;      /* as the last dump that got so far found it */
+    struct local_set next_local; /* as this one does */
+    struct walk unread;          /* in buffer, for dump_pop */
     struct reply_expected unread_expected;
     _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
 };
@@ -51,6 +52,9 @@ void dump_close(struct dump *dump);
 /* As riptide_observer_start and riptide_observer_dispatch. */
 int dump_start(struct dump *dump);
 int dump_dispatch(struct dump *dump);
+
+/* Whether none is under way, and the end of the last one was popped. */
+bool dump_is_idle(const struct dump *dump);
 
 /* As riptide_observer_pop, but with the message about a socket. */
 int dump_pop(struct dump *dump, const struct nlmsghdr **messagep);

@@ -1,15 +1,19 @@
 /*
  * The observer: configuration in, samples out, everything counted. The dumps are dump.c's, the
- * meaning of a message about a socket is sample.c's.
+ * notices of closed sockets events.c's, the meaning of a message about a socket is sample.c's.
  */
 #include "internal.h"
 #include "observe/dump.h"
+#include "observe/events.h"
 #include "observe/sample.h"
 #include "observe/scope.h"
+#include "observe/seen.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <riptide/observe.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct riptide_observer {
     struct riptide_scope scope;
@@ -19,8 +23,13 @@ struct riptide_observer {
     uint32_t slice;      /* the next of those */
     struct riptide_observer_stats stats;
     struct riptide_sample sample; /* the one last popped */
+    struct seen seen;
+    struct events *events; /* NULL: not asked for */
     struct dump dump;
 };
+
+/* Two events: what the kernel needs to take any buffer at all. */
+enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
 RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config *config,
                                                  size_t size)
@@ -30,34 +39,36 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .max_restarts = 3,
         .congestion_control = true,
         .slices = 1,
+        .events_buffer_bytes = 32 * 1024 * 1024,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
 static int take_config(struct riptide_observer *observer,
-                       const struct riptide_observer_config *given, struct riptide_error *error)
+                       const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    struct riptide_observer_config config;
     int r;
 
-    riptide_observer_config_init(&config, sizeof(config));
-    r = config_copy(&config, sizeof(config), given, error);
-    if (r < 0)
-        return r;
-    r = riptide_observer_set_slices(observer, config.slices);
+    if (config->events_buffer_bytes < MIN_EVENTS_BUFFER_BYTES ||
+        config->events_buffer_bytes > INT_MAX / 2) {
+        error_set(error, "events_buffer_bytes: %u; must be 4096 to 1 GB",
+                  config->events_buffer_bytes);
+        return -EINVAL;
+    }
+    r = riptide_observer_set_slices(observer, config->slices);
     if (r < 0) {
         error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);
         return r;
     }
-    r = scope_copy(&observer->scope, &config.scope, error);
+    r = scope_copy(&observer->scope, &config->scope, error);
     if (r < 0)
         return r;
     r = filter_init(&observer->filter, &observer->scope);
     if (r < 0)
         return r;
-    observer->dump.max_restarts = config.max_restarts;
-    observer->dump.congestion_control = config.congestion_control;
+    observer->dump.max_restarts = config->max_restarts;
+    observer->dump.congestion_control = config->congestion_control;
     return 0;
 }
 
@@ -66,12 +77,36 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-static int observer_new(struct riptide_observer **observerp,
-                        const struct riptide_observer_config *config, struct riptide_error *error)
+static int open_events(struct riptide_observer *observer,
+                       const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     int r;
 
+    if (!config->destroy_events)
+        return 0;
+    observer->events = calloc(1, sizeof(*observer->events));
+    if (!observer->events)
+        return -ENOMEM;
+    observer->seen.is_filtering = true;
+    observer->events->stats = &observer->stats;
+    observer->events->epoll_fd = observer->dump.epoll_fd;
+    r = events_open(observer->events, config->events_buffer_bytes);
+    if (r < 0)
+        error_set(error, "sock_diag socket for events: %s", strerror(-r));
+    return r;
+}
+
+static int observer_new(struct riptide_observer **observerp,
+                        const struct riptide_observer_config *given, struct riptide_error *error)
+{
+    CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
+    struct riptide_observer_config config;
+    int r;
+
+    riptide_observer_config_init(&config, sizeof(config));
+    r = config_copy(&config, sizeof(config), given, error);
+    if (r < 0)
+        return r;
     observer = calloc(1, sizeof(*observer));
     if (!observer)
         return -ENOMEM;
@@ -79,10 +114,11 @@ static int observer_new(struct riptide_observer **observerp,
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
     observer->cut_slices = 1;
-    r = take_config(observer, config, error);
-    if (r < 0)
-        return r;
-    r = dump_open(&observer->dump, error);
+    r = take_config(observer, &config, error);
+    if (r == 0)
+        r = dump_open(&observer->dump, error);
+    if (r == 0)
+        r = open_events(observer, &config, error);
     if (r < 0)
         return r;
 
@@ -103,9 +139,13 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
 {
     if (!observer)
         return NULL;
+    if (observer->events)
+        events_close(observer->events);
+    free(observer->events);
     dump_close(&observer->dump);
     filter_deinit(&observer->filter);
     scope_deinit(&observer->scope);
+    seen_deinit(&observer->seen);
     free(observer);
     return NULL;
 }
@@ -129,35 +169,80 @@ riptide_observer_get_filter(const struct riptide_observer *observer)
     return filter_get_kind(&observer->filter);
 }
 
+/* Back to listening, but not before it is known which addresses are our own. */
+static void end_dump(struct riptide_observer *observer, bool is_void)
+{
+    if (is_void)
+        seen_discard(&observer->seen);
+    else /* after a dump that was given up the same slice comes again, so that none is left out */
+        observer->slice = (observer->slice + 1) % observer->cut_slices;
+    if (observer->events && observer->stats.dumps > 0)
+        events_set_listening(observer->events, true);
+}
+
 /* The filter is first read when the host's own prefixes are known. */
-RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
+static void take_slice(struct riptide_observer *observer)
 {
     bool is_cut_anew = observer->slices != observer->cut_slices;
-    int r = dump_start(&observer->dump);
 
-    if (r < 0)
-        return r;
     if (is_cut_anew)
         observer->slice = 0;
     observer->cut_slices = observer->slices;
     if (is_cut_anew || observer->slices > 1)
         filter_take_slice(&observer->filter, observer->slice, observer->slices);
-    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
+{
+    int r;
+
+    if (!dump_is_idle(&observer->dump))
+        return -EBUSY;
+    /* Where there is no memory for a larger filter, a small one errs more often: to the safe side.
+     */
+    seen_begin(&observer->seen);
+    if (observer->events)
+        events_set_listening(observer->events, false);
+    r = dump_start(&observer->dump);
+    if (r < 0)
+        end_dump(observer, true);
+    else
+        take_slice(observer);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
 {
-    return dump_dispatch(&observer->dump);
+    int r = RIPTIDE_E_AGAIN;
+
+    if (observer->events && dump_is_idle(&observer->dump))
+        r = events_dispatch(observer->events);
+    if (r != RIPTIDE_E_AGAIN)
+        return r;
+    r = dump_dispatch(&observer->dump);
+    if (r < 0)
+        end_dump(observer, true);
+    return r;
+}
+
+/* Whether this socket was handed out before; if it is open, it is now. */
+static bool is_seen(struct riptide_observer *observer, const struct riptide_sample *sample)
+{
+    if (sample->closed)
+        return seen_contains(&observer->seen, sample->cookie);
+    return seen_add(&observer->seen, sample->cookie);
 }
 
 /* Whether the message is a sample to hand out; it is in observer->sample then. */
-static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr *message)
+static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr *message,
+                        bool is_closed)
 {
     struct riptide_observer_stats *stats = &observer->stats;
     struct riptide_sample *sample = &observer->sample;
     struct walk payload = message_payload(message);
 
     stats->sockets++;
+    stats->closed += is_closed;
     switch (sample_parse(sample, payload.at, payload.left)) {
     case SAMPLE_OK:
         break;
@@ -181,31 +266,66 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         stats->left_out_local++;
         return false;
     }
-    if (filter_get_kind(&observer->filter) == RIPTIDE_FILTER_PARTIAL &&
+    /* No filter of the kernel's is asked about those that close. */
+    if ((is_closed || filter_get_kind(&observer->filter) == RIPTIDE_FILTER_PARTIAL) &&
         !filter_matches(&observer->filter, sample)) {
         stats->left_out_scope++;
+        return false;
+    }
+    sample->closed = is_closed;
+    if (is_closed && sample->data_segs_out == 0) {
+        stats->left_out_unused++;
+        return false;
+    }
+    if (is_seen(observer, sample)) {
+        stats->left_out_seen++;
         return false;
     }
     stats->samples++;
     return true;
 }
 
-RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
-                                        const struct riptide_sample **samplep)
+static int pop_open(struct riptide_observer *observer)
 {
     const struct nlmsghdr *message;
     int r;
 
-    while ((r = dump_pop(&observer->dump, &message)) == 0) {
-        if (take_sample(observer, message)) {
-            *samplep = &observer->sample;
-            return 0;
-        }
-    }
-    /* After a dump that was given up the same slice comes again, so that none is left out. */
-    if (r == RIPTIDE_E_DONE)
-        observer->slice = (observer->slice + 1) % observer->cut_slices;
+    do
+        r = dump_pop(&observer->dump, &message);
+    while (r == 0 && !take_sample(observer, message, false));
     return r;
+}
+
+static int pop_closed(struct riptide_observer *observer)
+{
+    const struct nlmsghdr *message;
+    int r;
+
+    do
+        r = events_pop(observer->events, &message);
+    while (r == 0 && !take_sample(observer, message, true));
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
+                                        const struct riptide_sample **samplep)
+{
+    int r = pop_open(observer);
+
+    if (r == RIPTIDE_E_RESTARTED)
+        seen_discard(&observer->seen);
+    else if (r == RIPTIDE_E_DONE)
+        end_dump(observer, false);
+    else if (r == RIPTIDE_E_AGAIN && observer->events)
+        r = pop_closed(observer);
+    if (r == 0)
+        *samplep = &observer->sample;
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_observer_get_events_error(const struct riptide_observer *observer)
+{
+    return observer->events ? observer->events->error : 0;
 }
 
 RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *observer,

@@ -1,0 +1,180 @@
+/*
+ * The subscription: opened, read, given up where it overruns and tried again. See events.h.
+ */
+#include "observe/events.h"
+
+#include "observe/walk.h"
+
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY };
+
+static int fd_of(const struct events *events)
+{
+    return mnl_socket_get_fd(events->channel.socket);
+}
+
+static int set_membership(const struct events *events, int option)
+{
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        if (mnl_socket_setsockopt(events->channel.socket, option, (void *)&groups[i],
+                                  sizeof(groups[i])) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+static void unsubscribe(struct events *events, int reason)
+{
+    set_membership(events, NETLINK_DROP_MEMBERSHIP);
+    events->error = reason;
+}
+
+static void subscribe(struct events *events)
+{
+    events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
+    if (events->error) {
+        unsubscribe(events, events->error);
+        overrun_pause(&events->overrun);
+    }
+}
+
+int events_open(struct events *events, uint32_t buffer_bytes)
+{
+    struct epoll_event interest = { .events = 0 };
+    int r = channel_open(&events->channel, NETLINK_SOCK_DIAG);
+
+    if (r < 0)
+        return r;
+    /* Beyond rmem_max with CAP_NET_ADMIN; without it what is allowed. */
+    if (setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
+        setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
+    if (epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, fd_of(events), &interest) < 0)
+        return -errno;
+    subscribe(events);
+    return 0;
+}
+
+void events_close(struct events *events)
+{
+    channel_close(&events->channel);
+}
+
+static void end_interval(struct events *events)
+{
+    bool has_overrun = events->has_overrun;
+
+    events->has_overrun = false;
+    switch (overrun_turn(&events->overrun, has_overrun)) {
+    case OVERRUN_STAY:
+        break;
+    case OVERRUN_PAUSE:
+        unsubscribe(events, -ENOBUFS);
+        break;
+    case OVERRUN_RESUME:
+        subscribe(events);
+        break;
+    }
+}
+
+void events_set_listening(struct events *events, bool is_listening)
+{
+    struct epoll_event interest = { .events = is_listening ? EPOLLIN : 0 };
+
+    if (events->is_listening == is_listening)
+        return;
+    events->is_listening = is_listening;
+    epoll_ctl(events->epoll_fd, EPOLL_CTL_MOD, fd_of(events), &interest);
+    if (is_listening)
+        end_interval(events);
+}
+
+/* How many the kernel had no room for, as it counts them itself; before 4.12 it does not tell. */
+static void count_lost(struct events *events)
+{
+    uint32_t words[SK_MEMINFO_VARS] = { 0 };
+    socklen_t len = sizeof(words);
+
+    if (!events->is_lossy)
+        return;
+    events->is_lossy = false;
+    if (getsockopt(fd_of(events), SOL_SOCKET, SO_MEMINFO, words, &len) < 0)
+        return;
+    events->stats->closed_lost += words[SK_MEMINFO_DROPS] - events->n_dropped;
+    events->n_dropped = words[SK_MEMINFO_DROPS];
+}
+
+static int failed(struct events *events, int error)
+{
+    switch (error) {
+    case EAGAIN:
+        count_lost(events);
+        return RIPTIDE_E_AGAIN;
+    case EINTR:
+        return RIPTIDE_E_AGAIN;
+    case ENOBUFS:
+        events->has_overrun = events->is_lossy = true;
+        events->stats->overruns++;
+        return 0;
+    default:
+        unsubscribe(events, -error);
+        overrun_pause(&events->overrun);
+        return 0;
+    }
+}
+
+int events_dispatch(struct events *events)
+{
+    struct mmsghdr messages[EVENTS_BATCH];
+    struct sockaddr_nl from[EVENTS_BATCH];
+    struct iovec iov[EVENTS_BATCH];
+    int n;
+
+    if (events->next < events->n)
+        return 0;
+    if (!events->is_listening)
+        return RIPTIDE_E_AGAIN;
+    for (int i = 0; i < EVENTS_BATCH; i++) {
+        iov[i] = (struct iovec){ events->buffer[i], EVENT_MAX_BYTES };
+        messages[i].msg_hdr = (struct msghdr){ .msg_name = &from[i],
+                                               .msg_namelen = sizeof(from[i]),
+                                               .msg_iov = &iov[i],
+                                               .msg_iovlen = 1 };
+    }
+    n = recvmmsg(fd_of(events), messages, EVENTS_BATCH, MSG_DONTWAIT, NULL);
+    if (n < 0)
+        return failed(events, errno);
+    events->next = 0;
+    events->n = (uint32_t)n;
+    for (int i = 0; i < n; i++) {
+        const struct msghdr *header = &messages[i].msg_hdr;
+        bool is_kernel = header->msg_namelen == sizeof(from[i]) && from[i].nl_pid == 0;
+
+        events->lens[i] = is_kernel && !(header->msg_flags & MSG_TRUNC) ? messages[i].msg_len : 0;
+        events->stats->truncated += is_kernel && header->msg_flags & MSG_TRUNC;
+    }
+    /* Once a queue has overrun the kernel drops all until it is empty, which is about now. */
+    if (n < EVENTS_BATCH)
+        count_lost(events);
+    return 0;
+}
+
+int events_pop(struct events *events, const struct nlmsghdr **messagep)
+{
+    while (events->next < events->n) {
+        struct walk walk = { events->buffer[events->next], events->lens[events->next] };
+        const struct nlmsghdr *message = walk_message(&walk);
+
+        events->next++;
+        if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+            *messagep = message;
+            return 0;
+        }
+        events->stats->sockets++;
+        events->stats->malformed++;
+    }
+    return RIPTIDE_E_AGAIN;
+}

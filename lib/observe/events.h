@@ -1,0 +1,60 @@
+/*
+ * The kernel's word that a TCP socket is gone, with all that it knew: the sock_diag multicast
+ * groups SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY. Hands out messages, whose meaning
+ * is the observer's. Losing some is allowed and counted.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_EVENTS_H
+#define RIPTIDE_LIB_OBSERVE_EVENTS_H
+
+#include "observe/channel.h"
+#include "observe/overrun.h"
+
+#include <riptide/observe.h>
+
+/* Each event is a datagram of its own, of 380 bytes on Linux 6.18; together one netlink buffer. */
+enum { EVENTS_BATCH = 32, EVENT_MAX_BYTES = 1024 };
+
+struct events {
+    struct riptide_observer_stats *stats; /* not ours */
+    int epoll_fd;                         /* not ours: whether we are read is said there */
+    struct channel channel;
+    struct overrun overrun;
+    bool is_listening;
+    bool has_overrun; /* in this interval */
+    bool is_lossy;    /* the queue has overrun and was not empty since */
+    int error;        /* why there is no subscription; 0: there is one */
+    uint32_t n;       /* datagrams in the buffer */
+    uint32_t next;    /* of them, to be handed out */
+    uint32_t lens[EVENTS_BATCH];
+    uint32_t n_dropped; /* by the kernel's count for this socket; it wraps */
+    _Alignas(struct nlmsghdr) unsigned char buffer[EVENTS_BATCH][EVENT_MAX_BYTES];
+};
+
+/*
+ * Opens in the thread's network namespace and subscribes; not listening yet. Where the kernel
+ * refuses the subscription `error` says so. The first two members are set by the caller.
+ * Errors: those of socket(2).
+ */
+int events_open(struct events *events, uint32_t buffer_bytes);
+
+/* Also for one whose events_open failed. */
+void events_close(struct events *events);
+
+/*
+ * Whether the fd is readable for events. Not while a dump is under way: what closes meanwhile waits
+ * in the kernel, so that it belongs to the next interval. Listening anew is the end of an interval:
+ * here subscriptions are given up and tried again.
+ */
+void events_set_listening(struct events *events, bool is_listening);
+
+/*
+ * Reads at most one batch, unless there is something left of the last one.
+ * Outcomes: RIPTIDE_E_AGAIN, there was nothing. There are no errors: an overrun is counted, and
+ * what else goes wrong ends the subscription for a while.
+ */
+int events_dispatch(struct events *events);
+
+/* Takes the next message, which is whole. Outcomes: RIPTIDE_E_AGAIN, dispatch again. */
+int events_pop(struct events *events, const struct nlmsghdr **messagep);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * Which sockets were handed out already, by their cookies, in bounded memory: so that none counts
+ * twice within a dump, and none that a dump has shown counts again when it closes. Pure but for
+ * memory.
+ */
+#ifndef RIPTIDE_LIB_OBSERVE_SEEN_H
+#define RIPTIDE_LIB_OBSERVE_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A filter is never larger than this; it takes two bytes for each socket of a dump. */
+#define SEEN_FILTER_MAX_BYTES (1024 * 1024)
+
+/*
+ * A Bloom filter whose cookies each have four bits of one word. It may take a cookie for one that
+ * it holds, never the other way: at two bytes a socket for about one in 200, more as it fills up.
+ */
+struct seen_filter {
+    uint64_t *words;
+    size_t n_words;  /* a power of two; 0: none */
+    size_t capacity; /* words allocated */
+    uint64_t n;      /* cookies that were added */
+};
+
+/* All zero remembers the last ones of a dump alone. */
+struct seen {
+    bool is_filtering;
+    unsigned current; /* of the filters: the latest dump's */
+    struct seen_filter filters[2];
+    uint64_t recent[1024]; /* of the dump under way, in the place that the cookie's hash says */
+};
+
+void seen_deinit(struct seen *seen);
+
+/*
+ * A dump begins: what was seen in the one before the last is forgotten. Errors: -ENOMEM; the filter
+ * stays as small as it was.
+ */
+int seen_begin(struct seen *seen);
+
+/* The dump under way is void: what it brought was not seen. */
+void seen_discard(struct seen *seen);
+
+/*
+ * Whether the dump under way has had this socket; if not, it has now. The kernel drops its locks
+ * between the sockets of a full hash bucket and may repeat some: always the last ones.
+ */
+bool seen_add(struct seen *seen, uint64_t cookie);
+
+/* Whether one of the last two dumps may have had this socket. */
+bool seen_contains(const struct seen *seen, uint64_t cookie);
+
+#endif

@@ -1,0 +1,231 @@
+"""Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
+
+import socket
+import subprocess
+
+import pytest
+from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, wait_until
+
+OBSERVER = MOUNTED / "tests" / "netns" / "observer"
+
+
+class Observer:
+    """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
+    segments)."""
+
+    def __init__(self, host, events=True, buffer_bytes=0, prefix=()):
+        with host.entered():
+            self.process = subprocess.Popen(
+                [*prefix, str(OBSERVER), str(int(events)), str(buffer_bytes)], bufsize=1,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
+        host.processes.append(self.process)
+        self.samples = []
+        assert self.line() == "ready"
+
+    def line(self):
+        return self.process.stdout.readline().strip()
+
+    def ask(self, line, answer):
+        self.process.stdin.write(line + "\n")
+        while True:
+            said = self.line()
+            if said.startswith(answer):
+                return said
+            words = said.split()
+            assert words and words[0] in ("open", "closed", "restarted"), said
+            if words[0] != "restarted":
+                self.samples.append((words[0], int(words[1]), words[2], *map(int, words[3:])))
+
+    def dump(self):
+        self.ask("dump", "done")
+
+    def deaf(self):
+        self.ask("deaf", "deaf")
+
+    def stats(self):
+        words = self.ask("stats", "stats").split()[1:]
+        stats = {name: int(value) for name, value in (word.split("=") for word in words)}
+        left_out = sum(value for name, value in stats.items() if name.startswith("left_out"))
+        assert stats["sockets"] == stats["samples"] + left_out + stats["malformed"]
+        return stats
+
+    def wait_closed(self, n):
+        """The counters, once n closed sockets were heard of."""
+        return wait_until(lambda: (lambda s: s["closed"] >= n and s)(self.stats()), f"{n} closed")
+
+    def kinds(self):
+        return [sample[0] for sample in self.samples]
+
+
+@pytest.fixture
+def observer(net):
+    return Observer(net.host)
+
+
+def short(net, address, n_bytes=50_000, **options):
+    """A connection that opens, sends and closes."""
+    connection = net.connect(address, **options)
+    if n_bytes:
+        connection.send(n_bytes)
+    close(net, connection)
+
+
+def close(net, connection):
+    """As a server that has answered: the host closes first."""
+    connection.near.close()
+    connection.far.close()
+    net.connections.remove(connection)
+
+
+@pytest.mark.parametrize("address, options", [
+    ("203.0.113.1", {}),
+    ("203.0.113.1", {"passive": True}),
+    ("203.0.113.1", {"mapped": True}),
+    ("2001:db8::1", {}),
+    ("2001:db8::1", {"passive": True}),
+])
+def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, options):
+    observer.dump()
+    short(net, address, **options)
+    stats = observer.wait_closed(1)
+    observer.dump()
+    assert [(kind, dst) for kind, _, dst, *_ in observer.samples] == [("closed", address)]
+    assert observer.samples[0][3] > 10 and observer.samples[0][4] >= 35
+    assert stats["samples"] == 1
+
+
+def test_a_connection_that_a_dump_has_shown_is_not_learned_again_when_it_closes(net, observer):
+    connection = net.learned("203.0.113.1")
+    observer.dump()
+    assert observer.kinds() == ["open"]
+    close(net, connection)
+    stats = observer.wait_closed(1)
+    observer.dump()
+    assert observer.kinds() == ["open"]
+    assert stats["left_out_seen"] == 1
+
+
+def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
+    """Closed before a dump, heard of behind it; one of them was shown by the dump before."""
+    shown = net.learned("203.0.113.1")
+    observer.dump()
+    observer.deaf()
+    close(net, shown)
+    for _ in range(20):
+        short(net, "203.0.113.2")
+    observer.dump()
+    observer.wait_closed(21)
+    assert observer.kinds() == ["open"] + 20 * ["closed"]
+    cookies = [cookie for _, cookie, *_ in observer.samples]
+    assert len(set(cookies)) == len(cookies)
+
+
+def test_many_short_connections_are_all_counted_once(net, observer):
+    open_ones = [net.learned("203.0.113.9") for _ in range(5)]
+    for _ in range(10):
+        observer.dump()
+        for i in range(30):
+            short(net, f"203.0.113.{i + 10}")
+    stats = observer.wait_closed(300)
+    closed = [cookie for kind, cookie, *_ in observer.samples if kind == "closed"]
+    assert len(closed) == len(set(closed)) == 300
+    assert stats["left_out_seen"] == 0 and stats["closed_lost"] == 0
+    assert observer.kinds().count("open") == 10 * len(open_ones)
+
+
+def test_what_never_sent_is_left_out(net, observer):
+    observer.dump()
+    short(net, "203.0.113.1", n_bytes=0)
+    with net.host.socket(socket.AF_INET) as client, pytest.raises(ConnectionRefusedError):
+        client.connect(("203.0.113.1", 9))
+    stats = observer.wait_closed(2)
+    assert stats["left_out_unused"] == 2 and not observer.samples
+
+
+def test_own_addresses_are_left_out_of_events_too(net, observer):
+    observer.dump()
+    with net.host.socket(socket.AF_INET) as listener, net.host.socket(socket.AF_INET) as client:
+        listener.bind(("10.0.0.10", 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        accepted, _ = listener.accept()
+        client.sendall(b"x")
+        accepted.close()
+    stats = observer.wait_closed(3)
+    assert stats["left_out_local"] == 2 and stats["left_out_multicast"] == 1  # the listener
+
+
+def test_nothing_is_given_out_before_the_first_dump(net, observer):
+    """Which addresses are the host's own is not known by then."""
+    short(net, "203.0.113.1")
+    assert observer.stats()["closed"] == 0
+    observer.dump()
+    assert observer.wait_closed(1)["samples"] == 1
+    assert observer.kinds() == ["closed"]
+
+
+def test_without_events_closed_connections_are_not_seen(net):
+    observer = Observer(net.host, events=False)
+    observer.dump()
+    short(net, "203.0.113.1")
+    observer.dump()
+    assert observer.stats()["sockets"] == 0
+
+
+@pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN])
+def test_events_need_no_privilege(net, prefix):
+    observer = Observer(net.host, prefix=prefix)
+    observer.dump()
+    short(net, "203.0.113.1")
+    assert observer.wait_closed(1)["samples"] == 1
+    assert observer.stats()["error"] == 0
+
+
+def dropped(host):
+    """How many events the kernel had no room for on the host, from /proc/net/netlink."""
+    rows = [line.split() for line in host.run("cat", "/proc/net/netlink").stdout.splitlines()[1:]]
+    return sum(int(row[8]) for row in rows if row[1] == "4")
+
+
+def overrun(net, observer):
+    """An interval in which more close than its small buffer takes."""
+    before = dropped(net.host)
+    observer.deaf()
+    for _ in range(20):
+        short(net, "203.0.113.1", n_bytes=2000)
+    wait_until(lambda: dropped(net.host) > before, "an overrun")
+    observer.dump()
+    return observer.stats()
+
+
+def test_an_overrun_is_counted_and_harms_no_dump(net):
+    observer = Observer(net.host, buffer_bytes=4096)
+    observer.dump()
+    net.learned("203.0.113.7")
+    stats = overrun(net, observer)
+    assert stats["overruns"] == 1 and stats["closed_lost"] > 0
+    stats = wait_until(lambda: (lambda s: s["closed"] + s["closed_lost"] == 20 and s)(
+        observer.stats()), "each of them heard of or lost")
+    assert [dst for kind, _, dst, *_ in observer.samples if kind == "open"] == ["203.0.113.7"]
+    short(net, "203.0.113.2")
+    observer.wait_closed(stats["closed"] + 1)
+    assert observer.samples[-1][2] == "203.0.113.2"
+
+
+def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
+    observer = Observer(net.host, buffer_bytes=4096)
+    observer.dump()
+    for _ in range(3):
+        assert observer.stats()["error"] == 0
+        overrun(net, observer)
+    observer.dump()
+    stats = observer.stats()
+    assert stats["error"] == 105 and stats["overruns"] == 3  # ENOBUFS
+    short(net, "203.0.113.2")
+    observer.dump()
+    assert observer.stats()["closed"] == stats["closed"]
+    for _ in range(7):
+        observer.dump()
+    assert observer.stats()["error"] == 0
+    short(net, "203.0.113.2")
+    assert observer.wait_closed(stats["closed"] + 1)
