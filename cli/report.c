@@ -123,6 +123,18 @@ static void report_failed(int error)
     log_line(LOG_LEVEL_ERROR, "cannot read the open connections: %s%s", hidden, strerror(-error));
 }
 
+static void report_destroy_events(int error)
+{
+    if (error == 0)
+        log_line(LOG_LEVEL_INFO, "connections that close are heard of again");
+    else if (error == -ENOBUFS)
+        log_line(LOG_LEVEL_WARNING, "more connections close than can be read: only open ones count"
+                                    " for a while");
+    else
+        log_line(LOG_LEVEL_WARNING, "the kernel tells of no connection that closes: %s",
+                 strerror(-error));
+}
+
 static void report_rules(const struct riptide_agent_event *event)
 {
     const char *family = event->family == AF_INET ? "IPv4" : "IPv6";
@@ -167,6 +179,9 @@ void report_event(const struct settings *settings, const struct riptide_agent_ev
         break;
     case RIPTIDE_AGENT_FAILED:
         report_failed(event->error);
+        break;
+    case RIPTIDE_AGENT_DESTROY_EVENTS:
+        report_destroy_events(event->error);
         break;
     }
 }

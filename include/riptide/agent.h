@@ -35,23 +35,35 @@ struct riptide_agent_config {
     const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator;
     const struct riptide_router_config *router;
+    /*
+     * What share of one core dumps may take, 0 to 1; 0 (default): the interval stays as it is.
+     * Otherwise it stretches until they keep to that, 0.05 being a sensible share, up to half of
+     * the time to live, and shrinks back when they become cheaper.
+     */
+    double max_share;
 };
 
 /* One round of the three stages. */
 struct riptide_tick {
-    uint64_t started_ns;   /* when the dump began */
-    uint64_t finished_ns;  /* when the last change was in the kernel */
-    uint64_t samples;      /* connections that counted */
-    uint64_t destinations; /* known after the tick */
-    uint64_t changes;      /* windows that were given to the router */
-    uint64_t overflow;     /* connections and windows refused: max_destinations was reached */
+    uint64_t started_ns;     /* when the dump began */
+    uint64_t finished_ns;    /* when the last change was in the kernel */
+    uint64_t samples;        /* connections that counted, open and closed */
+    uint64_t destinations;   /* known after the tick */
+    uint64_t changes;        /* windows that were given to the router */
+    uint64_t overflow;       /* connections and windows refused: max_destinations was reached */
+    uint64_t closed;         /* of `samples`, those that closed since the last round's dump */
+    uint64_t closed_lost;    /* those forgotten with a dump that was interrupted or given up */
+    uint64_t observe_cpu_ns; /* processor time of the dump, its samples taken in included */
+    uint64_t closed_cpu_ns;  /* of the destroy events since the last round's dump */
+    uint64_t interval_ns;    /* from the beginning of this round to that of the next */
 };
 
 enum riptide_agent_event_kind {
-    RIPTIDE_AGENT_TICK,   /* a round is complete, its routes are in the kernel: `tick` */
-    RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
-    RIPTIDE_AGENT_FAILED, /* a dump was given up; the next tick tries again: `error` */
-    RIPTIDE_AGENT_RULES,  /* our rules lost or regained their place: `family`, `reason` */
+    RIPTIDE_AGENT_TICK,           /* a round is complete, its routes are in the kernel: `tick` */
+    RIPTIDE_AGENT_ROUTE,          /* a destination's route changed: `route`, `estimate` */
+    RIPTIDE_AGENT_FAILED,         /* a dump was given up; the next tick tries again: `error` */
+    RIPTIDE_AGENT_RULES,          /* our rules lost or regained their place: `family`, `reason` */
+    RIPTIDE_AGENT_DESTROY_EVENTS, /* there are none, or (0) again: `error`, see observe.h */
 };
 
 struct riptide_agent_event {

@@ -1,55 +1,21 @@
 /*
- * The agent: observe, compute, apply, once per interval. The only place of the library that reads
- * the clock.
+ * The agent as the host sees it: its life, its fd, what there is to pop. What happens in a round is
+ * round.c's.
  */
+#include "agent/agent.h"
+
+#include "agent/round.h"
 #include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NS_PER_MS UINT64_C(1000000)
-#define US_PER_MS 1000
-
-/* Where a round stands. */
-enum phase {
-    PHASE_WAITING,   /* for the time of the next one */
-    PHASE_OBSERVING, /* the dump is under way */
-    PHASE_APPLYING,  /* the router has the changes */
-};
-
-struct riptide_agent {
-    uint64_t interval_ns;
-    int epoll_fd;
-    int timer_fd;
-    struct riptide_observer *observer;
-    struct riptide_estimator *estimator;
-    struct riptide_router *router;
-    enum phase phase;
-    uint64_t next_ns; /* when the next round begins */
-    struct riptide_tick tick;
-    /* What waits to be popped beside the routes. */
-    struct riptide_tick finished;
-    bool is_tick_news;
-    const char *reasons[2]; /* why rules are not in place, as the host has heard it */
-    int failure;
-    struct riptide_estimate estimate;
-    struct riptide_agent_event event;
-};
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -97,6 +63,7 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
                   observer.slices > 1 ? "the interval times slices" : "the interval");
         return -EINVAL;
     }
+    interval_init(&agent->interval, config->interval_ns, estimator.ttl_ns, config->max_share);
     router.cwnd_max = estimator.cwnd_max;
     router.max_routes = estimator.max_destinations;
     router.hash_seed = estimator.hash_seed;
@@ -124,10 +91,13 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         error_set(error, "interval: must be 10 ms to one hour");
         return -EINVAL;
     }
+    if (!(checked.max_share >= 0 && checked.max_share <= 1)) {
+        error_set(error, "max_share: %g; must be 0 to 1", checked.max_share);
+        return -EINVAL;
+    }
     agent = calloc(1, sizeof(*agent));
     if (!agent)
         return -ENOMEM;
-    agent->interval_ns = checked.interval_ns;
     agent->next_ns = RIPTIDE_NEVER_NS;
     agent->epoll_fd = agent->timer_fd = -1;
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -172,20 +142,11 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
-static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
-{
-    const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
-                                                 .tv_nsec = (long)(at_ns % NS_PER_S) } };
-
-    agent->next_ns = at_ns;
-    return timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
     int r = riptide_router_start(agent->router, error);
 
-    return r < 0 ? r : error_fill(error, set_timer(agent, now()));
+    return r < 0 ? r : error_fill(error, round_first(agent));
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
@@ -205,130 +166,38 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
-/* The next round begins one interval after this one did; rounds that were missed are not made up.
- */
-static int schedule(struct riptide_agent *agent, uint64_t now_ns)
-{
-    uint64_t next_ns = agent->next_ns + agent->interval_ns;
-
-    return set_timer(agent, next_ns > now_ns ? next_ns : now_ns + agent->interval_ns);
-}
-
-static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
-{
-    const struct riptide_estimate *estimate;
-    int r;
-
-    riptide_estimator_tick(agent->estimator, now_ns);
-    while (riptide_estimator_pop(agent->estimator, &estimate) == 0) {
-        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd,
-                               (estimate->rto_min_us + US_PER_MS - 1) / US_PER_MS);
-        if (r < 0)
-            return r;
-        agent->tick.changes += r == 0;
-        agent->tick.overflow += r == RIPTIDE_E_FULL;
-    }
-    agent->phase = PHASE_APPLYING;
-    return 0;
-}
-
-/* A dump that was given up costs one round. What is due to expire expires all the same. */
-static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
-{
-    riptide_estimator_discard(agent->estimator);
-    agent->failure = error;
-    agent->tick.samples = agent->tick.overflow = 0;
-    return end_observing(agent, now_ns);
-}
-
-static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
-{
-    int r = schedule(agent, now_ns);
-
-    if (r < 0)
-        return r;
-    agent->tick = (struct riptide_tick){ .started_ns = now_ns };
-    agent->phase = PHASE_OBSERVING;
-    r = riptide_observer_start(agent->observer);
-    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
-}
-
-/* One buffer of the dump. */
-static int observe(struct riptide_agent *agent, uint64_t now_ns)
-{
-    const struct riptide_sample *sample;
-    int r = riptide_observer_dispatch(agent->observer);
-
-    if (r < 0)
-        return give_up_round(agent, r, now_ns);
-    for (;;) {
-        r = riptide_observer_pop(agent->observer, &sample);
-        switch (r) {
-        case 0:
-            /* Samples that do not fit or make no sense are counted by the estimator. */
-            r = riptide_estimator_add(agent->estimator, sample);
-            if (r < 0)
-                return r;
-            agent->tick.samples += r == 0;
-            agent->tick.overflow += r == RIPTIDE_E_FULL;
-            break;
-        case RIPTIDE_E_RESTARTED:
-            riptide_estimator_discard(agent->estimator);
-            agent->tick.samples = agent->tick.overflow = 0;
-            break;
-        case RIPTIDE_E_DONE:
-            return end_observing(agent, now_ns);
-        default:
-            return 0;
-        }
-    }
-}
-
-static void end_round(struct riptide_agent *agent)
-{
-    struct riptide_estimator_stats stats;
-
-    riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
-    agent->tick.destinations = stats.destinations;
-    agent->tick.finished_ns = now();
-    agent->finished = agent->tick;
-    agent->is_tick_news = true;
-    agent->phase = PHASE_WAITING;
-}
-
-static int dispatch_timer(struct riptide_agent *agent, uint64_t now_ns)
-{
-    uint64_t n_expirations;
-    ssize_t n = read(agent->timer_fd, &n_expirations, sizeof(n_expirations));
-
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    /* A round that takes longer than the interval is not overtaken by the next one. */
-    return agent->phase == PHASE_WAITING ? begin_round(agent, now_ns) : schedule(agent, now_ns);
-}
-
-static int dispatch_fd(struct riptide_agent *agent, int fd, uint64_t now_ns)
+static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     if (fd == agent->timer_fd)
-        return dispatch_timer(agent, now_ns);
+        return round_on_timer(agent);
     if (fd == riptide_router_get_fd(agent->router))
         return riptide_router_dispatch(agent->router);
-    return agent->phase == PHASE_OBSERVING ? observe(agent, now_ns) : 0;
+    return round_on_observer(agent);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
-    uint64_t now_ns = now();
     struct epoll_event events[3];
     int n = epoll_wait(agent->epoll_fd, events, 3, 0), r = 0;
 
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < n && r == 0; i++)
-        r = dispatch_fd(agent, events[i].data.fd, now_ns);
-    if (agent->phase == PHASE_APPLYING && riptide_router_is_idle(agent->router))
-        end_round(agent);
+        r = dispatch_fd(agent, events[i].data.fd);
+    round_end_if_applied(agent);
     return r;
+}
+
+static bool pop_events_error(struct riptide_agent *agent)
+{
+    int error = riptide_observer_get_events_error(agent->observer);
+
+    if (error == agent->events_error)
+        return false;
+    agent->events_error = error;
+    agent->event.kind = RIPTIDE_AGENT_DESTROY_EVENTS;
+    agent->event.error = error;
+    return true;
 }
 
 static bool pop_reason(struct riptide_agent *agent)
@@ -358,7 +227,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
-    } else if (pop_reason(agent)) {
+    } else if (pop_reason(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;
     } else if (agent->failure) {

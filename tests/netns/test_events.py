@@ -90,7 +90,7 @@ def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, 
     stats = observer.wait_closed(1)
     observer.dump()
     assert [(kind, dst) for kind, _, dst, *_ in observer.samples] == [("closed", address)]
-    assert observer.samples[0][3] > 10 and observer.samples[0][4] >= 35
+    assert observer.samples[0][4] >= 35  # 50,000 bytes
     assert stats["samples"] == 1
 
 

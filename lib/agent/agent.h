@@ -1,0 +1,40 @@
+/*
+ * What an agent is made of, for the files of this folder.
+ */
+#ifndef RIPTIDE_LIB_AGENT_AGENT_H
+#define RIPTIDE_LIB_AGENT_AGENT_H
+
+#include "agent/interval.h"
+
+#include <riptide/agent.h>
+
+/* Where a round stands. */
+enum phase {
+    PHASE_WAITING,   /* for the time of the next one */
+    PHASE_OBSERVING, /* the dump is under way */
+    PHASE_APPLYING,  /* the router has the changes */
+};
+
+struct riptide_agent {
+    struct interval interval;
+    int epoll_fd;
+    int timer_fd;
+    struct riptide_observer *observer;
+    struct riptide_estimator *estimator;
+    struct riptide_router *router;
+    enum phase phase;
+    bool has_dumped;          /* open connections of this round are in the estimator */
+    uint64_t next_ns;         /* when the next round begins */
+    struct riptide_tick tick; /* of the round under way */
+    struct riptide_tick next; /* of the next one: connections that closed since the dump */
+    /* What waits to be popped beside the routes. */
+    struct riptide_tick finished;
+    bool is_tick_news;
+    const char *reasons[2]; /* why rules are not in place, as the host has heard it */
+    int events_error;       /* why there are no destroy events, likewise */
+    int failure;
+    struct riptide_estimate estimate;
+    struct riptide_agent_event event;
+};
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The time between two rounds: as configured, or longer where a dump costs more than its share of a
+ * core. Pure.
+ */
+#ifndef RIPTIDE_LIB_AGENT_INTERVAL_H
+#define RIPTIDE_LIB_AGENT_INTERVAL_H
+
+#include <stdint.h>
+
+struct interval {
+    uint64_t current_ns;
+    uint64_t min_ns; /* as configured */
+    uint64_t max_ns;
+    double max_share; /* of one core; 0: the interval stays as it is */
+};
+
+/*
+ * The longest is half of the time to live, so that a destination is looked at twice before it is
+ * forgotten, but no shorter than what is configured.
+ */
+void interval_init(struct interval *interval, uint64_t configured_ns, uint64_t ttl_ns,
+                   double max_share);
+
+/* A dump has taken so much processor time. */
+void interval_update(struct interval *interval, uint64_t cost_ns);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * A round from its timer to its last route. The only place of the library that reads a clock.
+ */
+#include "agent/round.h"
+
+#include "agent/agent.h"
+#include "internal.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define US_PER_MS 1000
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
+static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
+{
+    const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
+                                                 .tv_nsec = (long)(at_ns % NS_PER_S) } };
+
+    agent->next_ns = at_ns;
+    return timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
+}
+
+int round_first(struct riptide_agent *agent)
+{
+    return set_timer(agent, now());
+}
+
+/* The next round begins one interval after this one did; rounds that were missed are not made up.
+ */
+static int schedule(struct riptide_agent *agent, uint64_t now_ns)
+{
+    uint64_t next_ns = agent->next_ns + agent->interval.current_ns;
+
+    return set_timer(agent, next_ns > now_ns ? next_ns : now_ns + agent->interval.current_ns);
+}
+
+/* The dump of this round is complete: what it cost moves the beginning of the next one. */
+static int adapt(struct riptide_agent *agent)
+{
+    uint64_t before_ns = agent->interval.current_ns;
+
+    interval_update(&agent->interval, agent->tick.observe_cpu_ns);
+    if (agent->interval.current_ns == before_ns)
+        return 0;
+    return set_timer(agent, agent->next_ns - before_ns + agent->interval.current_ns);
+}
+
+static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
+{
+    const struct riptide_estimate *estimate;
+    int r;
+
+    riptide_estimator_tick(agent->estimator, now_ns);
+    while (riptide_estimator_pop(agent->estimator, &estimate) == 0) {
+        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd,
+                               (estimate->rto_min_us + US_PER_MS - 1) / US_PER_MS);
+        if (r < 0)
+            return r;
+        agent->tick.changes += r == 0;
+        agent->tick.overflow += r == RIPTIDE_E_FULL;
+    }
+    agent->tick.interval_ns = agent->interval.current_ns;
+    agent->phase = PHASE_APPLYING;
+    return 0;
+}
+
+/*
+ * Forgets what the dump has brought. The estimator keeps no connection, so those that closed since
+ * the last round go with it, unless the dump had brought none yet.
+ */
+static void discard(struct riptide_agent *agent)
+{
+    struct riptide_tick *tick = &agent->tick;
+
+    if (!agent->has_dumped)
+        return;
+    riptide_estimator_discard(agent->estimator);
+    agent->has_dumped = false;
+    tick->closed_lost += tick->closed;
+    tick->samples = tick->closed = tick->overflow = 0;
+}
+
+/* A dump that was given up costs one round. What is due to expire expires all the same. */
+static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
+{
+    discard(agent);
+    agent->failure = error;
+    return end_observing(agent, now_ns);
+}
+
+static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
+{
+    int r = schedule(agent, now_ns);
+
+    if (r < 0)
+        return r;
+    agent->tick = agent->next;
+    agent->tick.started_ns = now_ns;
+    agent->next = (struct riptide_tick){ 0 };
+    agent->has_dumped = false;
+    agent->phase = PHASE_OBSERVING;
+    r = riptide_observer_start(agent->observer);
+    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
+}
+
+/* Samples that do not fit or make no sense are counted by the estimator. */
+static int add(struct riptide_agent *agent, struct riptide_tick *tick,
+               const struct riptide_sample *sample)
+{
+    int r = riptide_estimator_add(agent->estimator, sample);
+
+    if (r < 0)
+        return r;
+    tick->samples += r == 0;
+    tick->closed += r == 0 && sample->closed;
+    tick->overflow += r == RIPTIDE_E_FULL;
+    agent->has_dumped |= !sample->closed;
+    return 0;
+}
+
+/* All samples of one buffer. Outcome: RIPTIDE_E_DONE. */
+static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
+{
+    const struct riptide_sample *sample;
+    int r;
+
+    for (;;) {
+        r = riptide_observer_pop(agent->observer, &sample);
+        if (r == 0)
+            r = add(agent, tick, sample);
+        else if (r == RIPTIDE_E_RESTARTED)
+            discard(agent);
+        else
+            return r == RIPTIDE_E_DONE ? r : 0;
+        if (r < 0)
+            return r;
+    }
+}
+
+int round_on_observer(struct riptide_agent *agent)
+{
+    bool is_dump = agent->phase == PHASE_OBSERVING;
+    struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
+    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    int dispatched = riptide_observer_dispatch(agent->observer), added = 0, r;
+
+    if (dispatched == 0)
+        added = add_buffer(agent, tick);
+    cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    *(is_dump ? &tick->observe_cpu_ns : &tick->closed_cpu_ns) += cpu_ns;
+    if (dispatched < 0 && is_dump)
+        return give_up_round(agent, dispatched, now());
+    if (dispatched < 0 || added < 0)
+        return dispatched < 0 ? dispatched : added;
+    if (added != RIPTIDE_E_DONE)
+        return 0;
+    r = adapt(agent);
+    return r < 0 ? r : end_observing(agent, now());
+}
+
+void round_end_if_applied(struct riptide_agent *agent)
+{
+    struct riptide_estimator_stats stats;
+
+    if (agent->phase != PHASE_APPLYING || !riptide_router_is_idle(agent->router))
+        return;
+    riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
+    agent->tick.destinations = stats.destinations;
+    agent->tick.finished_ns = now();
+    agent->finished = agent->tick;
+    agent->is_tick_news = true;
+    agent->phase = PHASE_WAITING;
+}
+
+int round_on_timer(struct riptide_agent *agent)
+{
+    uint64_t n_expirations, now_ns = now();
+    ssize_t n = read(agent->timer_fd, &n_expirations, sizeof(n_expirations));
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    /* A round that takes longer than the interval is not overtaken by the next one. */
+    return agent->phase == PHASE_WAITING ? begin_round(agent, now_ns) : schedule(agent, now_ns);
+}
