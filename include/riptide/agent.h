@@ -41,6 +41,8 @@ struct riptide_agent_config {
      * the time to live, and shrinks back when they become cheaper.
      */
     double max_share;
+    /* The network namespace of both observer and router, as there; -1 (default): as they say. */
+    int netns_fd;
 };
 
 /* One round of the three stages. */

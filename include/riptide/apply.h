@@ -38,6 +38,11 @@ struct riptide_router_config {
     uint32_t max_routes;    /* how many destinations at most; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, write nothing */
+    /*
+     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's. A router
+     * keeps a duplicate of the fd.
+     */
+    int netns_fd;
 };
 
 enum riptide_route_state {
@@ -77,8 +82,10 @@ struct riptide_router_stats {
 void riptide_router_config_init(struct riptide_router_config *config, size_t size);
 
 /*
- * Opens the sockets in the thread's network namespace; changes nothing there.
- * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2). `error` may be NULL.
+ * Opens the sockets in the thread's network namespace, or that of netns_fd; changes nothing there.
+ * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2) and setns(2); where netns_fd
+ * is given, here and below, -ENOTRECOVERABLE: the thread could not return from that namespace and
+ * must not go on. `error` may be NULL.
  */
 int riptide_router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                        struct riptide_error *error);

@@ -10,7 +10,7 @@
  *             use *sample
  *
  * Needs no privilege. Which namespace: the one that the calling thread was in at
- * riptide_observer_new.
+ * riptide_observer_new, unless netns_fd says another.
  *
  * With `destroy_events` it also hears of each socket that the kernel destroys, so that connections
  * which open and close between two dumps are not missed: the fd is readable between dumps as well,
@@ -117,6 +117,12 @@ struct riptide_observer_config {
      * CAP_NET_ADMIN. From 4096; default 32 MB.
      */
     uint32_t events_buffer_bytes;
+    /*
+     * The network namespace to observe, as an fd on it (/run/netns/NAME, /proc/PID/ns/net), which
+     * riptide_observer_new alone uses; -1 (default): the thread's. It takes CAP_SYS_ADMIN. The open
+     * sockets keep the namespace alive: docs/operations.md says how to notice that it was given up.
+     */
+    int netns_fd;
 };
 
 /*
@@ -149,9 +155,10 @@ struct riptide_observer_stats {
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
 /*
- * Makes an observer in the thread's network namespace. `error` may be NULL.
+ * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
  * Errors: -EINVAL (configuration; error names the field), -EPERM (scope.mark without
- * CAP_NET_ADMIN), -ENOMEM, errors of socket(2).
+ * CAP_NET_ADMIN), -ENOMEM, errors of socket(2) and setns(2); -ENOTRECOVERABLE: the thread could not
+ * return from that namespace and must not go on.
  */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);

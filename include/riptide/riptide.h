@@ -86,6 +86,13 @@ bool riptide_prefix_contains(const struct riptide_prefix *outer,
 /* Whether both are the same prefix. */
 bool riptide_prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b);
 
+/*
+ * Whether a path (/run/netns/NAME, /proc/PID/ns/net) still leads to the network namespace that was
+ * opened there. Open sockets keep a namespace alive without those that it was made for; so who
+ * observes or routes in it asks now and then, and frees what is in one that was given up.
+ */
+bool riptide_netns_is_at(int netns_fd, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,7 +19,9 @@
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
-    const struct riptide_agent_config defaults = { .size = size, .interval_ns = NS_PER_S };
+    const struct riptide_agent_config defaults = { .size = size,
+                                                   .interval_ns = NS_PER_S,
+                                                   .netns_fd = -1 };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -67,6 +69,8 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
     router.cwnd_max = estimator.cwnd_max;
     router.max_routes = estimator.max_destinations;
     router.hash_seed = estimator.hash_seed;
+    if (config->netns_fd != -1)
+        observer.netns_fd = router.netns_fd = config->netns_fd;
 
     r = riptide_observer_new(&agent->observer, &observer, error);
     if (r == 0)

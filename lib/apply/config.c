@@ -19,6 +19,7 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
         .step_segments = 2,
         .step_percent = 10,
         .max_routes = 16384,
+        .netns_fd = -1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "internal.h"
 #include "message.h"
+#include "netns.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -223,21 +224,33 @@ int flush_all(struct channel *channel, const struct rule_identity *identity,
     return first;
 }
 
+struct flushing {
+    struct rule_identity identity;
+    struct riptide_flush_counts *counts;
+};
+
+static int flush_here(void *userdata, struct riptide_error *error)
+{
+    const struct flushing *flushing = userdata;
+    struct channel channel;
+    int r = channel_init(&channel);
+
+    if (r == 0)
+        r = flush_all(&channel, &flushing->identity, flushing->counts, error);
+    channel_deinit(&channel);
+    return r;
+}
+
 RIPTIDE_PUBLIC int riptide_flush(const struct riptide_router_config *config,
                                  struct riptide_flush_counts *counts, struct riptide_error *error)
 {
     struct riptide_router_config checked;
-    struct rule_identity identity;
-    struct channel channel;
+    struct flushing flushing = { .counts = counts };
     int r;
 
     r = router_config_take(&checked, config, error);
     if (r < 0)
         return r;
-    identity = router_config_identity(&checked);
-    r = channel_init(&channel);
-    if (r == 0)
-        r = flush_all(&channel, &identity, counts, error);
-    channel_deinit(&channel);
-    return r;
+    flushing.identity = router_config_identity(&checked);
+    return netns_call(checked.netns_fd, flush_here, &flushing, error);
 }

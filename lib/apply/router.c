@@ -9,12 +9,14 @@
 #include "flush.h"
 #include "internal.h"
 #include "lock.h"
+#include "netns.h"
 #include "prefix.h"
 #include "resolve.h"
 #include "sync.h"
 #include "watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -37,6 +39,31 @@ static void router_freep(struct riptide_router **routerp)
     riptide_router_free(*routerp);
 }
 
+/* The lock is taken at the start only, and it belongs to the namespace too. */
+static int keep_netns(struct riptide_router *router, struct riptide_error *error)
+{
+    int fd = router->config.netns_fd;
+
+    if (fd == -1)
+        return 0;
+    router->netns_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (router->netns_fd >= 0)
+        return 0;
+    error_set(error, "netns_fd: %d is no open file", fd);
+    return -EINVAL;
+}
+
+static int open_sockets(void *userdata, struct riptide_error *error)
+{
+    struct riptide_router *router = userdata;
+    int r = channel_init(&router->channel);
+
+    (void)error;
+    if (r == 0)
+        r = channel_init(&router->dumps);
+    return r < 0 ? r : watch_open(router);
+}
+
 static int router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                       struct riptide_error *error)
 {
@@ -46,8 +73,10 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
-    router->epoll_fd = router->work_fd = router->lock_fd = -1;
+    router->epoll_fd = router->work_fd = router->lock_fd = router->netns_fd = -1;
     r = router_config_take(&router->config, config, error);
+    if (r == 0)
+        r = keep_netns(router, error);
     if (r < 0)
         return r;
     router->identity = router_config_identity(&router->config);
@@ -61,11 +90,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
         return -errno;
     r = add_to_epoll(router->epoll_fd, router->work_fd);
     if (r == 0)
-        r = channel_init(&router->channel);
-    if (r == 0)
-        r = channel_init(&router->dumps);
-    if (r == 0)
-        r = watch_open(router);
+        r = netns_call(router->netns_fd, open_sockets, router, error);
     if (r == 0)
         r = add_to_epoll(router->epoll_fd, nl_socket_get_fd(router->notifications));
     if (r < 0)
@@ -92,6 +117,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
         nl_socket_free(router->notifications);
     channel_deinit(&router->channel);
     channel_deinit(&router->dumps);
+    closep(&router->netns_fd);
     closep(&router->lock_fd);
     closep(&router->work_fd);
     closep(&router->epoll_fd);
@@ -100,6 +126,21 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     bases_deinit(&router->bases);
     free(router);
     return NULL;
+}
+
+static int take_claim(void *userdata, struct riptide_error *error)
+{
+    return claim_take(userdata, error);
+}
+
+static int claim(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = netns_call(router->netns_fd, take_claim, router, error);
+
+    /* What was claimed before the thread got lost has nobody who would look after it. */
+    if (r < 0 && router->lock_fd >= 0)
+        claim_release(router);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
@@ -111,7 +152,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         return -EALREADY;
     }
     if (!router->config.dry_run)
-        r = claim_take(router, error);
+        r = claim(router, error);
     if (r == 0 && router->lock_fd >= 0)
         r = add_to_epoll(router->epoll_fd, router->lock_fd);
     if (r < 0)

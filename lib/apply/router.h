@@ -31,7 +31,8 @@ struct riptide_router {
     int work_fd; /* eventfd: readable while there is work */
     bool has_work;
     bool is_started;
-    int lock_fd; /* -1: not started, or dry_run */
+    int lock_fd;  /* -1: not started, or dry_run */
+    int netns_fd; /* -1: the thread's own */
     struct targets targets;
     struct bases bases;
     struct scan scan;

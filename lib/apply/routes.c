@@ -5,6 +5,7 @@
 #include "config.h"
 #include "internal.h"
 #include "message.h"
+#include "netns.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -95,21 +96,29 @@ static int read_families(struct channel *channel, struct reading *reading)
     return 0;
 }
 
+static int read_here(void *userdata, struct riptide_error *error)
+{
+    struct channel channel;
+    int r = channel_init(&channel);
+
+    (void)error;
+    if (r == 0)
+        r = read_families(&channel, userdata);
+    channel_deinit(&channel);
+    return r;
+}
+
 RIPTIDE_PUBLIC int riptide_routes_read(const struct riptide_router_config *config,
                                        struct riptide_route **routesp, size_t *n_routesp)
 {
     struct riptide_router_config checked;
     struct reading reading = { .config = &checked };
-    struct channel channel;
     int r;
 
     r = router_config_take(&checked, config, NULL);
     if (r < 0)
         return r;
-    r = channel_init(&channel);
-    if (r == 0)
-        r = read_families(&channel, &reading);
-    channel_deinit(&channel);
+    r = netns_call(checked.netns_fd, read_here, &reading, NULL);
     if (r < 0) {
         free(reading.routes);
         return r;

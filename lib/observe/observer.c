@@ -3,6 +3,7 @@
  * notices of closed sockets events.c's, the meaning of a message about a socket is sample.c's.
  */
 #include "internal.h"
+#include "netns.h"
 #include "observe/dump.h"
 #include "observe/events.h"
 #include "observe/sample.h"
@@ -40,6 +41,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .congestion_control = true,
         .slices = 1,
         .events_buffer_bytes = 32 * 1024 * 1024,
+        .netns_fd = -1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -96,11 +98,25 @@ static int open_events(struct riptide_observer *observer,
     return r;
 }
 
+struct opening {
+    struct riptide_observer *observer;
+    const struct riptide_observer_config *config;
+};
+
+static int open_sockets(void *userdata, struct riptide_error *error)
+{
+    const struct opening *opening = userdata;
+    int r = dump_open(&opening->observer->dump, error);
+
+    return r < 0 ? r : open_events(opening->observer, opening->config, error);
+}
+
 static int observer_new(struct riptide_observer **observerp,
                         const struct riptide_observer_config *given, struct riptide_error *error)
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
+    struct opening opening;
     int r;
 
     riptide_observer_config_init(&config, sizeof(config));
@@ -110,15 +126,14 @@ static int observer_new(struct riptide_observer **observerp,
     observer = calloc(1, sizeof(*observer));
     if (!observer)
         return -ENOMEM;
+    opening = (struct opening){ observer, &config };
     observer->dump.epoll_fd = -1;
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
     observer->cut_slices = 1;
     r = take_config(observer, &config, error);
     if (r == 0)
-        r = dump_open(&observer->dump, error);
-    if (r == 0)
-        r = open_events(observer, &config, error);
+        r = netns_call(config.netns_fd, open_sockets, &opening, error);
     if (r < 0)
         return r;
 

@@ -1,0 +1,62 @@
+/*
+ * setns(2) there and back; see netns.h.
+ */
+#include "netns.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+
+RIPTIDE_PUBLIC bool riptide_netns_is_at(int netns_fd, const char *path)
+{
+    struct stat held, found;
+
+    if (fstat(netns_fd, &held) < 0)
+        return false;
+    /* Not being allowed to look is no sign of anything. */
+    if (stat(path, &found) < 0)
+        return errno != ENOENT && errno != ENOTDIR && errno != ESRCH;
+    return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
+static int enter(int netns_fd, struct riptide_error *error)
+{
+    int r;
+
+    if (setns(netns_fd, CLONE_NEWNET) == 0)
+        return 0;
+    r = -errno;
+    if (r == -EPERM)
+        error_set(error, "netns_fd: another network namespace needs CAP_SYS_ADMIN here and there");
+    else
+        error_set(error, "netns_fd: %d is no network namespace: %s", netns_fd, strerror(-r));
+    return r;
+}
+
+int netns_call(int netns_fd, netns_work_fn *work, void *userdata, struct riptide_error *error)
+{
+    CLEANUP(closep) int home_fd = -1;
+    int r;
+
+    if (netns_fd == -1)
+        return work(userdata, error);
+    home_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (home_fd < 0) {
+        r = -errno;
+        error_set(error, "/proc/thread-self/ns/net: %s", strerror(-r));
+        return r;
+    }
+    r = enter(netns_fd, error);
+    if (r < 0)
+        return r;
+    r = work(userdata, error);
+    if (setns(home_fd, CLONE_NEWNET) == 0)
+        return r;
+    error_set(error, "this thread is left in the network namespace of netns_fd %d: %s", netns_fd,
+              strerror(errno));
+    return -ENOTRECOVERABLE;
+}

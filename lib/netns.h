@@ -1,0 +1,20 @@
+/*
+ * Work in another network namespace. A socket belongs to the one that its thread was in when it was
+ * opened, for good, so being there for a moment is enough.
+ */
+#ifndef RIPTIDE_LIB_NETNS_H
+#define RIPTIDE_LIB_NETNS_H
+
+#include <riptide/riptide.h>
+
+typedef int netns_work_fn(void *userdata, struct riptide_error *error);
+
+/*
+ * Calls `work` with the calling thread in the namespace of `netns_fd`, and takes the thread back;
+ * -1 is where the thread is. Returns what work returns. Errors, each with a line: -EINVAL (not a
+ * network namespace), -EPERM (CAP_SYS_ADMIN), those of open(2) and setns(2); -ENOTRECOVERABLE where
+ * the thread could not return: what work did stands, and the thread must not go on.
+ */
+int netns_call(int netns_fd, netns_work_fn *work, void *userdata, struct riptide_error *error);
+
+#endif

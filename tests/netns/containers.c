@@ -1,0 +1,114 @@
+/*
+ * A host of libriptide that serves containers: an agent for each network namespace that the command
+ * line names, all of them in one epoll loop and one thread. A namespace whose path leads there no
+ * longer ends its part quietly; with the last one, or on SIGTERM, the program ends.
+ *
+ * containers INTERVAL_MS PATH...
+ */
+#include <fcntl.h>
+#include <riptide/agent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct container {
+    const char *path;
+    int netns_fd;
+    struct riptide_agent *agent; /* NULL: not served any more */
+};
+
+static int start(struct container *container, int epoll_fd, uint64_t interval_ns)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = container };
+    struct riptide_agent_config config;
+    struct riptide_error error;
+    int r;
+
+    container->netns_fd = open(container->path, O_RDONLY | O_CLOEXEC);
+    riptide_agent_config_init(&config, sizeof(config));
+    config.interval_ns = interval_ns;
+    config.netns_fd = container->netns_fd;
+    r = riptide_agent_new(&container->agent, &config, &error);
+    if (r == 0)
+        r = riptide_agent_start(container->agent, &error);
+    if (r < 0)
+        printf("%s: %s\n", container->path, error.text);
+    else
+        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, riptide_agent_get_fd(container->agent), &event);
+    return r;
+}
+
+/* Closing the agent's fd takes it out of the loop. */
+static void end(struct container *container)
+{
+    riptide_agent_stop(container->agent);
+    container->agent = riptide_agent_free(container->agent);
+    close(container->netns_fd);
+}
+
+/* Once a round: is there still somebody to serve? */
+static void serve(struct container *container)
+{
+    const struct riptide_agent_event *event;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    bool is_gone = riptide_agent_dispatch(container->agent) < 0;
+
+    while (riptide_agent_pop(container->agent, &event) == 0) {
+        if (event->kind == RIPTIDE_AGENT_TICK)
+            is_gone |= !riptide_netns_is_at(container->netns_fd, container->path);
+        if (event->kind == RIPTIDE_AGENT_ROUTE) {
+            riptide_prefix_format(&event->route->dst, dst);
+            printf("%s: %s %u\n", container->path, dst, event->route->initcwnd);
+        }
+    }
+    if (is_gone) {
+        printf("%s: gone\n", container->path);
+        end(container);
+    }
+}
+
+static int open_signals(int epoll_fd)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, signalfd(-1, &signals, SFD_CLOEXEC), &event);
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc - 2, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct container *containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
+    struct epoll_event event = { .data.ptr = NULL };
+
+    if (!containers || open_signals(epoll_fd) < 0)
+        return EXIT_FAILURE;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < n; i++) {
+        containers[i].path = argv[i + 2];
+        if (start(&containers[i], epoll_fd, strtoull(argv[1], NULL, 10) * 1000000) < 0)
+            return EXIT_FAILURE;
+        n_served++;
+    }
+    puts("ready");
+    while (n_served > 0) {
+        if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
+            continue;
+        if (!event.data.ptr)
+            break;
+        serve(event.data.ptr);
+        n_served -= !((struct container *)event.data.ptr)->agent;
+    }
+    for (int i = 0; i < n; i++) {
+        if (containers[i].agent)
+            end(&containers[i]);
+    }
+    free(containers);
+    return EXIT_SUCCESS;
+}

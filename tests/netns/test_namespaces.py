@@ -1,0 +1,136 @@
+"""One program that serves other network namespaces than its own: containers.c, an embedder."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from netns import MOUNTED, Network, rules, snapshot, wait_until, wait_window, windows
+
+CONTAINERS = MOUNTED / "tests" / "netns" / "containers"
+LOST_THREAD = MOUNTED / "tests" / "netns" / "lost_thread"
+
+
+def path_of(host):
+    return f"/run/netns/{host.name}"
+
+
+@pytest.fixture
+def networks():
+    """Two containers, each with a world of its own."""
+    made = [Network(), Network()]
+    yield made
+    for network in made:
+        network.close()
+
+
+class Containers:
+    """The program on a host, for other hosts."""
+
+    def __init__(self, home, *paths, prefix=()):
+        with home.entered():
+            self.process = subprocess.Popen([*prefix, str(CONTAINERS), "50", *paths],
+                                            stdout=subprocess.PIPE, universal_newlines=True)
+        home.processes.append(self.process)
+
+    def line(self):
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(10)
+
+
+def learn(networks):
+    """A window in each; the first packets of a connection look up our route."""
+    networks[0].learned("203.0.113.1", 30)
+    networks[1].learned("203.0.113.2", 60)
+
+
+def test_each_namespace_learns_from_its_own_connections(host, networks):
+    learn(networks)
+    containers = Containers(host, *(path_of(network.host) for network in networks))
+    assert containers.line() == "ready"
+    assert wait_window(networks[0].host, "203.0.113.1") >= 30
+    assert wait_window(networks[1].host, "203.0.113.2") >= 60
+    assert all(len(windows(network.host)) == 1 for network in networks)
+    assert containers.end() == 0
+    assert not any(rules(network.host) for network in networks)
+
+
+def test_the_program_stays_at_home_and_leaves_no_trace_there(host, networks):
+    before = snapshot(host)
+    containers = Containers(host, *(path_of(network.host) for network in networks))
+    assert containers.line() == "ready"
+    assert all(len(rules(network.host)) == 2 for network in networks)
+    assert snapshot(host) == before
+    assert (os.stat(f"/proc/{containers.process.pid}/ns/net").st_ino == os.fstat(host.fd).st_ino)
+    assert containers.end() == 0
+
+
+def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks):
+    learn(networks)
+    gone, kept = networks
+    paths = [path_of(network.host) for network in networks]
+    containers = Containers(host, *paths)
+    assert wait_window(kept.host, "203.0.113.2")
+    for connection in gone.connections:
+        connection.close()
+    gone.connections.clear()
+    world = gone.world
+    subprocess.run(["ip", "netns", "delete", gone.host.name], check=True)
+    os.close(gone.host.fd)
+    said = []
+    wait_until(lambda: said.append(containers.line()) or said[-1] == f"{paths[0]}: gone",
+               "that it is gone")
+    # With the last socket the namespace ends, and its links with it.
+    wait_until(lambda: not [link for link in world.ip_json("link") if link["ifname"] == "eth0"],
+               "the end of its links")
+    kept.learned("203.0.113.9", 40)
+    assert wait_window(kept.host, "203.0.113.9") >= 30
+    networks.remove(gone)
+    world.close()
+    assert containers.end() == 0
+
+
+def test_a_namespace_of_a_process_ends_with_it(host, net):
+    sleeper = net.host.start("sleep", "1000")
+    containers = Containers(host, f"/proc/{sleeper.pid}/ns/net")
+    assert containers.line() == "ready"
+    assert len(rules(net.host)) == 2
+    sleeper.kill()
+    sleeper.wait()
+    assert containers.line() == f"/proc/{sleeper.pid}/ns/net: gone"
+    assert containers.process.wait(10) == 0
+    assert not rules(net.host)  # it lives on here, without anybody to look after them
+
+
+def test_the_lock_is_the_namespaces_own(host, net):
+    first = Containers(host, path_of(net.host))
+    assert first.line() == "ready"
+    second = Containers(host, path_of(net.host))
+    assert (second.line() == f"{path_of(net.host)}: process {first.process.pid} already manages "
+                             "this network namespace; stop it first")
+    assert first.end() == 0
+
+
+@pytest.mark.parametrize("path, words", [
+    ("/dev/null", "is no network namespace: Invalid argument"),
+    ("/proc/self/ns/mnt", "is no network namespace: Invalid argument"),
+])
+def test_what_is_no_network_namespace_is_refused(host, path, words):
+    containers = Containers(host, path)
+    assert containers.line().startswith(f"{path}: netns_fd: ")
+    assert containers.process.wait(10) == 1
+    assert words in Containers(host, path).line()
+
+
+def test_without_sys_admin_another_namespace_is_refused(host, net):
+    prefix = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
+    containers = Containers(host, path_of(net.host), prefix=prefix)
+    assert "netns_fd: another network namespace needs CAP_SYS_ADMIN" in containers.line()
+
+
+def test_a_thread_that_cannot_return_is_reported(host, net):
+    done = host.run(LOST_THREAD, path_of(net.host))
+    assert done.stdout.startswith("State not recoverable: this thread is left in the network")
