@@ -133,6 +133,23 @@ def test_many_short_connections_are_all_counted_once(net, observer):
     assert observer.kinds().count("open") == 10 * len(open_ones)
 
 
+def resident_kb(observer):
+    with open(f"/proc/{observer.process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
+    net.learned("203.0.113.9")
+    for i in range(1000):
+        if i == 100:
+            first_kb = resident_kb(observer)
+        if i % 10 == 0:
+            short(net, "203.0.113.1", n_bytes=2000)
+        observer.dump()
+    assert observer.wait_closed(100)["samples"] == 1100
+    assert resident_kb(observer) - first_kb < 32
+
+
 def test_what_never_sent_is_left_out(net, observer):
     observer.dump()
     short(net, "203.0.113.1", n_bytes=0)
