@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "log.h"
+#include "netns.h"
 #include "report.h"
 #include "state.h"
 
@@ -54,6 +55,11 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
         state_tick(daemon, event->tick);
         if (daemon->settings->once)
             daemon->ending = ENDING_ONCE;
+        if (netns_is_gone()) {
+            log_line(LOG_LEVEL_INFO, "network namespace %s is gone: ending",
+                     daemon->settings->netns);
+            daemon->ending = ENDING_GONE;
+        }
     }
     /* Trying again and again is for those who stay. */
     if (event->kind == RIPTIDE_AGENT_FAILED && daemon->settings->once)
@@ -127,6 +133,8 @@ static int finish(const struct daemon *daemon)
         return status;
     }
     r = riptide_agent_stop(daemon->agent);
+    if (daemon->ending == ENDING_GONE)
+        return status;
     if (r < 0) {
         log_line(LOG_LEVEL_ERROR, "not all could be withdrawn: %s; see `riptide show`",
                  strerror(-r));

@@ -169,10 +169,13 @@ void report_event(const struct settings *settings, const struct riptide_agent_ev
         report_overflow(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
-                 " changes, %" PRIu64 " refused, %.1f ms",
+                 " changes, %" PRIu64 " refused, %.1f ms; %" PRIu64
+                 " closed, a look took %.1f ms of a core, the next is after %.3f s",
                  event->tick->samples, event->tick->destinations, event->tick->changes,
                  event->tick->overflow,
-                 (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6);
+                 (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6,
+                 event->tick->closed, (double)event->tick->observe_cpu_ns / 1e6,
+                 (double)event->tick->interval_ns / 1e9);
         break;
     case RIPTIDE_AGENT_ROUTE:
         report_route(settings, event);

@@ -4,6 +4,7 @@
  */
 #include "daemon.h"
 #include "log.h"
+#include "netns.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
+    } else if (settings.netns && netns_enter(settings.netns) < 0) {
+        status = EXIT_FAILURE;
     } else if (settings.flush) {
         status = flush(&settings);
     } else {

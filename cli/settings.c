@@ -13,6 +13,8 @@
 
 const struct option_row settings_rows[] = {
     ROW("interval", duration, agent.interval_ns, "time between two looks at the connections"),
+    ROW("max-share", weight, agent.max_share,
+        "stretch it until looking takes no more of a core, say 0.05; 0: never"),
     ROW("ttl", duration, estimator.ttl_ns, "how long a window lives without connections"),
     ROW("policy", policy, estimator.policy, "how windows are computed"),
     ROW("history-weight", weight, estimator.history_weight,
@@ -29,6 +31,9 @@ const struct option_row settings_rows[] = {
         "rto_min is the largest delay, but at least this (bdp)"),
     ROW("evidence", duration, estimator.evidence_ns, "how long it counts, careful and bdp"),
     ROW("paced", flag, estimator.paced, "first flights leave paced (careful)"),
+    ROW("destroy-events", flag, observer.destroy_events,
+        "learn from connections that close between two looks"),
+    ROW("closed-weight", weight, estimator.closed_weight, "of those, beside open ones, 0 to 1"),
     ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
     ROW("state", path, state, "start from this file and keep what is known in it"),
     ROW("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
@@ -48,6 +53,7 @@ const struct option_row settings_rows[] = {
         "leave a route whose window moved by no more than this,"),
     ROW("step-percent", u32, router.step_percent, "or by no more than this of itself"),
     ROW("max-destinations", u32, estimator.max_destinations, "how many are kept at most"),
+    ROW("netns", path, netns, "work in this network namespace, a name or a file"),
     ROW("table", u32, router.table, "routing table for our routes"),
     ROW("protocol", u8, router.protocol, "marks our routes and rules"),
     ROW("rule-priority", u32, router.rule_priority, "0: directly before `lookup main`"),

@@ -18,6 +18,7 @@ struct settings {
     struct prefix_list aggregates;
     struct cap_list caps;
     const char *state; /* file; NULL: none */
+    const char *netns; /* name or path; NULL: where it was started */
     enum log_level log_level;
     bool once;
     bool flush;

@@ -4,7 +4,7 @@ import socket
 import subprocess
 
 import pytest
-from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, wait_until
+from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
 
@@ -246,3 +246,33 @@ def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
     assert observer.stats()["error"] == 0
     short(net, "203.0.113.2")
     assert observer.wait_closed(stats["closed"] + 1)
+
+
+def ticks(daemon):
+    return daemon.said().count("tick: ")
+
+
+def test_the_daemon_learns_from_connections_that_no_look_shows(net):
+    with Daemon(net.host, "--destroy-events", "--log-level", "debug", interval="300ms") as daemon:
+        wait_until(lambda: ticks(daemon) >= 1, "a look")
+        seen = ticks(daemon)
+        for _ in range(3):
+            short(net, "203.0.113.1")
+        assert wait_window(net.host, "203.0.113.1")
+        assert ticks(daemon) > seen
+        said = daemon.said()
+    assert sum(int(line.split(" closed, ")[0].split()[-1]) for line in said.splitlines()
+               if "tick: " in line) == 3
+
+
+def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
+    with Daemon(net.host, "--max-share", "0.0000001", "--log-level", "debug") as daemon:
+        wait_until(lambda: ticks(daemon) == 1, "a look")
+        # Half of the time to live, which the harness sets to two hours.
+        assert "the next is after 3600.000 s" in daemon.said()
+
+
+def test_the_interval_stays_where_looks_cost_less(net):
+    with Daemon(net.host, "--max-share", "0.9", "--log-level", "debug", interval="200ms") as daemon:
+        wait_until(lambda: ticks(daemon) == 4, "four looks")
+        assert daemon.said().count("the next is after 0.200 s") == 4

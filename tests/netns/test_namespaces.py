@@ -5,7 +5,8 @@ import signal
 import subprocess
 
 import pytest
-from netns import MOUNTED, Network, rules, snapshot, wait_until, wait_window, windows
+from netns import (MOUNTED, RIPTIDED, Network, rules, snapshot, wait_until, wait_window,
+                   windows)
 
 CONTAINERS = MOUNTED / "tests" / "netns" / "containers"
 LOST_THREAD = MOUNTED / "tests" / "netns" / "lost_thread"
@@ -108,7 +109,7 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
 def test_the_lock_is_the_namespaces_own(host, net):
     first = Containers(host, path_of(net.host))
     assert first.line() == "ready"
-    second = Containers(host, path_of(net.host))
+    second = Containers(net.world, path_of(net.host))
     assert (second.line() == f"{path_of(net.host)}: process {first.process.pid} already manages "
                              "this network namespace; stop it first")
     assert first.end() == 0
@@ -134,3 +135,44 @@ def test_without_sys_admin_another_namespace_is_refused(host, net):
 def test_a_thread_that_cannot_return_is_reported(host, net):
     done = host.run(LOST_THREAD, path_of(net.host))
     assert done.stdout.startswith("State not recoverable: this thread is left in the network")
+
+
+def daemon(home, netns, *options):
+    """riptided on one host for another."""
+    return home.start(RIPTIDED, "--netns", netns, "--interval", "50ms", *options,
+                      stderr=subprocess.PIPE, universal_newlines=True)
+
+
+def test_the_daemon_works_in_a_named_namespace_until_it_is_gone(host, net):
+    net.learned("203.0.113.1", 30)
+    before = snapshot(host)
+    process = daemon(host, net.host.name)
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    assert snapshot(host) == before
+    subprocess.run(["umount", "--lazy", path_of(net.host)], check=True)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert said.splitlines()[-1] == f"riptided: network namespace {net.host.name} is gone: ending"
+    assert not rules(net.host)
+
+
+def test_flush_reaches_a_named_namespace(host, net):
+    net.learned("203.0.113.1", 30)
+    process = daemon(host, path_of(net.host))
+    assert wait_window(net.host, "203.0.113.1")
+    process.kill()
+    process.wait()
+    assert rules(net.host)
+    flush = daemon(host, net.host.name, "--flush")
+    assert "removed: rules 4, routes 1" in flush.communicate(timeout=10)[1]
+    assert not rules(net.host)
+
+
+@pytest.mark.parametrize("name, words", [
+    ("nowhere", "/run/netns/nowhere: No such file or directory"),
+    ("/dev/null", "/dev/null: not a network namespace"),
+])
+def test_the_daemon_names_a_namespace_that_is_none(host, name, words):
+    process = daemon(host, name)
+    assert process.communicate(timeout=10)[1].endswith(f"--netns {name}: {words}\n")
+    assert process.returncode == 1
