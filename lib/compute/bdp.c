@@ -92,7 +92,7 @@ const struct riptide_policy policy_bdp = {
     .name = "bdp",
     .help = "path rate x smallest RTT / connections that open together; rto_min where asked for",
     .needs = "delivery_rate_Bps min_rtt_us rtt_us mss_bytes data_segs_out retrans_segs "
-             "last_data_sent_ms",
+             "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, capacities),
     .bytes = sizeof(struct bdp),
     .smoothing = &smoothing_none,

@@ -209,7 +209,7 @@ const struct riptide_policy policy_careful = {
     .name = "careful",
     .help = "min(half the capacity, burst) / connections that open together, from evidence alone",
     .needs = "cwnd delivery_rate_Bps app_limited min_rtt_us rtt_us mss_bytes data_segs_out "
-             "retrans_segs last_data_sent_ms",
+             "retrans_segs last_data_sent_ms closed",
     .tick_bytes = offsetof(struct careful, path_min_rtt_us),
     .bytes = sizeof(struct careful),
     .smoothing = &smoothing_none,

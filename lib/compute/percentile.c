@@ -78,7 +78,7 @@ static double percentile_combine(const struct riptide_policy_input *input, void 
 const struct riptide_policy policy_percentile = {
     .name = "percentile",
     .help = "any percentile of the windows (448 bytes more a destination)",
-    .needs = "cwnd",
+    .needs = "cwnd closed data_segs_out retrans_segs",
     .tick_bytes = sizeof(struct histogram),
     .bytes = sizeof(struct histogram),
     .smoothing = &smoothing_ewma,

@@ -117,6 +117,9 @@ static double traffic_combine(const struct riptide_policy_input *input, void *me
     return traffic->cwnd_bytes / traffic->bytes;
 }
 
+/* The window, and what tells whether a closed connection has used it. */
+#define CWND "cwnd closed data_segs_out retrans_segs"
+
 #define ROW(name, help, needs, type, add, combine)                                                 \
     {                                                                                              \
         name, help, needs, sizeof(type), sizeof(type), &smoothing_ewma, add, combine, NULL, NULL,  \
@@ -124,12 +127,12 @@ static double traffic_combine(const struct riptide_policy_input *input, void *me
     }
 
 static const struct riptide_policy simple[] = {
-    ROW("paper", "mean of all open connections, moving average with history", "cwnd", struct mean,
+    ROW("paper", "mean of all open connections, moving average with history", CWND, struct mean,
         mean_add, mean_combine),
-    ROW("mean", "as paper", "cwnd", struct mean, mean_add, mean_combine),
-    ROW("max", "the largest window: more aggressive", "cwnd", uint32_t, max_add, extreme_combine),
-    ROW("min", "the smallest window", "cwnd", uint32_t, min_add, extreme_combine),
-    ROW("traffic", "windows weighted by bytes acknowledged: more conservative", "cwnd acked_bytes",
+    ROW("mean", "as paper", CWND, struct mean, mean_add, mean_combine),
+    ROW("max", "the largest window: more aggressive", CWND, uint32_t, max_add, extreme_combine),
+    ROW("min", "the smallest window", CWND, uint32_t, min_add, extreme_combine),
+    ROW("traffic", "windows weighted by bytes acknowledged: more conservative", CWND " acked_bytes",
         struct traffic, traffic_add, traffic_combine),
 };
 

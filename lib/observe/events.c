@@ -3,8 +3,6 @@
  */
 #include "observe/events.h"
 
-#include "observe/walk.h"
-
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <sys/epoll.h>
@@ -126,6 +124,13 @@ static int failed(struct events *events, int error)
     }
 }
 
+/* What cannot be told to be about a socket counts as one, so that the sum of counters holds. */
+static void count_malformed(struct events *events)
+{
+    events->stats->sockets++;
+    events->stats->malformed++;
+}
+
 int events_dispatch(struct events *events)
 {
     struct mmsghdr messages[EVENTS_BATCH];
@@ -133,7 +138,7 @@ int events_dispatch(struct events *events)
     struct iovec iov[EVENTS_BATCH];
     int n;
 
-    if (events->next < events->n)
+    if (events->next < events->n || events->unread.left > 0)
         return 0;
     if (!events->is_listening)
         return RIPTIDE_E_AGAIN;
@@ -152,9 +157,12 @@ int events_dispatch(struct events *events)
     for (int i = 0; i < n; i++) {
         const struct msghdr *header = &messages[i].msg_hdr;
         bool is_kernel = header->msg_namelen == sizeof(from[i]) && from[i].nl_pid == 0;
+        bool is_whole = !(header->msg_flags & MSG_TRUNC);
 
-        events->lens[i] = is_kernel && !(header->msg_flags & MSG_TRUNC) ? messages[i].msg_len : 0;
-        events->stats->truncated += is_kernel && header->msg_flags & MSG_TRUNC;
+        events->lens[i] = is_kernel && is_whole ? messages[i].msg_len : 0;
+        events->stats->truncated += is_kernel && !is_whole;
+        if (events->lens[i] == 0)
+            count_malformed(events);
     }
     /* Once a queue has overrun the kernel drops all until it is empty, which is about now. */
     if (n < EVENTS_BATCH)
@@ -164,17 +172,22 @@ int events_dispatch(struct events *events)
 
 int events_pop(struct events *events, const struct nlmsghdr **messagep)
 {
-    while (events->next < events->n) {
-        struct walk walk = { events->buffer[events->next], events->lens[events->next] };
-        const struct nlmsghdr *message = walk_message(&walk);
+    const struct nlmsghdr *message;
 
-        events->next++;
+    for (;;) {
+        message = walk_message(&events->unread);
         if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY) {
             *messagep = message;
             return 0;
         }
-        events->stats->sockets++;
-        events->stats->malformed++;
+        if (message || events->unread.left > 0)
+            count_malformed(events);
+        if (message)
+            continue;
+        events->unread.left = 0;
+        if (events->next == events->n)
+            return RIPTIDE_E_AGAIN;
+        events->unread = (struct walk){ events->buffer[events->next], events->lens[events->next] };
+        events->next++;
     }
-    return RIPTIDE_E_AGAIN;
 }

@@ -8,6 +8,7 @@
 
 #include "observe/channel.h"
 #include "observe/overrun.h"
+#include "observe/walk.h"
 
 #include <riptide/observe.h>
 
@@ -20,11 +21,12 @@ struct events {
     struct channel channel;
     struct overrun overrun;
     bool is_listening;
-    bool has_overrun; /* in this interval */
-    bool is_lossy;    /* the queue has overrun and was not empty since */
-    int error;        /* why there is no subscription; 0: there is one */
-    uint32_t n;       /* datagrams in the buffer */
-    uint32_t next;    /* of them, to be handed out */
+    bool has_overrun;   /* in this interval */
+    bool is_lossy;      /* the queue has overrun and was not empty since */
+    int error;          /* why there is no subscription; 0: there is one */
+    uint32_t n;         /* datagrams in the buffer */
+    uint32_t next;      /* of them, to be looked at */
+    struct walk unread; /* of the one before that */
     uint32_t lens[EVENTS_BATCH];
     uint32_t n_dropped; /* by the kernel's count for this socket; it wraps */
     _Alignas(struct nlmsghdr) unsigned char buffer[EVENTS_BATCH][EVENT_MAX_BYTES];
@@ -54,7 +56,7 @@ void events_set_listening(struct events *events, bool is_listening);
  */
 int events_dispatch(struct events *events);
 
-/* Takes the next message, which is whole. Outcomes: RIPTIDE_E_AGAIN, dispatch again. */
+/* Takes the next message. Outcomes: RIPTIDE_E_AGAIN, dispatch again. */
 int events_pop(struct events *events, const struct nlmsghdr **messagep);
 
 #endif
