@@ -1,25 +1,17 @@
 /*
- * A round from its timer to its last route. The only place of the library that reads a clock.
+ * A round from its timer to its last route.
  */
 #include "agent/round.h"
 
 #include "agent/agent.h"
+#include "agent/clock.h"
 #include "internal.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define US_PER_MS 1000
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t now(void)
 {

@@ -1,7 +1,8 @@
 /*
  * An estimator's state in a file: whole or not at all, whenever the power fails. What the bytes
- * mean is lib/compute/state.c's. Reads both clocks, as the agent does.
+ * mean is lib/compute/state.c's.
  */
+#include "agent/clock.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -13,19 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* More than max_destinations can be. */
 enum { MAX_BYTES = 1 << 30 };
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 static int fail(struct riptide_error *error, const char *path, const char *action, int code)
 {

@@ -18,8 +18,7 @@ static int fd_of(const struct events *events)
 static int set_membership(const struct events *events, int option)
 {
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        if (mnl_socket_setsockopt(events->channel.socket, option, (void *)&groups[i],
-                                  sizeof(groups[i])) < 0)
+        if (setsockopt(fd_of(events), SOL_NETLINK, option, &groups[i], sizeof(groups[i])) < 0)
             return -errno;
     }
     return 0;
