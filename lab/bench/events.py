@@ -1,7 +1,7 @@
 """What a subscription to destroy events costs the kernel and its reader for each connection that
 closes, and whether any is lost at the highest rate that one core can open and close.
 
-Connections are opened and reset between two network namespaces on one core, by turns with an observer
+Connections are opened and closed between two network namespaces on one core, by turns with an observer
 on the other that dumps each second alone, and one that hears of closed ones too. The kernel builds the
 messages on the core where a socket closes, so its part shows in the time that the same number of
 connections takes; on a machine that others share too, look at the lowest. ./dev bench events builds and runs this in a sandbox.
@@ -73,7 +73,7 @@ def main():
         for with_events in (False, True):
             runs[with_events].append(turn(with_events, "churn", n))
         bursts.append(turn(True, "burst", TARGET_PER_S))
-    print(f"\r{n} connections opened and reset in each of {options.repeat} turns: median (quartiles),"
+    print(f"\r{n} connections opened and closed in each of {options.repeat} turns: median (quartiles),"
           " lowest")
     us = {key: [1e6 * run["seconds"] / n for run in runs[key]] for key in runs}
     print_row("a connection's life, both ends", us[False])

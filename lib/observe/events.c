@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -85,16 +86,30 @@ void events_set_listening(struct events *events, bool is_listening)
         return;
     events->is_listening = is_listening;
     epoll_ctl(events->epoll_fd, EPOLL_CTL_MOD, fd_of(events), &interest);
-    if (is_listening)
-        end_interval(events);
+    if (!is_listening)
+        return;
+    events->is_drained = false;
+    end_interval(events);
 }
 
-/* How many the kernel had no room for, as it counts them itself; before 4.12 it does not tell. */
-static void count_lost(struct events *events)
+bool events_is_caught_up(const struct events *events)
+{
+    struct pollfd fd = { .fd = fd_of(events), .events = POLLIN };
+
+    /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
+    return events->is_drained || poll(&fd, 1, 0) == 0;
+}
+
+/*
+ * The queue is empty. If it had overrun, the kernel has dropped all since then and drops no more.
+ * How many, it counts itself; before 4.12 it does not tell.
+ */
+static void on_drained(struct events *events)
 {
     uint32_t words[SK_MEMINFO_VARS] = { 0 };
     socklen_t len = sizeof(words);
 
+    events->is_drained = true;
     if (!events->is_lossy)
         return;
     events->is_lossy = false;
@@ -108,7 +123,7 @@ static int failed(struct events *events, int error)
 {
     switch (error) {
     case EAGAIN:
-        count_lost(events);
+        on_drained(events);
         return RIPTIDE_E_AGAIN;
     case EINTR:
         return RIPTIDE_E_AGAIN;
@@ -163,9 +178,8 @@ int events_dispatch(struct events *events)
         if (events->lens[i] == 0)
             count_malformed(events);
     }
-    /* Once a queue has overrun the kernel drops all until it is empty, which is about now. */
     if (n < EVENTS_BATCH)
-        count_lost(events);
+        on_drained(events);
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct events {
     struct channel channel;
     struct overrun overrun;
     bool is_listening;
+    bool is_drained;    /* the queue was empty once since listening began */
     bool has_overrun;   /* in this interval */
     bool is_lossy;      /* the queue has overrun and was not empty since */
     int error;          /* why there is no subscription; 0: there is one */
@@ -48,6 +49,9 @@ void events_close(struct events *events);
  * here subscriptions are given up and tried again.
  */
 void events_set_listening(struct events *events, bool is_listening);
+
+/* Whether all that had closed by the time that listening began was read. */
+bool events_is_caught_up(const struct events *events);
 
 /*
  * Reads at most one batch, unless there is something left of the last one.

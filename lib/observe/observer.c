@@ -215,7 +215,7 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
         return -EBUSY;
     /* Where there is no memory for a larger filter, a small one errs more often: to the safe side.
      */
-    seen_begin(&observer->seen);
+    seen_begin(&observer->seen, observer->events && events_is_caught_up(observer->events));
     if (observer->events)
         events_set_listening(observer->events, false);
     r = dump_start(&observer->dump);

@@ -75,12 +75,12 @@ void seen_deinit(struct seen *seen)
     *seen = (struct seen){ .is_filtering = false };
 }
 
-int seen_begin(struct seen *seen)
+int seen_begin(struct seen *seen, bool is_caught_up)
 {
     uint64_t expected = seen->filters[seen->current].n;
 
     memset(seen->recent, 0, sizeof(seen->recent));
-    if (!seen->is_filtering)
+    if (!seen->is_filtering || (!is_caught_up && seen->filters[seen->current].n_words > 0))
         return 0;
     seen->current ^= 1;
     return filter_begin(&seen->filters[seen->current], expected);

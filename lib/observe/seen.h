@@ -27,7 +27,7 @@ struct seen_filter {
 /* All zero remembers the last ones of a dump alone. */
 struct seen {
     bool is_filtering;
-    unsigned current; /* of the filters: the latest dump's */
+    unsigned current; /* of the filters: the latest dump's, or latest dumps' */
     struct seen_filter filters[2];
     uint64_t recent[1024]; /* of the dump under way, in the place that the cookie's hash says */
 };
@@ -35,10 +35,11 @@ struct seen {
 void seen_deinit(struct seen *seen);
 
 /*
- * A dump begins: what was seen in the one before the last is forgotten. Errors: -ENOMEM; the filter
- * stays as small as it was.
+ * A dump begins. What was seen in the one before the last is forgotten, but only where
+ * `is_caught_up`: all that had closed by the end of the last one was heard of. Otherwise nothing
+ * is, and the filter errs more often. Errors: -ENOMEM; the filter stays as small as it was.
  */
-int seen_begin(struct seen *seen);
+int seen_begin(struct seen *seen, bool is_caught_up);
 
 /* The dump under way is void: what it brought was not seen. */
 void seen_discard(struct seen *seen);

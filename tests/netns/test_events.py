@@ -7,6 +7,7 @@ import pytest
 from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
+CHURN = MOUNTED / "lab" / "bench" / "events"
 
 
 class Observer:
@@ -116,8 +117,8 @@ def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
     observer.dump()
     observer.wait_closed(21)
     assert observer.kinds() == ["open"] + 20 * ["closed"]
-    cookies = [cookie for _, cookie, *_ in observer.samples]
-    assert len(set(cookies)) == len(cookies)
+    seen = cookies(observer.samples, "open") + cookies(observer.samples, "closed")
+    assert len(set(seen)) == len(seen)
 
 
 def test_many_short_connections_are_all_counted_once(net, observer):
@@ -127,10 +128,40 @@ def test_many_short_connections_are_all_counted_once(net, observer):
         for i in range(30):
             short(net, f"203.0.113.{i + 10}")
     stats = observer.wait_closed(300)
-    closed = [cookie for kind, cookie, *_ in observer.samples if kind == "closed"]
+    closed = cookies(observer.samples, "closed")
     assert len(closed) == len(set(closed)) == 300
     assert stats["left_out_seen"] == 0 and stats["closed_lost"] == 0
     assert observer.kinds().count("open") == 10 * len(open_ones)
+
+
+def cookies(samples, kind):
+    return [cookie for said, cookie, *_ in samples if said == kind]
+
+
+def test_under_churn_no_connection_counts_twice_in_a_round_and_none_is_missed(net, observer):
+    """Dumps follow each other without a pause, so that events are heard of many dumps late."""
+    observer.dump()
+    n, churn, ends = 0, None, [0]
+    for _ in range(50):
+        if not churn or churn.poll() is not None:
+            churn = subprocess.Popen([CHURN, "churn", f"/run/netns/{net.host.name}",
+                                      f"/run/netns/{net.world.name}", "cb007101", "500"],
+                                     stdout=subprocess.DEVNULL)
+            n += 500
+        observer.dump()
+        ends.append(len(observer.samples))
+    assert churn.wait(30) == 0
+    stats = observer.wait_closed(n)
+    rounds = [observer.samples[begin:end]
+              for begin, end in zip(ends, ends[1:] + [len(observer.samples)])]
+    for before, this in zip([[]] + rounds, rounds):
+        assert len(set(cookies(this, "open"))) == len(cookies(this, "open"))
+        shown = cookies(before, "open") + cookies(this, "open")
+        assert not set(cookies(this, "closed")) & set(shown)
+    closed = cookies(observer.samples, "closed")
+    assert len(closed) == len(set(closed))
+    assert len(set(closed) | set(cookies(observer.samples, "open"))) == n
+    assert stats["closed"] == n and stats["left_out_unused"] == 0
 
 
 def resident_kb(observer):

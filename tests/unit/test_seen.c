@@ -31,14 +31,14 @@ static void a_dump_holds_each_socket_once(void **state)
     struct seen seen = { .is_filtering = false };
 
     (void)state;
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     for (uint64_t n = 0; n < 100000; n++) {
         assert_false(seen_add(&seen, cookie_of(n, 0)));
         /* The kernel repeats the last ones. */
         if (n % 80 == 79)
             assert_true(seen_add(&seen, cookie_of(n, 0)));
     }
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     assert_false(seen_add(&seen, cookie_of(99999, 0)));
     assert_false(seen_contains(&seen, cookie_of(99999, 0)));
     seen_deinit(&seen);
@@ -49,7 +49,7 @@ static void sockets_without_a_cookie_are_all_new(void **state)
     struct seen seen = { .is_filtering = false };
 
     (void)state;
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     assert_false(seen_add(&seen, 0));
     assert_false(seen_add(&seen, 0));
 }
@@ -66,7 +66,7 @@ static void nothing_of_the_last_two_dumps_is_denied(void **state)
         uint64_t *cookies = dumps[dump % 2];
         size_t n = draw() % 4 ? draw() % 60000 : draw() % 10;
 
-        assert_int_equal(seen_begin(&seen), 0);
+        assert_int_equal(seen_begin(&seen, true), 0);
         sizes[dump % 2] = n;
         for (size_t i = 0; i < n; i++) {
             cookies[i] = cookie_of(draw() % 1000000, draw() % 4);
@@ -94,7 +94,7 @@ static void few_others_are_taken_for_seen(void **state)
 
         /* Three dumps: the size of a filter follows the dump before. */
         for (int dump = 0; dump < 3; dump++) {
-            seen_begin(&seen);
+            seen_begin(&seen, true);
             for (uint64_t n = 0; n < cases[i].sockets; n++)
                 seen_add(&seen, cookie_of(n, n % 3));
         }
@@ -111,9 +111,9 @@ static void a_void_dump_was_not_seen_but_the_one_before_was(void **state)
     struct seen seen = { .is_filtering = true };
 
     (void)state;
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     seen_add(&seen, 7);
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     seen_add(&seen, 8);
     seen_discard(&seen);
     assert_true(seen_contains(&seen, 7));
@@ -127,11 +127,30 @@ static void it_is_forgotten_with_the_dump_after_the_next(void **state)
     struct seen seen = { .is_filtering = true };
 
     (void)state;
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     seen_add(&seen, 7);
-    seen_begin(&seen);
+    seen_begin(&seen, true);
     assert_true(seen_contains(&seen, 7));
-    seen_begin(&seen);
+    seen_begin(&seen, true);
+    assert_false(seen_contains(&seen, 7));
+    seen_deinit(&seen);
+}
+
+static void nothing_is_forgotten_until_all_that_closed_was_heard_of(void **state)
+{
+    struct seen seen = { .is_filtering = true };
+
+    (void)state;
+    seen_begin(&seen, false);
+    seen_add(&seen, 7);
+    for (int dump = 0; dump < 10; dump++) {
+        seen_begin(&seen, false);
+        assert_false(seen_add(&seen, 8));
+        assert_true(seen_contains(&seen, 7));
+    }
+    seen_begin(&seen, true);
+    assert_true(seen_contains(&seen, 7));
+    seen_begin(&seen, true);
     assert_false(seen_contains(&seen, 7));
     seen_deinit(&seen);
 }
@@ -142,7 +161,7 @@ static void memory_stays_within_its_bound(void **state)
 
     (void)state;
     for (int dump = 0; dump < 1000; dump++) {
-        seen_begin(&seen);
+        seen_begin(&seen, true);
         for (uint64_t n = 0; n < (dump < 4 ? 3000000u : 1000u); n++)
             seen_add(&seen, cookie_of(n, 0));
         for (int k = 0; k < 2; k++)
@@ -160,6 +179,7 @@ int main(void)
         cmocka_unit_test(few_others_are_taken_for_seen),
         cmocka_unit_test(a_void_dump_was_not_seen_but_the_one_before_was),
         cmocka_unit_test(it_is_forgotten_with_the_dump_after_the_next),
+        cmocka_unit_test(nothing_is_forgotten_until_all_that_closed_was_heard_of),
         cmocka_unit_test(memory_stays_within_its_bound),
     };
     const char *seed = getenv("SEED");
