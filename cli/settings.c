@@ -13,8 +13,6 @@
 
 const struct option_row settings_rows[] = {
     ROW("interval", duration, agent.interval_ns, "time between two looks at the connections"),
-    ROW("max-share", weight, agent.max_share,
-        "stretch it until looking takes no more of a core, say 0.05; 0: never"),
     ROW("ttl", duration, estimator.ttl_ns, "how long a window lives without connections"),
     ROW("policy", policy, estimator.policy, "how windows are computed"),
     ROW("history-weight", weight, estimator.history_weight,
@@ -33,6 +31,8 @@ const struct option_row settings_rows[] = {
     ROW("paced", flag, estimator.paced, "first flights leave paced (careful)"),
     ROW("destroy-events", flag, observer.destroy_events,
         "learn from connections that close between two looks"),
+    ROW("max-share", weight, agent.max_share,
+        "stretch the interval until this share of a core does; 0: never"),
     ROW("closed-weight", weight, estimator.closed_weight, "of those, beside open ones, 0 to 1"),
     ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
     ROW("state", path, state, "start from this file and keep what is known in it"),
