@@ -32,7 +32,7 @@ const struct option_row settings_rows[] = {
     ROW("destroy-events", flag, observer.destroy_events,
         "learn from connections that close between two looks"),
     ROW("max-share", weight, agent.max_share,
-        "stretch the interval until this share of a core does; 0: never"),
+        "stretch the interval to keep to this share of a core"),
     ROW("closed-weight", weight, estimator.closed_weight, "of those, beside open ones, 0 to 1"),
     ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
     ROW("state", path, state, "start from this file and keep what is known in it"),
