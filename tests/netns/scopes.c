@@ -227,6 +227,11 @@ static void check_slices(uint32_t slices)
         if (seen[i] != 1)
             die("slices", "a connection not seen once");
     }
+    if (riptide_observer_set_slices(observer, 1) != 0)
+        die("slices", "1 is refused");
+    take(observer, &some);
+    if (some.n != all.n)
+        die("slices", "not all again once there is one slice");
     printf("slices %u of %zu to %zu connections, windows %.2f to %.2f mean %.2f of all %.2f\n",
            slices, least, most, low, high, sum / slices, whole);
     riptide_estimator_free(estimator);

@@ -50,8 +50,10 @@ static void test_every_option(void **state)
               ARGV("--interval", "500ms", "--ttl=2min", "--policy", "paper", "--history-weight",
                    "0.25", "--cwnd-min", "11", "--cwnd-max", "90", "--prefix-len4", "24",
                    "--prefix-len6", "64", "--aggregate", "10.2.0.0/16", "--scope", "10.0.0.0/8",
-                   "--scope", "192.0.2.0/24", "--exclude=10.1.0.0/16", "--max-destinations", "7",
-                   "--table", "99", "--protocol", "231", "--rule-priority", "100", "--mark", "0xff",
+                   "--scope", "192.0.2.0/24", "--exclude=10.1.0.0/16", "--local-port", "443",
+                   "--local-port=8000-8099", "--remote-port", "5000", "--socket-mark", "0x10/0xf0",
+                   "--interface", "eth0", "--slices", "4", "--max-destinations", "7", "--table",
+                   "99", "--protocol", "231", "--rule-priority", "100", "--mark", "0xff",
                    "--dry-run", "--once", "--log-level", "debug"),
               &error),
         0);
@@ -67,6 +69,13 @@ static void test_every_option(void **state)
     assert_int_equal(settings.observer.scope.n_learn, 2);
     assert_int_equal(settings.observer.scope.learn[1].len, 24);
     assert_int_equal(settings.observer.scope.n_exclude, 1);
+    assert_int_equal(settings.observer.scope.n_local_ports, 2);
+    assert_int_equal(settings.observer.scope.local_ports[1].last, 8099);
+    assert_int_equal(settings.observer.scope.n_remote_ports, 1);
+    assert_int_equal(settings.observer.scope.mark, 0x10);
+    assert_int_equal(settings.observer.scope.mark_mask, 0xf0);
+    assert_string_equal(settings.scope.interface, "eth0");
+    assert_int_equal(settings.observer.slices, 4);
     assert_int_equal(settings.estimator.max_destinations, 7);
     assert_int_equal(settings.router.max_routes, 7);
     assert_int_equal(settings.router.table, 99);
