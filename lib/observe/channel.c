@@ -25,6 +25,8 @@ int channel_open(struct channel *channel, int bus)
     /* Without it filters of route dumps are ignored. It came with 4.20; we filter again ourselves,
      * so that where it is missing the dump is only longer. */
     mnl_socket_setsockopt(channel->socket, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
+    /* Errors without the request that they are about: that may be longer than our buffer. */
+    mnl_socket_setsockopt(channel->socket, NETLINK_CAP_ACK, &on, sizeof(on));
     return 0;
 }
 

@@ -106,6 +106,14 @@ def test_a_mark_without_privilege_is_a_clear_error(net):
     assert "CAP_NET_ADMIN" in done.stderr and "mark" in done.stderr
 
 
+def test_a_refusal_is_understood_whatever_the_size_of_the_request(net):
+    """Errors bring the request back, unless one asks for less: more than a buffer holds."""
+    hosts = [f"10.{i * 7 % 256}.{i // 256}.{i % 256}" for i in range(1500)]
+    done = net.host.run(*AS_NOBODY, RIPTIDE, "observe", "--socket-mark", "1", *hosts, check=False)
+    assert done.returncode == 1
+    assert "CAP_NET_ADMIN" in done.stderr
+
+
 def test_a_scope_too_large_for_a_filter_is_said_and_exact(stage, tmp_path):
     net, stack = stage
     # Scattered, so that wider prefixes do not tell them apart.
