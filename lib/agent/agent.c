@@ -65,7 +65,6 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
                   observer.slices > 1 ? "the interval times slices" : "the interval");
         return -EINVAL;
     }
-    interval_init(&agent->interval, config->interval_ns, estimator.ttl_ns, config->max_share);
     router.cwnd_max = estimator.cwnd_max;
     router.max_routes = estimator.max_destinations;
     router.hash_seed = estimator.hash_seed;
@@ -73,6 +72,9 @@ static int stages_new(struct riptide_agent *agent, const struct riptide_agent_co
         observer.netns_fd = router.netns_fd = config->netns_fd;
 
     r = riptide_observer_new(&agent->observer, &observer, error);
+    if (r == 0) /* which has checked the number of slices */
+        interval_init(&agent->interval, config->interval_ns, estimator.ttl_ns / observer.slices,
+                      config->max_share);
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &estimator, error);
     if (r == 0)

@@ -195,7 +195,6 @@ static void end_dump(struct riptide_observer *observer, bool is_void)
         events_set_listening(observer->events, true);
 }
 
-/* The filter is first read when the host's own prefixes are known. */
 static void take_slice(struct riptide_observer *observer)
 {
     bool is_cut_anew = observer->slices != observer->cut_slices;
@@ -209,20 +208,20 @@ static void take_slice(struct riptide_observer *observer)
 
 RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
 {
+    bool is_caught_up = observer->events && events_is_caught_up(observer->events);
     int r;
 
     if (!dump_is_idle(&observer->dump))
         return -EBUSY;
-    /* Where there is no memory for a larger filter, a small one errs more often: to the safe side.
-     */
-    seen_begin(&observer->seen, observer->events && events_is_caught_up(observer->events));
+    take_slice(observer);
+    /* All slices together show what is open. Where there is no memory for a larger filter, a small
+     * one errs more often: to the safe side. */
+    seen_begin(&observer->seen, observer->slice == 0 && is_caught_up);
     if (observer->events)
         events_set_listening(observer->events, false);
     r = dump_start(&observer->dump);
     if (r < 0)
         end_dump(observer, true);
-    else
-        take_slice(observer);
     return r;
 }
 

@@ -75,12 +75,14 @@ void seen_deinit(struct seen *seen)
     *seen = (struct seen){ .is_filtering = false };
 }
 
-int seen_begin(struct seen *seen, bool is_caught_up)
+int seen_begin(struct seen *seen, bool may_forget)
 {
-    uint64_t expected = seen->filters[seen->current].n;
+    struct seen_filter *filter = &seen->filters[seen->current];
+    uint64_t expected = filter->n;
 
     memset(seen->recent, 0, sizeof(seen->recent));
-    if (!seen->is_filtering || (!is_caught_up && seen->filters[seen->current].n_words > 0))
+    seen->is_shared = filter->n > 0 && !may_forget;
+    if (!seen->is_filtering || seen->is_shared || (filter->n == 0 && filter->n_words > 0))
         return 0;
     seen->current ^= 1;
     return filter_begin(&seen->filters[seen->current], expected);
@@ -89,7 +91,8 @@ int seen_begin(struct seen *seen, bool is_caught_up)
 void seen_discard(struct seen *seen)
 {
     memset(seen->recent, 0, sizeof(seen->recent));
-    filter_clear(&seen->filters[seen->current]);
+    if (!seen->is_shared)
+        filter_clear(&seen->filters[seen->current]);
 }
 
 bool seen_add(struct seen *seen, uint64_t cookie)

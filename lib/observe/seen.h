@@ -27,6 +27,7 @@ struct seen_filter {
 /* All zero remembers the last ones of a dump alone. */
 struct seen {
     bool is_filtering;
+    bool is_shared;   /* the current filter holds cookies of earlier dumps as well */
     unsigned current; /* of the filters: the latest dump's, or latest dumps' */
     struct seen_filter filters[2];
     uint64_t recent[1024]; /* of the dump under way, in the place that the cookie's hash says */
@@ -35,13 +36,13 @@ struct seen {
 void seen_deinit(struct seen *seen);
 
 /*
- * A dump begins. What was seen in the one before the last is forgotten, but only where
- * `is_caught_up`: all that had closed by the end of the last one was heard of. Otherwise nothing
- * is, and the filter errs more often. Errors: -ENOMEM; the filter stays as small as it was.
+ * A dump begins. With `may_forget` it has a filter of its own, and what was seen before the last
+ * one began is forgotten; otherwise it shares that of the last dump, which errs more often as it
+ * fills up. Errors: -ENOMEM; the filter stays as small as it was.
  */
-int seen_begin(struct seen *seen, bool is_caught_up);
+int seen_begin(struct seen *seen, bool may_forget);
 
-/* The dump under way is void: what it brought was not seen. */
+/* The dump under way is void: what it brought was not seen, unless its filter is shared. */
 void seen_discard(struct seen *seen);
 
 /*
@@ -50,7 +51,7 @@ void seen_discard(struct seen *seen);
  */
 bool seen_add(struct seen *seen, uint64_t cookie);
 
-/* Whether one of the last two dumps may have had this socket. */
+/* Whether a dump of either filter may have had this socket. */
 bool seen_contains(const struct seen *seen, uint64_t cookie);
 
 #endif

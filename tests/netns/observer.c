@@ -9,7 +9,8 @@
  * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS" and "closed COOKIE ..." for each
  * sample, "restarted". End of input ends it.
  *
- * observer EVENTS BUFFER_BYTES: whether to ask for destroy events, and their buffer (0: default).
+ * observer EVENTS BUFFER_BYTES SLICES [PREFIX]: whether to ask for destroy events, their buffer (0:
+ * default), what to learn.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
     struct pollfd fds[] = { { .fd = 0, .events = POLLIN }, { .events = POLLIN } };
     struct riptide_observer_config config;
     struct riptide_observer *observer;
+    struct riptide_prefix learn;
     struct riptide_error error;
     bool is_hearing = true;
     char line[64];
@@ -98,6 +100,12 @@ int main(int argc, char **argv)
     config.destroy_events = argc > 1 && atoi(argv[1]);
     if (argc > 2 && atoi(argv[2]))
         config.events_buffer_bytes = (uint32_t)atoi(argv[2]);
+    if (argc > 3)
+        config.slices = (uint32_t)atoi(argv[3]);
+    if (argc > 4 && riptide_prefix_parse(&learn, argv[4]) == 0) {
+        config.scope.learn = &learn;
+        config.scope.n_learn = 1;
+    }
     if (riptide_observer_new(&observer, &config, &error)) {
         printf("error %s\n", error.text);
         return EXIT_FAILURE;

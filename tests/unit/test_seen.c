@@ -130,9 +130,44 @@ static void it_is_forgotten_with_the_dump_after_the_next(void **state)
     seen_begin(&seen, true);
     seen_add(&seen, 7);
     seen_begin(&seen, true);
+    seen_add(&seen, 8);
     assert_true(seen_contains(&seen, 7));
     seen_begin(&seen, true);
     assert_false(seen_contains(&seen, 7));
+    assert_true(seen_contains(&seen, 8));
+    seen_deinit(&seen);
+}
+
+static void void_dumps_and_empty_ones_make_nothing_forgotten(void **state)
+{
+    struct seen seen = { .is_filtering = true };
+
+    (void)state;
+    seen_begin(&seen, true);
+    seen_add(&seen, 7);
+    for (int dump = 0; dump < 5; dump++) {
+        seen_begin(&seen, true);
+        if (dump % 2 == 0)
+            seen_add(&seen, 8);
+        seen_discard(&seen);
+        assert_true(seen_contains(&seen, 7));
+        assert_false(seen_contains(&seen, 8));
+    }
+    seen_deinit(&seen);
+}
+
+static void a_void_slice_does_not_void_the_slices_before(void **state)
+{
+    struct seen seen = { .is_filtering = true };
+
+    (void)state;
+    seen_begin(&seen, true);
+    seen_add(&seen, 7);
+    seen_begin(&seen, false);
+    seen_add(&seen, 8);
+    seen_discard(&seen);
+    assert_true(seen_contains(&seen, 7));
+    assert_false(seen_add(&seen, 8)); /* it comes again */
     seen_deinit(&seen);
 }
 
@@ -149,6 +184,7 @@ static void nothing_is_forgotten_until_all_that_closed_was_heard_of(void **state
         assert_true(seen_contains(&seen, 7));
     }
     seen_begin(&seen, true);
+    seen_add(&seen, 9);
     assert_true(seen_contains(&seen, 7));
     seen_begin(&seen, true);
     assert_false(seen_contains(&seen, 7));
@@ -179,6 +215,8 @@ int main(void)
         cmocka_unit_test(few_others_are_taken_for_seen),
         cmocka_unit_test(a_void_dump_was_not_seen_but_the_one_before_was),
         cmocka_unit_test(it_is_forgotten_with_the_dump_after_the_next),
+        cmocka_unit_test(void_dumps_and_empty_ones_make_nothing_forgotten),
+        cmocka_unit_test(a_void_slice_does_not_void_the_slices_before),
         cmocka_unit_test(nothing_is_forgotten_until_all_that_closed_was_heard_of),
         cmocka_unit_test(memory_stays_within_its_bound),
     };
