@@ -54,7 +54,7 @@ struct riptide_sample {
     uint32_t ifindex; /* the interface that the socket is bound to; 0: none */
     uint32_t mark;    /* firewall mark (SO_MARK) */
     bool has_mark;    /* the kernel tells marks only to CAP_NET_ADMIN */
-    bool closed;                 /* as it was when it closed; see destroy_events */
+    bool closed;      /* as it was when it closed; see destroy_events */
 };
 
 /* Both ends belong to it. */
@@ -108,7 +108,8 @@ struct riptide_observer_config {
      * Closed connections too: default false. It costs the kernel a message for every TCP socket
      * that closes, whatever the scope; docs/operations.md has the figures and says when not to.
      * Needs Linux 4.3 and no privilege; where the kernel refuses, dumps go on without
-     * (riptide_observer_get_events_error).
+     * (riptide_observer_get_events_error). They tell no mark, so a scope that asks for one has
+     * none.
      */
     bool destroy_events;
     /*
