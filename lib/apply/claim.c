@@ -9,6 +9,7 @@
 #include "lock.h"
 #include "router.h"
 #include "sync.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -153,7 +154,10 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
 
 int claim_release(struct riptide_router *router)
 {
-    int r = flush_all(&router->channel, &router->identity, NULL, NULL);
+    int r;
+
+    watch_unsubscribe(router);
+    r = flush_all(&router->channel, &router->identity, NULL, NULL);
 
     for (int i = 0; i < 2; i++)
         router->rules[i] = (struct rule_state){ 0 };

@@ -71,6 +71,12 @@ int watch_open(struct riptide_router *router)
     return ignore_own(fd, channel_port(&router->channel));
 }
 
+void watch_unsubscribe(struct riptide_router *router)
+{
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        nl_socket_drop_membership(router->notifications, groups[i]);
+}
+
 void watch_set_work(struct riptide_router *router, bool is_there)
 {
     eventfd_t value = 1;

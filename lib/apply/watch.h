@@ -11,6 +11,9 @@ struct riptide_router;
 /* Subscribes to what can move a route. Errors: -ENOMEM, those of socket(2). */
 int watch_open(struct riptide_router *router);
 
+/* For the end: nothing more is heard, and the kernel need not tell us of each route that goes. */
+void watch_unsubscribe(struct riptide_router *router);
+
 /* Reads one buffer of notifications. Returns 1 where there was one. Errors: of recv(2), sync.h. */
 int watch_read(struct riptide_router *router);
 
