@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "netns.h"
+#include "privileges.h"
 #include "report.h"
 #include "state.h"
 
@@ -48,11 +49,18 @@ static void on_signal(struct daemon *daemon)
     daemon->ending = ENDING_SIGNAL;
 }
 
+static void on_watchdog(struct daemon *daemon)
+{
+    service_pet(&daemon->service, daemon->settings->agent.interval_ns);
+}
+
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     report_event(daemon->settings, event);
+    service_event(&daemon->service, daemon->agent, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);
+        log_write_held(false);
         if (daemon->settings->once)
             daemon->ending = ENDING_ONCE;
         if (netns_is_gone()) {
@@ -87,6 +95,7 @@ static void run(struct daemon *daemon)
     } sources[] = {
         { daemon->signals_fd, on_signal },
         { riptide_agent_get_fd(daemon->agent), on_agent },
+        { daemon->service.timer_fd, on_watchdog },
     };
     enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
     struct pollfd fds[N_SOURCES];
@@ -187,6 +196,42 @@ static void answer_refusal(struct riptide_error *error)
     log_answer("--%s", error->text);
 }
 
+/* What only root may open is open by now. Returns the exit status. */
+static int drop_privileges(const struct settings *settings)
+{
+    struct riptide_error error;
+    int r = privileges_drop(settings->user, !settings->router.dry_run, &error);
+
+    if (r < 0)
+        log_answer("%s", error.text);
+    return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The agent is there; from its start to its end. Returns the exit status. */
+static int serve(struct daemon *daemon)
+{
+    struct riptide_error error = { "" };
+    int status;
+    int r;
+
+    state_load(daemon);
+    r = open_signals(daemon);
+    if (r < 0)
+        return start_failed(daemon->settings, &error, r);
+    status = drop_privileges(daemon->settings);
+    if (status != EXIT_SUCCESS)
+        return status;
+    r = riptide_agent_start(daemon->agent, &error);
+    if (r < 0)
+        return start_failed(daemon->settings, &error, r);
+    report_start(daemon->settings, daemon->agent);
+    run(daemon);
+    service_stopping(&daemon->service);
+    status = finish(daemon);
+    state_save(daemon);
+    return status;
+}
+
 int daemon_serve(struct settings *settings)
 {
     struct daemon daemon = { .settings = settings, .signals_fd = -1 };
@@ -197,6 +242,9 @@ int daemon_serve(struct settings *settings)
     log_set_level(settings->log_level);
     if (!find_interface(settings))
         return EXIT_USAGE;
+    /* The log is all that a dry run makes. */
+    if (!settings->router.dry_run)
+        log_limit_repeats();
     r = draw_seeds(settings);
     if (r < 0)
         return start_failed(settings, &error, r);
@@ -207,18 +255,10 @@ int daemon_serve(struct settings *settings)
     }
     if (r < 0)
         return start_failed(settings, &error, r);
-    state_load(&daemon);
-    r = open_signals(&daemon);
-    if (r == 0)
-        r = riptide_agent_start(daemon.agent, &error);
-    if (r < 0) {
-        status = start_failed(settings, &error, r);
-    } else {
-        report_start(settings, daemon.agent);
-        run(&daemon);
-        status = finish(&daemon);
-        state_save(&daemon);
-    }
+    service_open(&daemon.service);
+    status = serve(&daemon);
     riptide_agent_free(daemon.agent);
+    service_close(&daemon.service);
+    log_write_held(true);
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
+#include "service.h"
 #include "settings.h"
 
 /* How the loop ended; what is left in the kernel depends on it. */
@@ -18,9 +19,11 @@ enum ending {
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
+    struct service service;
     int signals_fd;
     enum ending ending;
-    uint64_t saved_ns; /* when the state was last kept; 0: not yet */
+    uint64_t saved_ns;     /* when the state was last kept, or tried to be; 0: not yet */
+    bool is_state_failing; /* and the log has said so */
 };
 
 /* Runs until a signal or a failure ends it. Returns the exit status. */

@@ -1,20 +1,41 @@
 /*
- * Standard error, and the end of standard output. Knows nothing of what is said.
+ * Standard error, and the end of standard output. Knows nothing of what is said; what is too much
+ * of one thing, repeats.c decides.
  */
 #include "log.h"
 
+#include "repeats.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *log_program = "";
 static enum log_level log_level = LOG_LEVEL_INFO;
 static unsigned int log_dropped;
+static bool log_is_journal;
+static bool log_is_limited;
+static struct repeats log_repeats;
+
+/* sd_daemon(3): the journal's own stream is named by its device and inode. */
+static bool is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat stat;
+
+    return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
+}
 
 void log_init(const char *program)
 {
@@ -33,6 +54,7 @@ void log_init(const char *program)
     /* A line is written at once, and not mixed with those of others. */
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     signal(SIGPIPE, SIG_IGN);
+    log_is_journal = is_journal();
 }
 
 void log_set_level(enum log_level level)
@@ -48,31 +70,93 @@ static bool is_writable(void)
     return poll(&fd, 1, 0) != 0;
 }
 
-static void write_line(const char *level, const char *format, va_list args)
+static void write_prefix(enum log_level level)
+{
+    static const int priorities[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+    if (log_is_journal)
+        fprintf(stderr, "<%d>", priorities[level]);
+    else if (level == LOG_LEVEL_INFO)
+        fprintf(stderr, "%s: ", log_program);
+    else
+        fprintf(stderr, "%s: %s: ", log_program, log_level_name(level));
+}
+
+static void write_line(enum log_level level, const char *format, va_list args)
 {
     if (!is_writable()) {
         log_dropped++;
         return;
     }
     if (log_dropped > 0) {
-        fprintf(stderr, "%s: %u lines were dropped, nobody read them\n", log_program, log_dropped);
+        write_prefix(LOG_LEVEL_INFO);
+        fprintf(stderr, "%u lines were dropped, nobody read them\n", log_dropped);
         log_dropped = 0;
         if (!is_writable())
             return;
     }
-    fprintf(stderr, "%s: %s%s", log_program, level, *level ? ": " : "");
+    write_prefix(level);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
 }
 
+__attribute__((format(printf, 2, 3))) static void write_now(enum log_level level,
+                                                            const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_line(level, format, args);
+    va_end(args);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+void log_limit_repeats(void)
+{
+    log_is_limited = true;
+}
+
+void log_write_held(bool is_end)
+{
+    const struct repeat *repeat;
+    uint32_t held;
+
+    while ((repeat = repeats_due(&log_repeats, is_end ? UINT64_MAX : now(), &held))) {
+        if (held == 1)
+            write_now((enum log_level)repeat->level, "%s", repeat->text);
+        else
+            write_now((enum log_level)repeat->level,
+                      "%s ... and %" PRIu32 " more like it in the last minute", repeat->text,
+                      held - 1);
+    }
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
+    struct repeat *repeat = NULL;
     va_list args;
 
     if (level > log_level)
         return;
+    /* Who asks for debug wants all. */
+    if (log_is_limited && log_level != LOG_LEVEL_DEBUG) {
+        log_write_held(false);
+        repeat = repeats_hold(&log_repeats, format, now());
+    }
     va_start(args, format);
-    write_line(level == LOG_LEVEL_INFO ? "" : log_level_name(level), format, args);
+    if (repeat) {
+        repeat->level = (int)level;
+        vsnprintf(repeat->text, sizeof(repeat->text), format, args);
+    } else {
+        write_line(level, format, args);
+    }
     va_end(args);
 }
 
@@ -81,7 +165,7 @@ void log_answer(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_line("", format, args);
+    write_line(LOG_LEVEL_INFO, format, args);
     va_end(args);
 }
 

@@ -16,10 +16,19 @@
     "needs CAP_NET_ADMIN: run it as root, or give it the capability "                              \
     "(setcap cap_net_admin+ep, or AmbientCapabilities=CAP_NET_ADMIN in a systemd unit)"
 
-/* First thing in main: the program's name for every line, standard streams, SIGPIPE. */
+/*
+ * First thing in main: the program's name for every line, standard streams, SIGPIPE. Where standard
+ * error is the journal, it wants a number for the level and knows the name.
+ */
 void log_init(const char *program);
 
 void log_set_level(enum log_level level);
+
+/* From now on a message that comes again and again is held back and counted: see repeats.h. */
+void log_limit_repeats(void);
+
+/* Writes what was held back and is due; `is_end`: all of it. */
+void log_write_held(bool is_end);
 
 /* One line, with the level unless it is info. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -58,6 +58,7 @@ const struct option_row settings_rows[] = {
     ROW("protocol", u8, router.protocol, "marks our routes and rules"),
     ROW("rule-priority", u32, router.rule_priority, "0: directly before `lookup main`"),
     ROW("mark", mark, router.mark, "route queries with it skip our rule"),
+    ROW("user", user, user, "become NAME where started as root; else riptide, if the host has it"),
     ROW("dry-run", flag, router.dry_run, "say what would be done; needs no privilege"),
     ROW("once", flag, once, "one round, then exit and leave the routes in place"),
     ROW("flush", flag, flush, "remove what a riptided with these numbers left, and exit"),

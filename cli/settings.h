@@ -19,6 +19,7 @@ struct settings {
     struct cap_list caps;
     const char *state; /* file; NULL: none */
     const char *netns; /* name or path; NULL: where it was started */
+    const char *user;  /* to become; NULL: see privileges.h */
     enum log_level log_level;
     bool once;
     bool flush;

@@ -31,21 +31,23 @@ void state_load(const struct daemon *daemon)
                  log_error_text(&error, r));
 }
 
-void state_save(const struct daemon *daemon)
+void state_save(struct daemon *daemon)
 {
     const char *path = daemon->settings->state;
     struct riptide_error error = { "" };
     int r = path ? riptide_agent_save(daemon->agent, path, &error) : 0;
 
-    if (r < 0)
+    if (r < 0 && !daemon->is_state_failing)
         log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
+    if (r == 0 && daemon->is_state_failing)
+        log_line(LOG_LEVEL_INFO, "state kept again: %s", path);
+    daemon->is_state_failing = r < 0;
 }
 
 void state_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     if (daemon->saved_ns != 0 && tick->finished_ns - daemon->saved_ns < SAVE_INTERVAL_NS)
         return;
-    if (daemon->saved_ns != 0)
-        state_save(daemon);
+    state_save(daemon);
     daemon->saved_ns = tick->finished_ns;
 }

@@ -9,9 +9,10 @@
 /* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
 void state_load(const struct daemon *daemon);
 
-void state_save(const struct daemon *daemon);
+/* Says once where it fails, and once where it works again. */
+void state_save(struct daemon *daemon);
 
-/* After a round: saves now and then. */
+/* After a round: saves now and then, the first time at once, so that a wrong place is noticed. */
 void state_tick(struct daemon *daemon, const struct riptide_tick *tick);
 
 #endif

@@ -385,4 +385,5 @@ KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outsid
      masked, masked);
 KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE", "not a file name", path, path);
+KIND(user, "NAME", "not a user name", path, path);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);

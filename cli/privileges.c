@@ -1,0 +1,123 @@
+/*
+ * System calls on our own credentials. The kernel's words instead of libcap: three of them are all
+ * there is to it.
+ */
+#include "privileges.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
+
+struct user {
+    uid_t uid;
+    gid_t gid;
+};
+
+static int fail(struct riptide_error *error, const char *action)
+{
+    int code = errno;
+
+    snprintf(error->text, sizeof(error->text), "cannot drop privileges: %s: %s", action,
+             strerror(code));
+    return -code;
+}
+
+/* Not getpwnam(3): a directory service may be down, and a static program cannot load its module. */
+static bool find_user(const char *name, struct user *user)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    const struct passwd *entry = NULL;
+
+    while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
+        ;
+    if (entry)
+        *user = (struct user){ .uid = entry->pw_uid, .gid = entry->pw_gid };
+    if (file)
+        fclose(file);
+    return entry;
+}
+
+/* Capabilities, as far as they are kept, survive the change of user. */
+static int become(const struct user *user, struct riptide_error *error)
+{
+    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+        return fail(error, "PR_SET_KEEPCAPS");
+    if (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
+        setresuid(user->uid, user->uid, user->uid) < 0)
+        return fail(error, "change of user");
+    return 0;
+}
+
+static int change_user(const char *name, struct riptide_error *error)
+{
+    const char *wanted = name ? name : PRIVILEGES_DEFAULT_USER;
+    struct user user;
+
+    if (!name && geteuid() != 0)
+        return 0;
+    if (!find_user(wanted, &user)) {
+        if (!name)
+            return 0;
+        snprintf(error->text, sizeof(error->text), "--user %s: not in /etc/passwd", name);
+        return -EINVAL;
+    }
+    if (user.uid == geteuid())
+        return 0;
+    if (geteuid() != 0) {
+        snprintf(error->text, sizeof(error->text), "--user %s: only root can become another user",
+                 name);
+        return -EPERM;
+    }
+    return become(&user, error);
+}
+
+/* What could be gained again by execve(2). Needs CAP_SETPCAP, so it comes before the others go. */
+static void limit_bounding_set(uint64_t kept)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+        if (!(kept & (UINT64_C(1) << capability)))
+            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    }
+}
+
+/* A service manager that gave no more than this may also forbid capset(2). */
+static int limit_capabilities(uint64_t kept, struct riptide_error *error)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    uint64_t permitted, effective;
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return fail(error, "capget");
+    permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+    effective = data[0].effective | (uint64_t)data[1].effective << 32;
+    kept &= permitted;
+    if (permitted == kept && effective == kept)
+        return 0;
+    data[0] =
+        (struct __user_cap_data_struct){ .permitted = (uint32_t)kept, .effective = (uint32_t)kept };
+    data[1] = (struct __user_cap_data_struct){ 0 };
+    return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
+}
+
+int privileges_drop(const char *user, bool needs_net_admin, struct riptide_error *error)
+{
+    uint64_t kept = needs_net_admin ? NET_ADMIN : 0;
+    int r;
+
+    limit_bounding_set(kept);
+    r = change_user(user, error);
+    if (r == 0)
+        r = limit_capabilities(kept, error);
+    if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        r = fail(error, "PR_SET_NO_NEW_PRIVS");
+    return r;
+}

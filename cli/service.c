@@ -1,0 +1,172 @@
+/*
+ * Datagrams to the service manager, and the timer of its watchdog. Our own words instead of
+ * libsystemd: five lines of text do not make a dependency of every host.
+ */
+#include "service.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+/* Each status wakes the manager and whoever listens to it, so not every round has one. */
+#define STATUS_INTERVAL_NS (10 * NS_PER_S)
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+/* Never waits: what does not get through is said again. */
+static bool notify(const struct service *service, const char *text)
+{
+    return service->fd >= 0 &&
+           sendto(service->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
+                  (const struct sockaddr *)&service->manager, service->manager_bytes) >= 0;
+}
+
+/* A path, or an abstract name that begins with @. */
+static bool find_manager(struct service *service)
+{
+    const char *name = getenv("NOTIFY_SOCKET");
+    size_t len = name ? strlen(name) : 0;
+
+    if (len == 0)
+        return false;
+    if ((name[0] != '/' && name[0] != '@') || len >= sizeof(service->manager.sun_path)) {
+        log_line(LOG_LEVEL_WARNING, "NOTIFY_SOCKET=%s: not a Unix socket; nobody is notified",
+                 name);
+        return false;
+    }
+    service->manager = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(service->manager.sun_path, name, len);
+    if (name[0] == '@')
+        service->manager.sun_path[0] = '\0';
+    service->manager_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    return true;
+}
+
+/* 0: no watchdog, or that of another process. */
+static uint64_t read_watchdog_us(void)
+{
+    const char *pid = getenv("WATCHDOG_PID");
+    const char *text = getenv("WATCHDOG_USEC");
+    uint64_t us = text ? strtoull(text, NULL, 10) : 0;
+
+    if (pid && strtoll(pid, NULL, 10) != getpid())
+        return 0;
+    return us <= UINT64_MAX / NS_PER_US ? us : 0;
+}
+
+static void open_watchdog(struct service *service)
+{
+    uint64_t half_ns = read_watchdog_us() * NS_PER_US / 2;
+    const struct timespec half = { .tv_sec = (time_t)(half_ns / NS_PER_S),
+                                   .tv_nsec = (long)(half_ns % NS_PER_S) };
+    const struct itimerspec timer = { .it_value = half, .it_interval = half };
+
+    if (half_ns == 0)
+        return;
+    service->watchdog_ns = half_ns;
+    service->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (service->timer_fd < 0 || timerfd_settime(service->timer_fd, 0, &timer, NULL) < 0)
+        log_line(LOG_LEVEL_WARNING, "no timer for the watchdog: %s", strerror(errno));
+}
+
+void service_open(struct service *service)
+{
+    *service = (struct service){ .fd = -1, .timer_fd = -1 };
+    if (!find_manager(service))
+        return;
+    service->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (service->fd < 0)
+        log_line(LOG_LEVEL_WARNING, "the service manager is not notified: %s", strerror(errno));
+    else
+        open_watchdog(service);
+}
+
+void service_close(struct service *service)
+{
+    if (service->fd >= 0)
+        close(service->fd);
+    if (service->timer_fd >= 0)
+        close(service->timer_fd);
+    service->fd = service->timer_fd = -1;
+}
+
+static void tell_round(struct service *service, const struct riptide_agent *agent,
+                       const struct riptide_tick *tick)
+{
+    struct riptide_router_stats stats;
+    char text[192];
+
+    if (service->is_ready && service->last_tick_ns - service->status_ns < STATUS_INTERVAL_NS)
+        return;
+    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
+    snprintf(text, sizeof(text),
+             "%sSTATUS=connections %" PRIu64 ", destinations %" PRIu64 ", routes %" PRIu64
+             "; last round %.1f ms",
+             service->is_ready ? "" : "READY=1\n", tick->samples, tick->destinations, stats.routes,
+             (double)(tick->finished_ns - tick->started_ns) / 1e6);
+    if (!notify(service, text))
+        return;
+    service->is_ready = true;
+    service->status_ns = service->last_tick_ns;
+}
+
+void service_event(struct service *service, const struct riptide_agent *agent,
+                   const struct riptide_agent_event *event)
+{
+    if (event->kind == RIPTIDE_AGENT_FAILED) {
+        service->has_failed = true;
+    } else if (event->kind == RIPTIDE_AGENT_TICK) {
+        service->last_tick_ns = now();
+        if (!service->has_failed)
+            tell_round(service, agent, event->tick);
+        service->has_failed = false;
+    }
+}
+
+void service_pet(struct service *service, uint64_t interval_ns)
+{
+    uint64_t n_expirations;
+
+    if (read(service->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
+        return;
+    /* That the loop turns is not enough: a round that never ends would not be noticed. */
+    if (service->is_ready && now() - service->last_tick_ns <= interval_ns + service->watchdog_ns)
+        notify(service, "WATCHDOG=1");
+}
+
+void service_reloading(struct service *service)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now() / NS_PER_US);
+    notify(service, text);
+}
+
+/* Said by the next round where it does not get through now, and before the first one it would lie.
+ */
+void service_reloaded(struct service *service)
+{
+    if (service->is_ready)
+        service->is_ready = notify(service, "READY=1");
+}
+
+void service_stopping(struct service *service)
+{
+    notify(service, "STOPPING=1\nSTATUS=withdrawing all routes");
+}
