@@ -3,47 +3,72 @@
  */
 #include "observe/channel.h"
 
+#include "internal.h"
+
 #include <errno.h>
 #include <riptide/riptide.h>
 #include <string.h>
 #include <sys/socket.h>
 
+static int bind_port(struct channel *channel)
+{
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+    socklen_t n_bytes = sizeof(address);
+
+    /* The kernel chooses the port. */
+    if (bind(channel->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        getsockname(channel->fd, (struct sockaddr *)&address, &n_bytes) < 0)
+        return -errno;
+    channel->portid = address.nl_pid;
+    return 0;
+}
+
 int channel_open(struct channel *channel, int bus)
 {
     int on = 1;
+    int r;
 
-    channel->socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (!channel->socket)
+    channel->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, bus);
+    if (channel->fd < 0)
         return -errno;
-    if (mnl_socket_bind(channel->socket, 0, MNL_SOCKET_AUTOPID) < 0) {
-        int error = -errno;
-
+    r = bind_port(channel);
+    if (r < 0) {
         channel_close(channel);
-        return error;
+        return r;
     }
-    channel->portid = mnl_socket_get_portid(channel->socket);
     /* Without it filters of route dumps are ignored. It came with 4.20; we filter again ourselves,
      * so that where it is missing the dump is only longer. */
-    mnl_socket_setsockopt(channel->socket, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
+    setsockopt(channel->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
     /* Errors without the request that they are about: that may be longer than our buffer. */
-    mnl_socket_setsockopt(channel->socket, NETLINK_CAP_ACK, &on, sizeof(on));
+    setsockopt(channel->fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
     return 0;
 }
 
 void channel_close(struct channel *channel)
 {
-    if (channel->socket)
-        mnl_socket_close(channel->socket);
-    channel->socket = NULL;
+    closep(&channel->fd);
+    channel->fd = -1;
 }
 
 struct nlmsghdr *channel_prepare(void *buffer, uint16_t type)
 {
-    struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+    struct nlmsghdr *request = buffer;
 
-    request->nlmsg_type = type;
-    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    *request = (struct nlmsghdr){
+        .nlmsg_len = NLMSG_HDRLEN,
+        .nlmsg_type = type,
+        .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+    };
     return request;
+}
+
+void *channel_put(struct nlmsghdr *request, size_t n_bytes)
+{
+    char *header = (char *)request + request->nlmsg_len;
+
+    memset(header, 0, NLMSG_ALIGN(n_bytes));
+    request->nlmsg_len += (uint32_t)NLMSG_ALIGN(n_bytes);
+    return header;
 }
 
 int channel_send(struct channel *channel, struct nlmsghdr *request, const void *tail, size_t n)
@@ -63,7 +88,7 @@ int channel_send(struct channel *channel, struct nlmsghdr *request, const void *
     request->nlmsg_len += (uint32_t)n;
     request->nlmsg_seq = ++channel->seq;
     channel->refused = false;
-    return sendmsg(mnl_socket_get_fd(channel->socket), &msg, 0) < 0 ? -errno : 0;
+    return sendmsg(channel->fd, &msg, 0) < 0 ? -errno : 0;
 }
 
 void channel_abandon(struct channel *channel)
@@ -72,7 +97,6 @@ void channel_abandon(struct channel *channel)
     channel->refused = false;
 }
 
-/* Not mnl_socket_recvfrom: it does not tell who sent. */
 int channel_receive(const struct channel *channel, void *buffer, size_t size, size_t *lenp)
 {
     struct sockaddr_nl from = { 0 };
@@ -83,7 +107,7 @@ int channel_receive(const struct channel *channel, void *buffer, size_t size, si
         .msg_iov = &iov,
         .msg_iovlen = 1,
     };
-    ssize_t len = recvmsg(mnl_socket_get_fd(channel->socket), &msg, MSG_DONTWAIT);
+    ssize_t len = recvmsg(channel->fd, &msg, MSG_DONTWAIT);
 
     if (len < 0) {
         if (errno == EAGAIN || errno == EINTR)

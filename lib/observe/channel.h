@@ -5,7 +5,7 @@
 #ifndef RIPTIDE_LIB_OBSERVE_CHANNEL_H
 #define RIPTIDE_LIB_OBSERVE_CHANNEL_H
 
-#include <libmnl/libmnl.h>
+#include <linux/netlink.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
  * it has been read to its end.
  */
 struct channel {
-    struct mnl_socket *socket; /* NULL: not open */
+    int fd; /* -1: not open */
     uint32_t portid;
     uint32_t seq; /* of the latest request, or one more where that was given up or has ended */
     bool refused; /* the latest request met an older dump: repeat it at that one's end */
@@ -29,6 +29,9 @@ void channel_close(struct channel *channel);
 
 /* Makes a dump request of that type in `buffer`; the caller adds the request's own header. */
 struct nlmsghdr *channel_prepare(void *buffer, uint16_t type);
+
+/* Adds a header of zeros to a request whose buffer has room. Returns it. */
+void *channel_put(struct nlmsghdr *request, size_t n_bytes);
 
 /*
  * Sends the request with the n bytes of `tail` behind it, a multiple of four that its length does

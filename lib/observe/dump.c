@@ -42,7 +42,7 @@ static int open_one(struct dump *dump, enum dump_channel index)
 
     if (r < 0)
         return r;
-    if (epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(channel->socket), &event) < 0)
+    if (epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, channel->fd, &event) < 0)
         return -errno;
     return 0;
 }
@@ -64,7 +64,7 @@ static int request_sockets(struct dump *dump, uint32_t states)
 {
     _Alignas(struct nlmsghdr) unsigned char buffer[128];
     struct nlmsghdr *request = channel_prepare(buffer, TCPDIAG_GETSOCK);
-    struct inet_diag_req *diag = mnl_nlmsg_put_extra_header(request, sizeof(*diag));
+    struct inet_diag_req *diag = channel_put(request, sizeof(*diag));
     struct nlattr attribute = { .nla_type = INET_DIAG_REQ_BYTECODE };
     size_t n_bytes;
     const void *code = filter_get(dump->filter, &n_bytes);
@@ -122,6 +122,13 @@ static int check_filter(struct dump *dump, struct riptide_error *error)
     return r;
 }
 
+void dump_init(struct dump *dump)
+{
+    dump->epoll_fd = -1;
+    for (enum dump_channel i = 0; i < N_CHANNELS; i++)
+        dump->channels[i].fd = -1;
+}
+
 int dump_open(struct dump *dump, struct riptide_error *error)
 {
     int r;
@@ -156,7 +163,7 @@ static int request_local(struct dump *dump, uint8_t family)
 {
     _Alignas(struct nlmsghdr) unsigned char buffer[128];
     struct nlmsghdr *request = channel_prepare(buffer, RTM_GETROUTE);
-    struct rtmsg *route = mnl_nlmsg_put_extra_header(request, sizeof(*route));
+    struct rtmsg *route = channel_put(request, sizeof(*route));
 
     route->rtm_family = family;
     route->rtm_table = RT_TABLE_LOCAL;

@@ -40,13 +40,16 @@ struct dump {
     _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
 };
 
+/* Nothing is open: dump_close may follow. */
+void dump_init(struct dump *dump);
+
 /*
  * Opens in the thread's network namespace. The first four members are set by the caller.
  * Errors: of socket(2); those of the kernel for the filter.
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
 
-/* Also for one whose dump_open failed, or that is all zero but for an epoll_fd of -1. */
+/* Also for one whose dump_open failed, or did not come yet. */
 void dump_close(struct dump *dump);
 
 /* As riptide_observer_start and riptide_observer_dispatch. */

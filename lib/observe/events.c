@@ -13,7 +13,7 @@ static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTRO
 
 static int fd_of(const struct events *events)
 {
-    return mnl_socket_get_fd(events->channel.socket);
+    return events->channel.fd;
 }
 
 static int set_membership(const struct events *events, int option)

@@ -127,7 +127,7 @@ static int observer_new(struct riptide_observer **observerp,
     if (!observer)
         return -ENOMEM;
     opening = (struct opening){ observer, &config };
-    observer->dump.epoll_fd = -1;
+    dump_init(&observer->dump);
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
     observer->cut_slices = 1;
