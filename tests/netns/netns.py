@@ -300,13 +300,16 @@ def host_address(host, peer):
 
 
 class Daemon:
-    """A riptided on a host, with short ticks; `with` waits until its rules stand."""
+    """A riptided on a host, with short ticks; `with` waits until its rules stand.
 
-    def __init__(self, host, *options, interval="50ms", table=TABLE):
+    `command` starts it, where that is more than the program alone.
+    """
+
+    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,)):
         self.host = host
         self.table = table
         self.log = tempfile.TemporaryFile("w+")
-        self.process = host.start(RIPTIDED, "--interval", interval, "--ttl", "2h", "--table", table,
+        self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
 

@@ -1,0 +1,204 @@
+"""riptided under a service manager: what it tells the manager, and the unit that it brings."""
+
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from netns import BUILD, RIPTIDED, Daemon, wait_until, wait_window, windows
+
+WATCHDOG_S = 0.2
+
+# Answers of the kernel that never come: the loop turns, no round ends.
+STUCK = """
+    #include <errno.h>
+    #include <stdlib.h>
+    #include <sys/socket.h>
+    #include <sys/syscall.h>
+    #include <unistd.h>
+    ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+    {
+        if (access(getenv("STUCK"), F_OK) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        return syscall(SYS_recvmsg, fd, message, flags);
+    }
+"""
+
+
+class Manager:
+    """The service manager's end: a socket whose name is a path, or abstract."""
+
+    def __init__(self, host, name, **environment):
+        self.messages = []
+        with host.entered():  # to which an abstract name belongs
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(name.replace("@", "\0", 1))
+        self.socket.setblocking(False)
+        environment["NOTIFY_SOCKET"] = name
+        self.command = ["env", *(f"{key}={value}" for key, value in environment.items()), RIPTIDED]
+
+    def close(self):
+        self.socket.close()
+
+    def hear(self):
+        """All that was said until now, as lines."""
+        while True:
+            try:
+                self.messages += self.socket.recv(4096).decode().split("\n")
+            except BlockingIOError:
+                return self.messages
+
+    def wait(self, line):
+        wait_until(lambda: line in self.hear(), f"{line!r} among {self.messages}")
+
+    def wait_pets(self, n):
+        """n more signs of life."""
+        heard = self.hear().count("WATCHDOG=1")
+        wait_until(lambda: self.hear().count("WATCHDOG=1") >= heard + n, f"{n} signs of life")
+
+    def is_silent(self, duration_s):
+        """Whether nothing at all is said for so long."""
+        heard = len(self.hear())
+        time.sleep(duration_s)
+        return len(self.hear()) == heard
+
+
+@pytest.fixture
+def managed(net, tmp_path):
+    """A manager whose socket is a path, with a watchdog."""
+    manager = Manager(net.host, str(tmp_path / "notify"), WATCHDOG_USEC=int(WATCHDOG_S * 1e6))
+    yield manager
+    manager.close()
+
+
+@pytest.mark.parametrize("name", ["{}/notify", "@{}/notify"], ids=["path", "abstract"])
+def test_ready_is_said_once_when_the_first_routes_are_there(net, tmp_path, name):
+    net.learned("203.0.113.1", 30)
+    manager = Manager(net.host, name.format(tmp_path))
+    with Daemon(net.host, command=manager.command):
+        manager.wait("READY=1")
+        assert windows(net.host).keys() == {"203.0.113.1"}
+        net.learned("203.0.113.2", 30)
+        wait_window(net.host, "203.0.113.2")
+    assert manager.hear().count("READY=1") == 1
+    manager.close()
+
+
+def test_status_has_the_figures_of_the_last_round(net, managed):
+    net.learned("203.0.113.1", 30)
+    net.learned("203.0.113.1", 30)
+    net.learned("2001:db8::1", 30)
+    with Daemon(net.host, command=managed.command):
+        managed.wait("READY=1")
+        status = next(line for line in managed.messages if line.startswith("STATUS="))
+        assert re.fullmatch(r"STATUS=connections 3, destinations 2, routes 2; last round \d+\.\d ms",
+                            status)
+
+
+def test_stopping_is_the_last_word(net, managed):
+    with Daemon(net.host, command=managed.command):
+        managed.wait("READY=1")
+    assert managed.hear()[-2:] == ["STOPPING=1", "STATUS=withdrawing all routes"]
+
+
+def test_watchdog_is_petted_while_rounds_end(net, managed):
+    with Daemon(net.host, command=managed.command):
+        managed.wait_pets(3)
+
+
+def test_watchdog_is_petted_between_two_rounds_that_are_far_apart(net, managed):
+    with Daemon(net.host, command=managed.command, interval="1h"):
+        managed.wait_pets(3)
+
+
+def test_watchdog_hears_nothing_of_a_stopped_daemon(net, managed):
+    with Daemon(net.host, command=managed.command) as daemon:
+        managed.wait_pets(1)
+        daemon.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: managed.is_silent(WATCHDOG_S), "the last words from before")
+        assert managed.is_silent(2 * WATCHDOG_S)
+        daemon.process.send_signal(signal.SIGCONT)
+        managed.wait_pets(1)
+
+
+def test_watchdog_is_not_petted_when_a_round_does_not_end(net, managed, tmp_path):
+    """Though the loop turns and answers signals."""
+    source, library, flag = tmp_path / "stuck.c", tmp_path / "stuck.so", tmp_path / "stuck"
+    source.write_text(STUCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    command = [managed.command[0], f"LD_PRELOAD={library}", f"STUCK={flag}", *managed.command[1:]]
+    with Daemon(net.host, command=command) as daemon:
+        managed.wait_pets(1)
+        flag.touch()
+        wait_until(lambda: managed.is_silent(2 * WATCHDOG_S), "no sign of life")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "SIGHUP" in daemon.said(), "a loop that turns")
+        flag.unlink()
+        managed.wait_pets(1)
+
+
+def test_watchdog_of_another_process_is_not_petted(net, tmp_path):
+    manager = Manager(net.host, str(tmp_path / "notify"), WATCHDOG_PID=1, WATCHDOG_USEC=20000)
+    with Daemon(net.host, command=manager.command):
+        manager.wait("READY=1")
+        assert manager.is_silent(WATCHDOG_S)
+    assert "WATCHDOG=1" not in manager.hear()
+    manager.close()
+
+
+def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
+    managed.command[1:1] = ["WATCHDOG_USEC=2000"]  # its queue is full after a moment
+    with Daemon(net.host, command=managed.command):
+        net.learned("203.0.113.1", 30)
+        wait_window(net.host, "203.0.113.1")
+        managed.close()
+        net.learned("203.0.113.2", 30)
+        wait_window(net.host, "203.0.113.2")
+
+
+@pytest.mark.parametrize("name", ["vsock:2:1234", "/" + 200 * "x"], ids=["vsock", "long"])
+def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
+    with Daemon(net.host, command=("env", f"NOTIFY_SOCKET={name}", RIPTIDED)) as daemon:
+        net.learned("203.0.113.1", 30)
+        wait_window(net.host, "203.0.113.1")
+        assert f"NOTIFY_SOCKET={name}: not a Unix socket" in daemon.said()
+
+
+@pytest.fixture
+def unit(tmp_path):
+    """The unit, with the programs where they are."""
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd-analyze here")
+    if not (BUILD / "cli" / "riptided.service").exists():
+        pytest.skip("built without a directory for units")
+    text = (BUILD / "cli" / "riptided.service").read_text()
+    path = tmp_path / "riptided.service"
+    path.write_text(re.sub(r"=/\S+/riptided ", f"={RIPTIDED} ", text))
+    return path
+
+
+def test_unit_is_what_systemd_understands(unit):
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], stderr=subprocess.PIPE,
+                          universal_newlines=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_unit_is_hardened(unit):
+    said = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit],
+                          check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    score = float(re.search(r"exposure level .*: ([\d.]+)", said).group(1))
+    print(f"systemd-analyze security: {score}")
+    assert score <= 1.5
+
+
+def test_unit_stops_with_a_flush_and_has_one_capability(unit):
+    lines = unit.read_text().splitlines()
+    assert {"Type=notify", f"ExecStopPost={RIPTIDED} --flush", "AmbientCapabilities=CAP_NET_ADMIN",
+            "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/kill -HUP $MAINPID",
+            "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
+    assert any(line.startswith("WatchdogSec=") for line in lines)
