@@ -52,6 +52,8 @@ def test_everything_is_where_it_belongs(tree):
     assert tree.find("libriptide.so.0").resolve() == tree.find("libriptide.so.0.1.0")
     assert tree.find("libriptide.a").parent == tree.lib
     assert tree.pc == tree.lib / "pkgconfig" / "riptide.pc"
+    unit = (tree.root / "usr/local/lib/systemd/system/riptided.service").read_text()
+    assert "\nExecStart=/usr/local/sbin/riptided " in unit
     for names in ("rt_tables.d", "rt_protos.d"):
         assert (tree.root / "usr/local/etc/iproute2" / names / "riptide.conf").is_file()
 
@@ -59,7 +61,8 @@ def test_everything_is_where_it_belongs(tree):
 def test_nothing_else_is_installed(tree):
     names = {path.name for path in tree.root.rglob("*") if not path.is_dir()}
     expected = {*HEADERS, "riptide", "riptided", "libriptide.a", "libriptide.so",
-                "libriptide.so.0", "libriptide.so.0.1.0", "riptide.pc", "riptide.conf"}
+                "libriptide.so.0", "libriptide.so.0.1.0", "riptide.pc", "riptide.conf",
+                "riptided.service"}
     assert {name for name in names if not name.endswith((".1", ".3", ".7", ".8"))} == expected
 
 

@@ -1,0 +1,86 @@
+"""The log of riptided: levels as the journal wants them, and no flood."""
+
+import os
+import re
+import socket
+import tempfile
+
+import pytest
+from netns import RIPTIDED, Daemon, routes, wait_until
+
+BURST = 50
+STORM = 300
+
+
+@pytest.fixture
+def storm(net):
+    """Connections to many destinations, opened at once."""
+    ends = []
+    with net.world.socket(socket.AF_INET) as listener:
+        listener.bind(("", 0))
+        listener.listen(8)
+        for n in range(STORM):
+            client = net.host.socket(socket.AF_INET)
+            client.connect((f"203.0.113.{n}" if n < 250 else f"198.51.100.{n - 250}",
+                            listener.getsockname()[1]))
+            ends += [client, listener.accept()[0]]
+    yield net
+    for end in ends:
+        end.close()
+
+
+def set_lines(said):
+    return [line for line in said.splitlines() if " initcwnd " in line]
+
+
+def test_storm_of_routes_is_counted_and_not_written(storm):
+    with Daemon(storm.host) as daemon:
+        wait_until(lambda: len(routes(storm.host)) == STORM, "all routes")
+        assert len(set_lines(daemon.said())) == BURST
+        daemon.stop()
+        lines = set_lines(daemon.said())
+    assert len(lines) == BURST + 1
+    assert lines[-1].endswith(f" ... and {STORM - BURST - 1} more like it in the last minute")
+
+
+def test_debug_writes_all(storm):
+    with Daemon(storm.host, "--log-level", "debug") as daemon:
+        wait_until(lambda: len(set_lines(daemon.said())) == STORM, "a line for each route")
+
+
+def test_dry_run_writes_all(storm):
+    done = storm.host.run(RIPTIDED, "--dry-run", "--once")
+    assert len(set_lines(done.stderr)) == STORM
+    assert "more like it" not in done.stderr
+
+
+def said_to(host, journal, *options):
+    """What riptided writes to a file that JOURNAL_STREAM names, or does not."""
+    with tempfile.TemporaryFile("w+") as log:
+        stat = os.fstat(log.fileno())
+        inode = stat.st_ino if journal else stat.st_ino + 1
+        host.start("env", f"JOURNAL_STREAM={stat.st_dev}:{inode}", RIPTIDED, "--once", *options,
+                   stderr=log).wait(10)
+        log.seek(0)
+        return log.read().splitlines()
+
+
+def test_journal_gets_numbers_for_levels(net):
+    net.learned("203.0.113.1", 30)
+    lines = said_to(net.host, True, "--log-level", "debug")
+    assert all(re.match(r"<[3467]>(?!riptided)", line) for line in lines), lines
+    for number, text in ((6, "started, version"), (6, "203.0.113.1: initcwnd"), (7, "tick: "),
+                         (4, "the rule and its routes")):
+        assert [line for line in lines if line.startswith(f"<{number}>{text}")], text
+
+
+def test_errors_are_3_in_the_journal(net):
+    with Daemon(net.host):
+        (line,) = said_to(net.host, True)
+    assert line.startswith("<3>cannot start: process ")
+
+
+def test_what_is_not_the_journal_gets_names(net):
+    lines = said_to(net.host, False)
+    assert all(line.startswith("riptided: ") for line in lines), lines
+    assert any(line.startswith("riptided: warning: ") for line in lines)

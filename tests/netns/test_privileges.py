@@ -1,0 +1,119 @@
+"""What riptided may do once it runs, and that it is enough."""
+
+import contextlib
+import re
+import subprocess
+
+import pytest
+from netns import AS_NOBODY, RIPTIDED, Daemon, routes, rules, wait_until, wait_window
+
+NOBODY = 65534
+NET_ADMIN = 1 << 12
+# As a service manager starts it: somebody with one capability.
+AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+              "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
+              "--ambient-caps=-all,+net_admin", "--no-new-privs", "--")
+
+
+def status(pid):
+    """Credentials of a process: {name: number, or list of them}."""
+    with open(f"/proc/{pid}/status") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    found = {name: int(fields[name], 16) for name in ("CapEff", "CapPrm", "CapInh", "CapBnd")}
+    found.update({name: [int(n) for n in fields[name].split()]
+                  for name in ("Uid", "Gid", "Groups", "NoNewPrivs")})
+    return found
+
+
+@contextlib.contextmanager
+def account(name, number, tmp_path):
+    """The host has that account as long as this lasts."""
+    passwd = tmp_path / "passwd"
+    with open("/etc/passwd") as file:
+        lines = [line for line in file if not line.startswith(f"{name}:")]
+    passwd.write_text("".join(lines) + f"{name}:x:{number}:{number}::/:/bin/false\n")
+    subprocess.run(["mount", "--bind", passwd, "/etc/passwd"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "/etc/passwd"], check=True)
+
+
+def live_through(net, daemon, state):
+    """All of a daemon's life with what it has: routes written, withdrawn, state kept."""
+    connection = net.learned("203.0.113.1", 30)
+    wait_window(net.host, "203.0.113.1")
+    assert "not kept" not in daemon.said()
+    daemon.stop()
+    assert not rules(net.host) and not routes(net.host)
+    assert state.stat().st_size > 0
+    assert "not kept" not in daemon.said()
+    connection.close()
+    net.connections.remove(connection)
+
+
+@pytest.fixture
+def state(tmp_path):
+    """A place for the state that everybody can use."""
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent.owner() == "root" and str(parent).startswith("/run/"):
+            parent.chmod(0o755)
+    return tmp_path / "state"
+
+
+def test_root_keeps_one_capability(net, state):
+    with Daemon(net.host, "--state", state) as daemon:
+        found = status(daemon.pid)
+        assert found["CapEff"] == found["CapPrm"] == found["CapBnd"] == NET_ADMIN
+        assert found["CapInh"] == 0
+        assert found["NoNewPrivs"] == [1]
+        assert found["Uid"] == [0] * 4
+        live_through(net, daemon, state)
+
+
+@pytest.mark.parametrize("options", [["--user", "nobody"], []], ids=["named", "default"])
+def test_root_becomes_the_user(net, state, tmp_path, options):
+    number = NOBODY if options else 4711
+    with contextlib.ExitStack() as stack:
+        if not options:
+            stack.enter_context(account("riptide", number, tmp_path))
+        daemon = stack.enter_context(Daemon(net.host, "--state", state, *options))
+        found = status(daemon.pid)
+        assert found["Uid"] == [number] * 4
+        assert found["Gid"] == [number] * 4
+        assert found["Groups"] == []
+        assert found["CapEff"] == found["CapPrm"] == found["CapBnd"] == NET_ADMIN
+        live_through(net, daemon, state)
+        assert state.stat().st_uid == number
+
+
+def test_user_root_stays_root(net, tmp_path):
+    with account("riptide", 4711, tmp_path), Daemon(net.host, "--user", "root") as daemon:
+        assert status(daemon.pid)["Uid"] == [0] * 4
+
+
+def test_service_manager_gave_what_is_needed(net, state):
+    with Daemon(net.host, "--state", state, command=(*AS_SERVICE, RIPTIDED)) as daemon:
+        found = status(daemon.pid)
+        assert found["Uid"] == [NOBODY] * 4
+        assert found["CapEff"] == found["CapBnd"] == NET_ADMIN
+        live_through(net, daemon, state)
+
+
+def test_dry_run_keeps_nothing(net):
+    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms",
+                             stderr=subprocess.DEVNULL)
+    wait_until(lambda: status(process.pid)["NoNewPrivs"] == [1], "privileges dropped")
+    found = status(process.pid)
+    assert found["CapEff"] == found["CapPrm"] == found["CapBnd"] == 0
+
+
+@pytest.mark.parametrize("prefix, user, exit_status, line", [
+    ((), "no-such-user", 2, "--user no-such-user: not in /etc/passwd"),
+    (AS_NOBODY, "root", 1, "--user root: only root can become another user"),
+], ids=["unknown", "not root"])
+def test_user_that_cannot_be_is_refused_with_one_line(host, prefix, user, exit_status, line):
+    done = host.run(*prefix, RIPTIDED, "--dry-run", "--once", "--user", user, check=False)
+    assert done.returncode == exit_status
+    assert re.fullmatch(rf"riptided: {re.escape(line)}\n", done.stderr)

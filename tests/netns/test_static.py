@@ -1,0 +1,58 @@
+"""riptided for minimal hosts: built by -Dstatic=true, alone in an empty root."""
+
+import os
+import subprocess
+
+import pytest
+from netns import REPOSITORY, Daemon, routes, rules, wait_window
+
+MAX_BYTES = 1_500_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A directory that holds a stripped riptided and nothing else."""
+    build, directory = tmp_path_factory.mktemp("static"), tmp_path_factory.mktemp("root")
+    for command in (["meson", "setup", build, REPOSITORY, "-Dstatic=true", "-Dwerror=true"],
+                    ["ninja", "-C", build, "cli/riptided"],
+                    ["strip", "-o", directory / "riptided", build / "cli" / "riptided"]):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, universal_newlines=True)
+        assert done.returncode == 0, done.stdout
+    return directory
+
+
+def test_it_is_small(root):
+    size = (root / "riptided").stat().st_size
+    print(f"static riptided, stripped: {size:,} bytes")
+    assert size <= MAX_BYTES
+
+
+def test_it_needs_nothing(root):
+    assert os.listdir(root) == ["riptided"]
+    said = subprocess.run(["readelf", "-d", "-l", root / "riptided"], check=True,
+                          stdout=subprocess.PIPE, universal_newlines=True).stdout
+    assert "NEEDED" not in said and "INTERP" not in said
+
+
+def test_it_answers_in_an_empty_root(net, root):
+    assert net.host.run("chroot", root, "/riptided", "--version").stdout.startswith("riptided ")
+    net.learned("203.0.113.1", 30)
+    done = net.host.run("chroot", root, "/riptided", "--dry-run", "--once")
+    assert "would set 203.0.113.1 initcwnd" in done.stderr
+
+
+def test_it_lives_in_an_empty_root(net, root):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--state", "/state", command=("chroot", root, "/riptided")) as daemon:
+        assert wait_window(net.host, "203.0.113.1") == cwnd
+        daemon.stop()
+        assert "not kept" not in daemon.said()
+    assert not rules(net.host) and not routes(net.host)
+    (root / "state").unlink()
+
+
+def test_it_names_a_user_that_an_empty_root_does_not_have(net, root):
+    done = net.host.run("chroot", root, "/riptided", "--once", "--user", "nobody", check=False)
+    assert done.returncode == 2
+    assert done.stderr == "riptided: --user nobody: not in /etc/passwd\n"
