@@ -1,0 +1,176 @@
+"""What riptided costs a host, and how fast it comes and goes.
+
+Real connections between network namespaces, the real daemon. Processor time is the kernel's count
+for the process, its system calls included. ./dev bench daemon builds and runs this in a sandbox.
+"""
+
+import argparse
+import contextlib
+import os
+import select
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
+import netns  # noqa: E402
+
+SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
+CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may have
+# The kernel's table of connections, all of which a dump walks: buckets on a host with 8 and 32 GB.
+TABLES = (65536, 262144)
+FAMILIES = {"IPv4": (socket.AF_INET, "198.18.{}.{}"), "IPv6": (socket.AF_INET6, "2001:db8::{:x}:{:x}")}
+RESET = b"\1\0\0\0\0\0\0\0"  # struct linger: at once
+
+
+@contextlib.contextmanager
+def network(table_entries=0):
+    """A host and the world, each with a table of connections of its own; 0: the machine's."""
+    Path("/proc/sys/net/ipv4/tcp_child_ehash_entries").write_text(str(table_entries))
+    net = netns.Network()
+    net.world.batch("route add local 198.18.0.0/15 dev lo\n")
+    net.world.sysctl("core/somaxconn", 4096)
+    try:
+        yield net
+    finally:
+        net.close()
+
+
+@contextlib.contextmanager
+def connections(net, family, addresses):
+    """One from the host to each of the addresses."""
+    ends = []
+    with net.world.socket(family) as listener:
+        listener.bind(("", 0))
+        listener.listen(4096)
+        with net.host.entered():
+            for address in addresses:
+                ends.append(socket.create_connection((address, listener.getsockname()[1])))
+                ends.append(listener.accept()[0])
+        yield
+        for end in ends:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            end.close()
+
+
+def spent_ns(pid):
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+def memory_kb(pid, field):
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                if line.startswith(field))
+    return int(line.split()[1])
+
+
+def steady(table_entries, n_sockets, options):
+    """(processor time of a round in ms, resident kB) once the routes are there."""
+    with network(table_entries) as net:
+        addresses = [f"198.51.100.{n % DESTINATIONS + 1}" for n in range(n_sockets)]
+        expected = len(set(addresses))
+        with connections(net, socket.AF_INET, addresses), \
+                netns.Daemon(net.host, interval=f"{options.interval_ms}ms") as daemon:
+            netns.wait_until(lambda: len(netns.routes(net.host)) == expected, "routes")
+            rounds_ms = []
+            for _ in range(options.repeat):
+                before = spent_ns(daemon.pid)
+                time.sleep(options.ticks * options.interval_ms / 1e3)
+                rounds_ms.append((spent_ns(daemon.pid) - before) / 1e6 / options.ticks)
+            return statistics.median(rounds_ms), memory_kb(daemon.pid, "VmHWM")
+
+
+def first_route_ms():
+    """From the start of the program to a route in the kernel."""
+    with network() as net, connections(net, socket.AF_INET, ["198.51.100.1"]):
+        start = time.perf_counter()
+        daemon = netns.Daemon(net.host, interval="1s")
+        netns.wait_until(lambda: netns.routes(net.host), "a route")
+        elapsed = 1e3 * (time.perf_counter() - start)
+        with daemon:
+            return elapsed
+
+
+def learn(net, name, state):
+    """Leaves a state file that knows all destinations."""
+    family, form = FAMILIES[name]
+    addresses = [form.format(n >> 8, n & 255) for n in range(256, 256 + ROUTES)]
+    with netns.Daemon(net.host, "--state", state, interval="100ms"):
+        for n in range(0, ROUTES, CONNECTIONS_AT_ONCE):
+            with connections(net, family, addresses[n:n + CONNECTIONS_AT_ONCE]):
+                netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE,
+                                 "routes", 30)
+
+
+def end_ms(net, state):
+    """From SIGTERM to the end of the process, which has left nothing."""
+    with netns.Daemon(net.host, "--state", state, interval="100ms") as daemon:
+        netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes", 30)
+        peak_kb = memory_kb(daemon.pid, "VmHWM")
+        pidfd = os.pidfd_open(daemon.pid)
+        start = time.perf_counter()
+        signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+        select.select([pidfd], [], [])
+        elapsed = 1e3 * (time.perf_counter() - start)
+        os.close(pidfd)
+        daemon.process.wait()
+    assert not netns.routes(net.host) and not netns.rules(net.host)
+    return elapsed, peak_kb
+
+
+def verdict(value, target):
+    return f"target {target:g}: {'met' if value <= target else 'MISSED'}"
+
+
+def bench_steady(options):
+    print(f"processor time at 1 Hz (measured: a round each {options.interval_ms} ms, "
+          f"{options.ticks} rounds, median of {options.repeat})")
+    for table in TABLES:
+        floor_ms, _ = steady(table, 0, options)
+        round_ms, resident_kb = steady(table, SOCKETS, options)
+        print(f"  {SOCKETS:,} sockets, {DESTINATIONS} destinations, kernel's table of "
+              f"{table:,}: {round_ms / 10:.3f} % ({verdict(round_ms / 10, 0.2)}); "
+              f"{floor_ms / 10:.3f} % without any socket")
+    print(f"resident: {resident_kb / 1024:.1f} MB ({verdict(resident_kb / 1024, 4)})")
+
+
+def bench_start(options):
+    times_ms = [first_route_ms() for _ in range(options.repeat)]
+    print(f"start to first route at 1 s: {statistics.median(times_ms):.0f} ms, "
+          f"{max(times_ms):.0f} at most ({verdict(max(times_ms), 1200)})")
+
+
+def bench_end(options):
+    for name in FAMILIES:
+        with network() as net, tempfile.TemporaryDirectory() as directory:
+            state = Path(directory) / "state"
+            learn(net, name, state)
+            ends = [end_ms(net, state) for _ in range(options.repeat)]
+        times_ms = sorted(elapsed for elapsed, _ in ends)
+        print(f"SIGTERM to nothing left, {ROUTES:,} {name} routes: "
+              f"{statistics.median(times_ms):.1f} ms ({times_ms[0]:.1f} to {times_ms[-1]:.1f}; "
+              f"{verdict(statistics.median(times_ms), 50)}); "
+              f"{max(peak for _, peak in ends) / 1024:.1f} MB resident before")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--interval-ms", type=int, default=100)
+    parser.add_argument("--ticks", type=int, default=60)
+    parser.add_argument("--repeat", type=int, default=5)
+    options = parser.parse_args()
+    if os.environ.get("RIPTIDE_SANDBOX") != "1":
+        sys.exit("daemon: this makes network namespaces: run it with ./dev bench daemon")
+    netns.MOUNTED.mkdir(exist_ok=True)
+    subprocess.run(["mount", "--bind", netns.BUILD, netns.MOUNTED], check=True)
+    bench_steady(options)
+    bench_start(options)
+    bench_end(options)
+
+
+if __name__ == "__main__":
+    main()
