@@ -168,5 +168,5 @@ void service_reloaded(struct service *service)
 
 void service_stopping(struct service *service)
 {
-    notify(service, "STOPPING=1\nSTATUS=withdrawing all routes");
+    notify(service, "STOPPING=1\nSTATUS=ending");
 }

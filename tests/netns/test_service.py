@@ -103,7 +103,7 @@ def test_status_has_the_figures_of_the_last_round(net, managed):
 def test_stopping_is_the_last_word(net, managed):
     with Daemon(net.host, command=managed.command):
         managed.wait("READY=1")
-    assert managed.hear()[-2:] == ["STOPPING=1", "STATUS=withdrawing all routes"]
+    assert managed.hear()[-2:] == ["STOPPING=1", "STATUS=ending"]
 
 
 def test_watchdog_is_petted_while_rounds_end(net, managed):
