@@ -152,11 +152,26 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
+/* What is known to be there goes without a dump. Whatever fails here, flush_all finds. */
+static void remove_known(struct riptide_router *router)
+{
+    const struct prefix_table *table = &router->targets.table;
+    int r = sync_lift_rules(router);
+
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        targets_at(&router->targets, slot)->initcwnd = 0;
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+    }
+    while (r == 0 && !targets_is_empty(&router->targets, QUEUE_WRITE))
+        r = sync_write(router);
+}
+
 int claim_release(struct riptide_router *router)
 {
     int r;
 
     watch_unsubscribe(router);
+    remove_known(router);
     r = flush_all(&router->channel, &router->identity, NULL, NULL);
 
     for (int i = 0; i < 2; i++)
