@@ -196,40 +196,45 @@ static void answer_refusal(struct riptide_error *error)
     log_answer("--%s", error->text);
 }
 
-/* What only root may open is open by now. Returns the exit status. */
-static int drop_privileges(const struct settings *settings)
+/*
+ * The agent is there and started, whatever only root may open is open: from here to the end.
+ * Returns the exit status.
+ */
+static int live(struct daemon *daemon, const struct privileges *privileges)
 {
+    const struct settings *settings = daemon->settings;
     struct riptide_error error;
-    int r = privileges_drop(settings->user, !settings->router.dry_run, &error);
-
-    if (r < 0)
-        log_answer("%s", error.text);
-    return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* The agent is there; from its start to its end. Returns the exit status. */
-static int serve(struct daemon *daemon)
-{
-    struct riptide_error error = { "" };
     int status;
-    int r;
 
-    state_load(daemon);
-    r = open_signals(daemon);
-    if (r < 0)
-        return start_failed(daemon->settings, &error, r);
-    status = drop_privileges(daemon->settings);
-    if (status != EXIT_SUCCESS)
-        return status;
-    r = riptide_agent_start(daemon->agent, &error);
-    if (r < 0)
-        return start_failed(daemon->settings, &error, r);
-    report_start(daemon->settings, daemon->agent);
+    if (privileges_drop(privileges, !settings->router.dry_run, &error) < 0) {
+        log_line(LOG_LEVEL_ERROR, "%s", error.text);
+        daemon->ending = ENDING_FAILED;
+    } else {
+        report_start(settings, daemon->agent);
+    }
     run(daemon);
     service_stopping(&daemon->service);
     status = finish(daemon);
     state_save(daemon);
     return status;
+}
+
+/* From an agent to an exit status. */
+static int serve(struct daemon *daemon)
+{
+    struct riptide_error error = { "" };
+    struct privileges privileges;
+    int r = privileges_find(&privileges, daemon->settings->user, &error);
+
+    if (r < 0) {
+        log_answer("%s", error.text);
+        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    }
+    state_load(daemon);
+    r = open_signals(daemon);
+    if (r == 0)
+        r = riptide_agent_start(daemon->agent, &error);
+    return r < 0 ? start_failed(daemon->settings, &error, r) : live(daemon, &privileges);
 }
 
 int daemon_serve(struct settings *settings)

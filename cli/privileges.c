@@ -16,11 +16,6 @@
 
 #define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
 
-struct user {
-    uid_t uid;
-    gid_t gid;
-};
-
 static int fail(struct riptide_error *error, const char *action)
 {
     int code = errno;
@@ -31,7 +26,7 @@ static int fail(struct riptide_error *error, const char *action)
 }
 
 /* Not getpwnam(3): a directory service may be down, and a static program cannot load its module. */
-static bool find_user(const char *name, struct user *user)
+static bool find_user(const char *name, struct privileges *privileges)
 {
     FILE *file = fopen("/etc/passwd", "re");
     const struct passwd *entry = NULL;
@@ -39,44 +34,44 @@ static bool find_user(const char *name, struct user *user)
     while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
         ;
     if (entry)
-        *user = (struct user){ .uid = entry->pw_uid, .gid = entry->pw_gid };
+        *privileges = (struct privileges){ .is_other = entry->pw_uid != geteuid(),
+                                           .uid = entry->pw_uid,
+                                           .gid = entry->pw_gid };
     if (file)
         fclose(file);
     return entry;
 }
 
-/* Capabilities, as far as they are kept, survive the change of user. */
-static int become(const struct user *user, struct riptide_error *error)
+int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error)
 {
-    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-        return fail(error, "PR_SET_KEEPCAPS");
-    if (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
-        setresuid(user->uid, user->uid, user->uid) < 0)
-        return fail(error, "change of user");
+    *privileges = (struct privileges){ .is_other = false };
+    if (!user) {
+        if (geteuid() == 0)
+            find_user(PRIVILEGES_DEFAULT_USER, privileges);
+        return 0;
+    }
+    if (!find_user(user, privileges)) {
+        snprintf(error->text, sizeof(error->text), "--user %s: not in /etc/passwd", user);
+        return -EINVAL;
+    }
+    if (privileges->is_other && geteuid() != 0) {
+        snprintf(error->text, sizeof(error->text), "--user %s: only root can become another user",
+                 user);
+        return -EPERM;
+    }
     return 0;
 }
 
-static int change_user(const char *name, struct riptide_error *error)
+/* Capabilities, as far as they are kept, survive the change of user. */
+static int become(const struct privileges *privileges, struct riptide_error *error)
 {
-    const char *wanted = name ? name : PRIVILEGES_DEFAULT_USER;
-    struct user user;
-
-    if (!name && geteuid() != 0)
-        return 0;
-    if (!find_user(wanted, &user)) {
-        if (!name)
-            return 0;
-        snprintf(error->text, sizeof(error->text), "--user %s: not in /etc/passwd", name);
-        return -EINVAL;
-    }
-    if (user.uid == geteuid())
-        return 0;
-    if (geteuid() != 0) {
-        snprintf(error->text, sizeof(error->text), "--user %s: only root can become another user",
-                 name);
-        return -EPERM;
-    }
-    return become(&user, error);
+    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+        return fail(error, "PR_SET_KEEPCAPS");
+    if (setgroups(0, NULL) < 0 ||
+        setresgid(privileges->gid, privileges->gid, privileges->gid) < 0 ||
+        setresuid(privileges->uid, privileges->uid, privileges->uid) < 0)
+        return fail(error, "change of user");
+    return 0;
 }
 
 /* What could be gained again by execve(2). Needs CAP_SETPCAP, so it comes before the others go. */
@@ -108,13 +103,15 @@ static int limit_capabilities(uint64_t kept, struct riptide_error *error)
     return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
 }
 
-int privileges_drop(const char *user, bool needs_net_admin, struct riptide_error *error)
+int privileges_drop(const struct privileges *privileges, bool needs_net_admin,
+                    struct riptide_error *error)
 {
     uint64_t kept = needs_net_admin ? NET_ADMIN : 0;
-    int r;
+    int r = 0;
 
     limit_bounding_set(kept);
-    r = change_user(user, error);
+    if (privileges->is_other)
+        r = become(privileges, error);
     if (r == 0)
         r = limit_capabilities(kept, error);
     if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -5,16 +5,31 @@
 #define CLI_PRIVILEGES_H
 
 #include <riptide/riptide.h>
+#include <sys/types.h>
 
 /* Taken where no user is named, if the host has it. */
 #define PRIVILEGES_DEFAULT_USER "riptide"
 
+/* Who to become. */
+struct privileges {
+    bool is_other; /* than who we are */
+    uid_t uid;
+    gid_t gid;
+};
+
 /*
- * Becomes `user` (NULL: PRIVILEGES_DEFAULT_USER where it exists; who is not root stays who he is),
- * keeps at most CAP_NET_ADMIN and that only where it `needs_net_admin`, and can gain nothing again.
- * Before that, open what only root may open. Errors, each with a line: -EINVAL (no such user),
- * -EPERM (only root can become somebody else), others of the kernel.
+ * Looks for `user`; NULL: PRIVILEGES_DEFAULT_USER where it exists, and who is not root stays who he
+ * is. Errors, each with a line: -EINVAL (no such user), -EPERM (only root can become somebody
+ * else).
  */
-int privileges_drop(const char *user, bool needs_net_admin, struct riptide_error *error);
+int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error);
+
+/*
+ * Becomes that user, keeps at most CAP_NET_ADMIN and that only where it `needs_net_admin`, and can
+ * gain nothing again. Before that, open what only root may open. Errors of the kernel, each with a
+ * line.
+ */
+int privileges_drop(const struct privileges *privileges, bool needs_net_admin,
+                    struct riptide_error *error);
 
 #endif
