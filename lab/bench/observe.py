@@ -1,0 +1,229 @@
+"""What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script, others.
+
+Each contender runs as a whole process over the same sockets, by turns; printed are medians with
+their quartiles, of processor time (user and system) and peak memory. Raw figures and a picture go
+to the build folder. ./dev bench observe fetches what it compares with, and runs this in a sandbox.
+"""
+
+import argparse
+import csv
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent / "observe"
+sys.path.insert(0, str(HERE))
+from farm import Farm, set_up_network  # noqa: E402
+from turns import LIMIT_S, ratio, say, spread, take_turn, take_turns  # noqa: E402
+
+BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
+BENCH = BUILD / "lab" / "bench" / "observe"
+MEASURE, FARM = BENCH / "measure", BENCH / "farm"
+RIPTIDE, RIPTIDED = BUILD / "cli" / "riptide", BUILD / "cli" / "riptided"
+DESTINATIONS = 2000
+HOSTS_SOCKETS, HOSTS = 100_000, 1000
+
+CONTENDERS = {
+    "floor": [BENCH / "floor"],
+    "observe + compute": [BENCH / "tick"],
+    "riptide observe": [RIPTIDE, "observe"],
+    "ss -tinHO": ["ss", "-tinHO"],
+    "paper's script": ["/usr/bin/python3", HERE / "paper.py"],
+    "netlink for Go": [BENCH / "by_go"],
+    "pyroute2": [BENCH / "venv" / "bin" / "python", HERE / "by_pyroute2.py"],
+}
+
+
+class Figures:
+    """The figures that have a target."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, value, target, is_met):
+        self.rows.append((what, str(value), target, "met" if is_met else "MISSED"))
+
+    def add_ratio(self, what, turns, name, reference, target):
+        if name in turns and reference in turns:
+            value = ratio(turns[name], turns[reference])
+            self.add(what, value, f"at most {target} x", value.median <= target)
+
+    def print(self):
+        width = max(len(row[0]) for row in self.rows)
+        print(f"\n{'figure':{width}}  {'measured':26}target")
+        for what, value, target, verdict in self.rows:
+            print(f"{what:{width}}  {value:26}{target}: {verdict}")
+
+
+def print_table(sockets, turns):
+    print(f"\n{sockets} sockets, {DESTINATIONS} destinations\n"
+          f"{'':20}{'turns':>5}  {'processor time, ms':28}{'times the floor':26}peak, MB")
+    for name, taken in turns.items():
+        cpu_ms = spread([1e3 * turn.cpu_s for turn in taken])
+        times = ratio(taken, turns["floor"]) if "floor" in turns else "-"
+        peak_mb = max(turn.peak_kb for turn in taken) / 1024
+        print(f"{name:20}{len(taken):5}  {str(cpu_ms):28}{str(times):26}{peak_mb:8.1f}", flush=True)
+
+
+def contenders_for(sockets, earlier):
+    """Those that are there and do not take too long, judged by what they took for fewer sockets."""
+    chosen = {}
+    for name, command in CONTENDERS.items():
+        if isinstance(command[0], Path) and not command[0].exists():
+            continue
+        expected_s = max((statistics.median(turn.wall_s for turn in turns[name]) * sockets / fewer
+                          for fewer, turns in earlier.items() if name in turns), default=0)
+        if expected_s > LIMIT_S:
+            say(f"{name} is left out: it would take {expected_s:.0f} s for {sockets} sockets")
+        else:
+            chosen[name] = command
+    return chosen
+
+
+def bench_contenders(sockets, repeat, results, figures):
+    turns = take_turns(MEASURE, contenders_for(sockets, results), repeat)
+    results[sockets] = turns
+    print_table(sockets, turns)
+    if sockets == 100_000:
+        figures.add_ratio("observe + compute against the paper's script, 100000 sockets", turns,
+                          "observe + compute", "paper's script", 0.05)
+
+
+def bench_largest(sockets, repeat, turns, figures):
+    """What the largest number of sockets is for."""
+    what = f"observe + compute, {sockets} sockets"
+    figures.add_ratio(f"{what}, against the floor", turns, "observe + compute", "floor", 1.10)
+    figures.add_ratio(f"{what}, against ss", turns, "observe + compute", "ss -tinHO", 0.28)
+    scoped = take_turns(MEASURE, {
+        "unscoped": [BENCH / "tick"],
+        "scoped": [BENCH / "tick", "10.64.0.0/31"],  # two of the 2,000
+    }, repeat)
+    figures.add_ratio(f"{what}, a scope with 1 in 1000", scoped, "scoped", "unscoped", 0.30)
+
+
+def bench_dispatch(sockets, figures):
+    done = subprocess.run([str(BENCH / "dispatch"), "3"], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode:
+        say("dispatches are left out: see above")
+        return
+    for line in done.stdout.splitlines():
+        part, n, *times = line.split()
+        wall_us, own_us = [float(t) for t in times[:3]], [float(t) for t in times[3:]]
+        print(f"dispatches, {part:5}: {n:>6}, us: median {own_us[0]:.0f}, p99 {own_us[1]:.0f}, "
+              f"longest {own_us[2]:.0f} of the thread; {wall_us[0]:.0f}, {wall_us[1]:.0f}, "
+              f"{wall_us[2]:.0f} by the wall", flush=True)
+        if part == "dump":
+            what = f"of a host's loop while {sockets} sockets are dumped, thread"
+            figures.add(f"longest dispatch {what}", f"{own_us[2] / 1e3:.2f} ms", "at most 1 ms",
+                        own_us[2] <= 1e3)
+            figures.add(f"99th percentile {what}", f"{own_us[1] / 1e3:.2f} ms", "at most 0.3 ms",
+                        own_us[1] <= 300)
+
+
+def bench_hosts(repeat, figures):
+    """A scope of 1,000 single hosts among 100,000 that lie side by side, each with one socket."""
+    step = HOSTS_SOCKETS // HOSTS
+    hosts = [f"10.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
+             for i in range(0, HOSTS_SOCKETS, step)]
+    with Farm(FARM, HOSTS_SOCKETS, HOSTS_SOCKETS, "4"):
+        turns = take_turns(MEASURE, {
+            "unscoped": [BENCH / "tick"],
+            "scoped": [BENCH / "tick", *hosts],
+            "chain": [BENCH / "floor", *hosts],
+        }, repeat)
+    what = f"observe + compute, {HOSTS} hosts, 1 in {step} of {HOSTS_SOCKETS} sockets"
+    figures.add_ratio(f"{what}, against unscoped", turns, "scoped", "unscoped", 0.40)
+    figures.add_ratio(f"{what}, against a chain", turns, "scoped", "chain", 0.15)
+
+
+def bench_memory(sockets, figures):
+    with Farm(FARM, sockets, 10_000, "4"):
+        turn = take_turn(MEASURE, [RIPTIDED, "--once", "--log-level", "error"])
+    subprocess.run([str(RIPTIDED), "--flush", "--log-level", "error"], check=True)
+    figures.add(f"peak memory of riptided, {sockets} sockets, 10000 destinations",
+                f"{turn.peak_kb / 1024:.2f} MB", "at most 6 MB", turn.peak_kb <= 6 * 1024)
+
+
+def resident_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+def bench_growth(figures):
+    """Each round is a line in the log of riptided; memory is read after the 100th and the last."""
+    rounds, sizes_kb = 0, []
+    with Farm(FARM, 1000, 1000, "4"):
+        with subprocess.Popen([str(RIPTIDED), "--interval", "10ms", "--log-level", "debug"],
+                              stderr=subprocess.PIPE, text=True) as riptided:
+            try:
+                for line in riptided.stderr:
+                    if " destinations" not in line:
+                        continue
+                    rounds += 1
+                    if rounds in (100, 1100):
+                        sizes_kb.append(resident_kb(riptided.pid))
+                    if rounds == 1100:
+                        break
+            finally:
+                riptided.terminate()
+                riptided.stderr.read()
+    growth_kb = sizes_kb[1] - sizes_kb[0]
+    figures.add("growth of riptided over 1000 rounds, 1000 destinations", f"{growth_kb} KB",
+                "none", growth_kb <= 0)
+
+
+def write_csv(results, path):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sockets", "contender", "turn", "user_s", "system_s", "wall_s", "peak_kb"])
+        for sockets, turns in results.items():
+            for name, taken in turns.items():
+                for i, turn in enumerate(taken):
+                    writer.writerow([sockets, name, i, turn.user_s, turn.system_s, turn.wall_s,
+                                     turn.peak_kb])
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sockets", default="1000,10000,100000", help="default: %(default)s")
+    parser.add_argument("--full", action="store_true", help="1,000,000 as well: 4 GB, ten minutes")
+    parser.add_argument("--repeat", type=int, default=7, help="turns of each; default: %(default)s")
+    options = parser.parse_args()
+    options.sockets = sorted({int(n) for n in options.sockets.split(",")})
+    if options.full:
+        options.sockets = sorted({*options.sockets, 1_000_000})
+    if os.environ.get("RIPTIDE_SANDBOX") != "1":
+        sys.exit("observe: this makes a million sockets: run it with ./dev bench observe")
+    return options
+
+
+def main():
+    options = parse_options()
+    results, figures = {}, Figures()
+    begin_s = time.monotonic()
+    set_up_network()
+    for sockets in options.sockets:
+        with Farm(FARM, sockets, DESTINATIONS, "4"):
+            bench_contenders(sockets, options.repeat, results, figures)
+            if sockets == options.sockets[-1]:
+                bench_largest(sockets, options.repeat, results[sockets], figures)
+                bench_dispatch(sockets, figures)
+    bench_hosts(options.repeat, figures)
+    bench_memory(options.sockets[-1], figures)
+    bench_growth(figures)
+    figures.print()
+    write_csv(results, BENCH / "observe.csv")
+    try:
+        from plot import plot
+        plot(results, BENCH / "observe.png")
+    except ImportError as error:
+        print(f"the picture is left out: {error}")
+    print(f"\n{time.monotonic() - begin_s:.0f} s; raw figures and picture: {BENCH}/observe.*")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+/*
+ * Makes N established TCP sockets without peers and keeps them until its input ends:
+ *
+ *     farm SOCKETS DESTINATIONS 4|6|mixed
+ *
+ * Socket s goes to destination s modulo DESTINATIONS: 10.64.0.0 + d, 2001:db8:64:: + d, or with
+ * `mixed` the latter for odd d. Its local port is 443, and the next ones where 60,000 remote ports
+ * of a destination (from 1024) are used up. The caller has routed these destinations to a dummy
+ * link; the windows are what the initcwnd of these routes says.
+ *
+ * Prints `ready` once all are there. However it ends, no socket stays, and none lingers.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    FIRST_LOCAL_PORT = 443,
+    FIRST_REMOTE_PORT = 1024,
+    REMOTE_PORTS = 60000,
+    OTHER_FILES = 16, /* of a process, beside its sockets */
+};
+
+struct plan {
+    uint32_t sockets;
+    uint32_t destinations;
+    bool has_v4;
+    bool has_v6;
+};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "farm: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static bool is_v6(const struct plan *plan, uint32_t destination)
+{
+    return plan->has_v6 && (!plan->has_v4 || destination % 2 == 1);
+}
+
+static union address address_of(bool v6, uint32_t destination, uint16_t port)
+{
+    union address address = { .any.sa_family = AF_UNSPEC };
+    uint32_t low = htonl(destination);
+
+    if (v6) {
+        address.v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
+        inet_pton(AF_INET6, "2001:db8:64::", &address.v6.sin6_addr);
+        memcpy(&address.v6.sin6_addr.s6_addr[12], &low, sizeof(low));
+    } else {
+        address.v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
+        address.v4.sin_addr.s_addr = htonl(0x0a400000 + destination);
+    }
+    return address;
+}
+
+/* Closing sends no FIN and leaves nothing behind that would wait for a peer's answer. */
+static void make_socket(const struct plan *plan, uint32_t index)
+{
+    const int repair_on = TCP_REPAIR_ON, repair_off = TCP_REPAIR_OFF_NO_WP;
+    const struct linger abort_at_close = { .l_onoff = 1 };
+    uint32_t destination = index % plan->destinations, nth = index / plan->destinations;
+    uint16_t local_port = (uint16_t)(FIRST_LOCAL_PORT + nth / REMOTE_PORTS);
+    uint16_t remote_port = (uint16_t)(FIRST_REMOTE_PORT + nth % REMOTE_PORTS);
+    bool v6 = is_v6(plan, destination);
+    union address remote = address_of(v6, destination, remote_port);
+    union address local = { .any.sa_family = AF_UNSPEC };
+    socklen_t len = v6 ? sizeof(remote.v6) : sizeof(remote.v4);
+    int fd = socket(remote.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        die("socket");
+    local.any.sa_family = remote.any.sa_family;
+    if (v6)
+        local.v6.sin6_port = htons(local_port);
+    else
+        local.v4.sin_port = htons(local_port);
+    if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort_at_close, sizeof(abort_at_close)) < 0)
+        die("SO_LINGER");
+    if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &repair_on, sizeof(repair_on)) < 0)
+        die("TCP_REPAIR, which needs CAP_NET_ADMIN");
+    if (bind(fd, &local.any, len) < 0)
+        die("bind");
+    if (connect(fd, &remote.any, len) < 0)
+        die("connect");
+    if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &repair_off, sizeof(repair_off)) < 0)
+        die("TCP_REPAIR_OFF_NO_WP");
+}
+
+/* A pipe's two ends. */
+struct pipe {
+    int out;
+    int in;
+};
+
+/* A child: its part of the sockets, a byte to say so, and then nothing until the parent is gone. */
+static void keep(const struct plan *plan, uint32_t begin, uint32_t end, struct pipe ready,
+                 struct pipe hold)
+{
+    char byte = 0;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(ready.out);
+    close(hold.in);
+    for (uint32_t i = begin; i < end; i++)
+        make_socket(plan, i);
+    if (write(ready.in, &byte, 1) != 1)
+        die("write");
+    close(ready.in);
+    if (read(hold.out, &byte, 1) < 0)
+        die("read");
+    exit(0);
+}
+
+static struct pipe make_pipe(void)
+{
+    int fds[2];
+
+    if (pipe(fds) < 0)
+        die("pipe");
+    return (struct pipe){ .out = fds[0], .in = fds[1] };
+}
+
+/* Also SIGPIPE's death of a child would end the pipe, so that nobody waits for ever. */
+static bool all_are_ready(int fd, uint32_t children)
+{
+    uint32_t n = 0;
+    char byte;
+
+    while (read(fd, &byte, 1) == 1)
+        n++;
+    return n == children;
+}
+
+static uint32_t sockets_each(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        die("getrlimit");
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        die("setrlimit");
+    return (uint32_t)files.rlim_cur - OTHER_FILES;
+}
+
+static bool read_plan(struct plan *plan, int argc, char **argv)
+{
+    if (argc != 4)
+        return false;
+    plan->sockets = (uint32_t)strtoul(argv[1], NULL, 10);
+    plan->destinations = (uint32_t)strtoul(argv[2], NULL, 10);
+    plan->has_v4 = strcmp(argv[3], "6") != 0;
+    plan->has_v6 = strcmp(argv[3], "4") != 0;
+    return plan->sockets > 0 && plan->destinations > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct pipe ready = make_pipe(), hold = make_pipe();
+    uint32_t each = sockets_each(), children = 0;
+    bool is_ready;
+    struct plan plan;
+    char buffer[64];
+
+    if (!read_plan(&plan, argc, argv)) {
+        fputs("farm: farm SOCKETS DESTINATIONS 4|6|mixed\n", stderr);
+        return 2;
+    }
+    for (uint32_t begin = 0; begin < plan.sockets; begin += each, children++) {
+        uint32_t end = plan.sockets - begin < each ? plan.sockets : begin + each;
+        pid_t pid = fork();
+
+        if (pid < 0)
+            die("fork");
+        if (pid == 0)
+            keep(&plan, begin, end, ready, hold);
+    }
+    close(ready.in);
+    is_ready = all_are_ready(ready.out, children);
+    if (is_ready) {
+        puts("ready");
+        fflush(stdout);
+        while (read(STDIN_FILENO, buffer, sizeof(buffer)) > 0)
+            ;
+    }
+    close(hold.in);
+    while (wait(NULL) > 0)
+        ;
+    return is_ready ? 0 : 1;
+}

@@ -1,0 +1,44 @@
+"""Sockets without peers (farm.c), and the network that they seem to lie behind."""
+
+import subprocess
+
+LINK = "farm0"
+WINDOWS = range(20, 100, 20)  # of the first destinations; the others have the kernel's default
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
+def set_up_network():
+    """A link that swallows what is sent, and routes of which the first give windows of their own."""
+    ip("link", "add", LINK, "arp", "off", "type", "veth", "peer", "name", "farm1")
+    ip("link", "set", "farm1", "up")
+    ip("link", "set", LINK, "up")
+    ip("address", "add", "10.0.0.1/32", "dev", LINK)
+    ip("address", "add", "2001:db8::1/128", "dev", LINK, "nodad")
+    ip("route", "add", "default", "dev", LINK)
+    ip("-6", "route", "add", "2001:db8:64::/48", "dev", LINK)
+    for i, window in enumerate(WINDOWS):
+        ip("route", "add", f"10.64.{i}.0/25", "dev", LINK, "initcwnd", str(window))
+
+
+class Farm:
+    """`sockets` to `destinations`, while the context lasts. Family: 4, 6 or mixed."""
+
+    def __init__(self, binary, sockets, destinations, family):
+        self.arguments = [str(binary), str(sockets), str(destinations), family]
+        self.process = None
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        if self.process.stdout.readline() != b"ready\n":
+            self.__exit__()
+            raise RuntimeError("the farm did not get ready")
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()

@@ -1,0 +1,45 @@
+"""The observing part of the paper's agent, written from its description (ICDCS 2016, Sec. III; the
+authors' blog names `ss -tia`): one round, as a baseline. Routes are not set; the result is printed.
+
+Where the paper leaves it open, what is quick in Python was taken: lines are read as they come, and
+one search per connection finds its window.
+"""
+
+import re
+import subprocess
+
+HISTORY_WEIGHT = 0.5
+CWND_MIN, CWND_MAX = 10, 100
+CWND = re.compile(r" cwnd:(\d+)")
+
+
+def poll():
+    """{destination: [window, ...]} of all open connections."""
+    observed = {}
+    with subprocess.Popen(["ss", "-tia"], stdout=subprocess.PIPE, text=True) as ss:
+        next(ss.stdout)  # the titles
+        for line in ss.stdout:
+            if not line.startswith(("\t", " ")):
+                state, _, _, _, peer = line.split(maxsplit=5)[:5]
+                continue
+            found = CWND.search(line)
+            if found and state != "LISTEN":
+                destination = peer.rpartition(":")[0]
+                observed.setdefault(destination, []).append(int(found[1]))
+    return observed
+
+
+def update(history, observed):
+    """One step of Algorithm 1 for each destination: average, moving average, bounds."""
+    final = {}
+    for destination, windows in observed.items():
+        average = sum(windows) / len(windows)
+        previous = history.get(destination, average)
+        history[destination] = HISTORY_WEIGHT * previous + (1 - HISTORY_WEIGHT) * average
+        final[destination] = min(max(round(history[destination]), CWND_MIN), CWND_MAX)
+    return final
+
+
+if __name__ == "__main__":
+    for destination, window in update({}, poll()).items():
+        print(destination, window)

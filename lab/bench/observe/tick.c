@@ -1,0 +1,103 @@
+/*
+ * Observe and compute, once: what one round of an agent takes before anything is applied.
+ *
+ *     tick [PREFIX...]    of the sockets in this scope; default: of all
+ *
+ * Prints how many samples gave how many windows.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <riptide/compute.h>
+#include <riptide/observe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DESTINATIONS = 1 << 20 };
+
+static void die(const char *what, const char *reason)
+{
+    fprintf(stderr, "tick: %s: %s\n", what, reason);
+    exit(1);
+}
+
+static struct riptide_observer *make_observer(size_t n, char **texts)
+{
+    struct riptide_prefix *learn = calloc(n + 1, sizeof(*learn));
+    struct riptide_observer_config config;
+    struct riptide_observer *observer;
+    struct riptide_error error;
+
+    if (!learn)
+        die("scope", strerror(ENOMEM));
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_parse(&learn[i], texts[i]) != 0)
+            die(texts[i], "no prefix");
+    }
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope.learn = learn;
+    config.scope.n_learn = n;
+    config.congestion_control = false; /* as in riptided */
+    if (riptide_observer_new(&observer, &config, &error) != 0)
+        die("observer", error.text);
+    free(learn);
+    return observer;
+}
+
+static struct riptide_estimator *make_estimator(void)
+{
+    struct riptide_estimator_config config;
+    struct riptide_estimator *estimator;
+    struct riptide_error error;
+
+    riptide_estimator_config_init(&config, sizeof(config));
+    config.max_destinations = MAX_DESTINATIONS;
+    if (riptide_estimator_new(&estimator, &config, &error) != 0)
+        die("estimator", error.text);
+    return estimator;
+}
+
+/* One buffer. RIPTIDE_E_DONE at the end of the dump. */
+static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
+{
+    const struct riptide_sample *sample;
+    int r;
+
+    for (;;) {
+        r = riptide_observer_pop(observer, &sample);
+        if (r == RIPTIDE_E_RESTARTED)
+            riptide_estimator_discard(estimator);
+        else if (r != 0)
+            return r == RIPTIDE_E_AGAIN ? 0 : r;
+        else if (riptide_estimator_add(estimator, sample) != 0)
+            die("estimator", "a sample was refused");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct riptide_observer *observer = make_observer((size_t)argc - 1, argv + 1);
+    struct riptide_estimator *estimator = make_estimator();
+    struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
+    const struct riptide_estimate *estimate;
+    struct riptide_estimator_stats stats;
+    uint64_t windows = 0;
+    int r = riptide_observer_start(observer);
+
+    while (r == 0) {
+        r = poll(&fd, 1, -1) < 0 ? -errno : riptide_observer_dispatch(observer);
+        if (r == 0)
+            r = take_samples(observer, estimator);
+    }
+    if (r < 0)
+        die("observer", strerror(-r));
+    riptide_estimator_tick(estimator, 1);
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        windows++;
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    printf("%" PRIu64 " samples, %" PRIu64 " windows\n", stats.samples, windows);
+    riptide_estimator_free(estimator);
+    riptide_observer_free(observer);
+    return 0;
+}

@@ -1,0 +1,89 @@
+"""Contenders that take turns, each a whole process, and what their turns have in common."""
+
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+
+PATIENCE_S = 15  # a contender that has taken so long takes no further turn
+LIMIT_S = 60  # one that would take longer for a turn is left out
+
+
+@dataclass
+class Turn:
+    user_s: float
+    system_s: float
+    peak_kb: int
+    wall_s: float
+
+    @property
+    def cpu_s(self):
+        return self.user_s + self.system_s
+
+
+class Failed(Exception):
+    """A contender did not do what it should; the line says what it said."""
+
+
+def take_turn(measure, command):
+    done = subprocess.run([str(measure), *map(str, command)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    fields = done.stdout.split()
+    if len(fields) != 5 or fields[4] != "0":
+        lines = done.stderr.strip().splitlines() or ["no reason given"]
+        raise Failed(f"{command[0]}: {lines[-1]}")
+    return Turn(float(fields[0]), float(fields[1]), int(fields[2]), float(fields[3]))
+
+
+def say(text):
+    progress("")
+    print(text, flush=True)
+
+
+def progress(text):
+    """On a terminal one line that is overwritten."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def take_turns(measure, contenders, repeat):
+    """{name: [turn, ...]} of {name: command}, by turns; without those that failed."""
+    turns = {name: [] for name in contenders}
+    waiting = list(contenders)
+    for number in range(repeat):
+        for name in list(waiting):
+            progress(f"turn {number + 1} of {repeat}: {name}")
+            try:
+                turns[name].append(take_turn(measure, contenders[name]))
+            except Failed as failure:
+                say(f"{name} is left out: {failure}")
+                del turns[name]
+                waiting.remove(name)
+                continue
+            if sum(turn.wall_s for turn in turns[name]) > PATIENCE_S:
+                waiting.remove(name)
+    progress("")
+    return turns
+
+
+@dataclass
+class Spread:
+    """A median with its quartiles."""
+    low: float
+    median: float
+    high: float
+
+    def __str__(self):
+        digits = 3 if self.median < 1 else 2
+        return f"{self.median:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+
+
+def spread(values):
+    if len(values) == 1:
+        return Spread(values[0], values[0], values[0])
+    return Spread(*statistics.quantiles(values, n=4, method="inclusive"))
+
+
+def ratio(turns, reference):
+    """Of processor time, turn by turn: what disturbs the machine disturbs both."""
+    return spread([a.cpu_s / b.cpu_s for a, b in zip(turns, reference)])
