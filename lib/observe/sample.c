@@ -89,13 +89,18 @@ static void fill_from_info(struct riptide_sample *sample, const struct tcp_info 
     sample->app_limited = info->tcpi_delivery_rate_app_limited;
 }
 
-/* The kernel's tcp_info may be shorter than ours (older) or longer (newer). */
+/*
+ * The kernel's tcp_info may be shorter than ours (older) or longer (newer). The usual case is apart
+ * because a copy of fixed length is so much faster: this was two thirds of sample_parse.
+ */
 static void copy_info(struct tcp_info *info, struct walk payload)
 {
-    size_t len = payload.left < sizeof(*info) ? payload.left : sizeof(*info);
-
-    memcpy(info, payload.at, len);
-    memset((unsigned char *)info + len, 0, sizeof(*info) - len);
+    if (payload.left >= sizeof(*info)) {
+        memcpy(info, payload.at, sizeof(*info));
+    } else {
+        memset(info, 0, sizeof(*info));
+        memcpy(info, payload.at, payload.left);
+    }
 }
 
 static void copy_name(char name[16], struct walk payload)
