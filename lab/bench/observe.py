@@ -29,6 +29,7 @@ HOSTS_SOCKETS, HOSTS = 100_000, 1000
 
 CONTENDERS = {
     "floor": [BENCH / "floor"],
+    "floor, two walks": [BENCH / "floor", "--twice"],
     "observe + compute": [BENCH / "tick"],
     "riptide observe": [RIPTIDE, "observe"],
     "ss -tinHO": ["ss", "-tinHO"],

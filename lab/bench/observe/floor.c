@@ -1,9 +1,10 @@
 /*
- * What the kernel alone takes: the dump that the observer asks for, received and thrown away.
+ * What the kernel alone takes: a dump of the established sockets, received and thrown away.
  *
- *     floor            every established socket of both families
- *     floor HOST...    those with one of these IPv4 peers, by the filter that comes to mind first:
- *                      a chain, in which each host is tried after the other
+ *     floor            both families in one walk, as the observer asks
+ *     floor HOST...    likewise, but those with one of these IPv4 peers alone, by the filter that
+ *                      comes to mind first: a chain, in which one host after the other is tried
+ *     floor --twice    one family after the other, as most tools ask
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,9 +36,14 @@ struct link {
 
 struct request {
     struct nlmsghdr header;
-    struct inet_diag_req_v2 diag;
+    struct inet_diag_req diag;
     struct nlattr filter;
     struct link chain[];
+};
+
+struct family_request {
+    struct nlmsghdr header;
+    struct inet_diag_req_v2 diag;
 };
 
 static void die(const char *what)
@@ -66,31 +72,29 @@ static struct link link_of(const char *host, size_t links_left)
     return link;
 }
 
+static struct nlmsghdr header_of(uint16_t type, size_t len)
+{
+    return (struct nlmsghdr){ .nlmsg_len = (uint32_t)len,
+                              .nlmsg_type = type,
+                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP };
+}
+
 static struct request *make_request(size_t n, char **hosts)
 {
-    const size_t chain_bytes = n * sizeof(struct link);
-    struct request *request = calloc(1, sizeof(*request) + chain_bytes);
+    const size_t filter_bytes = sizeof(struct nlattr) + n * sizeof(struct link);
+    struct request *request = calloc(1, sizeof(*request) + n * sizeof(struct link));
 
     if (!request)
         die("memory");
-    if (chain_bytes + sizeof(request->filter) > UINT16_MAX) {
+    if (filter_bytes > UINT16_MAX) {
         errno = E2BIG;
         die("the chain");
     }
-    request->header = (struct nlmsghdr){
-        .nlmsg_len = (uint32_t)(sizeof(*request) + chain_bytes),
-        .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-        .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-    };
-    request->diag = (struct inet_diag_req_v2){
-        .sdiag_protocol = IPPROTO_TCP,
-        .idiag_ext = 1 << (INET_DIAG_INFO - 1),
-        .idiag_states = 1 << TCP_ESTABLISHED,
-    };
-    request->filter = (struct nlattr){ (uint16_t)(sizeof(request->filter) + chain_bytes),
-                                       INET_DIAG_REQ_BYTECODE };
-    if (n == 0)
-        request->header.nlmsg_len -= (uint32_t)sizeof(request->filter);
+    request->header =
+        header_of(TCPDIAG_GETSOCK, offsetof(struct request, filter) + (n > 0 ? filter_bytes : 0));
+    request->diag = (struct inet_diag_req){ .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+                                            .idiag_states = 1 << TCP_ESTABLISHED };
+    request->filter = (struct nlattr){ (uint16_t)filter_bytes, INET_DIAG_REQ_BYTECODE };
     for (size_t i = 0; i < n; i++)
         request->chain[i] = link_of(hosts[i], n - 1 - i);
     return request;
@@ -112,21 +116,44 @@ static void receive_all(int fd)
     } while (first->nlmsg_type != NLMSG_DONE);
 }
 
-int main(int argc, char **argv)
+static void dump(int fd, const struct nlmsghdr *request)
+{
+    if (send(fd, request, request->nlmsg_len, 0) < 0)
+        die("send");
+    receive_all(fd);
+}
+
+static void dump_twice(int fd)
 {
     static const uint8_t families[] = { AF_INET, AF_INET6 };
-    struct request *request = make_request((size_t)argc - 1, argv + 1);
+
+    for (size_t i = 0; i < 2; i++) {
+        struct family_request request = {
+            .header = header_of(SOCK_DIAG_BY_FAMILY, sizeof(request)),
+            .diag = { .sdiag_family = families[i],
+                      .sdiag_protocol = IPPROTO_TCP,
+                      .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+                      .idiag_states = 1 << TCP_ESTABLISHED },
+        };
+
+        dump(fd, &request.header);
+    }
+}
+
+int main(int argc, char **argv)
+{
     int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
 
     if (fd < 0)
         die("socket");
-    for (size_t i = 0; i < 2; i++) {
-        request->diag.sdiag_family = families[i];
-        if (send(fd, request, request->header.nlmsg_len, 0) < 0)
-            die("send");
-        receive_all(fd);
+    if (argc == 2 && strcmp(argv[1], "--twice") == 0) {
+        dump_twice(fd);
+    } else {
+        struct request *request = make_request((size_t)argc - 1, argv + 1);
+
+        dump(fd, &request->header);
+        free(request);
     }
     close(fd);
-    free(request);
     return 0;
 }
