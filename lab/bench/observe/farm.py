@@ -11,7 +11,7 @@ def ip(*arguments):
 
 
 def set_up_network():
-    """A link that swallows what is sent, and routes of which the first give windows of their own."""
+    """A link that swallows what is sent; the first destinations get windows of their own."""
     ip("link", "add", LINK, "arp", "off", "type", "veth", "peer", "name", "farm1")
     ip("link", "set", "farm1", "up")
     ip("link", "set", LINK, "up")

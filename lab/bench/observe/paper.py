@@ -1,5 +1,8 @@
-"""The observing part of the paper's agent, written from its description (ICDCS 2016, Sec. III; the
-authors' blog names `ss -tia`): one round, as a baseline. Routes are not set; the result is printed.
+"""The paper's agent, written from its description (ICDCS 2016, Sec. III, Fig. 8; the authors' blog
+names `ss -tia`): one round, as a baseline.
+
+    paper.py            observes and computes, and prints the windows
+    paper.py DEVICE     sets a route by ip(8) for each of them, through that device
 
 Where the paper leaves it open, what is quick in Python was taken: lines are read as they come, and
 one search per connection finds its window.
@@ -7,6 +10,7 @@ one search per connection finds its window.
 
 import re
 import subprocess
+import sys
 
 HISTORY_WEIGHT = 0.5
 CWND_MIN, CWND_MAX = 10, 100
@@ -40,6 +44,14 @@ def update(history, observed):
     return final
 
 
+def set_route(destination, window, device):
+    subprocess.run(["ip", "route", "replace", destination, "dev", device, "proto", "static",
+                    "initcwnd", str(window)], check=True)
+
+
 if __name__ == "__main__":
     for destination, window in update({}, poll()).items():
-        print(destination, window)
+        if len(sys.argv) > 1:
+            set_route(destination, window, sys.argv[1])
+        else:
+            print(destination, window)

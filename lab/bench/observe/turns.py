@@ -74,7 +74,9 @@ class Spread:
     high: float
 
     def __str__(self):
-        digits = 3 if self.median < 1 else 2
+        digits = 3 if self.median < 1 else 2 if self.median < 1000 else 0
+        if self.low == self.high:
+            return f"{self.median:.{digits}f}"
         return f"{self.median:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
