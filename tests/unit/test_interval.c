@@ -1,5 +1,5 @@
 /*
- * How the time between rounds follows what dumps cost.
+ * How the time between rounds follows what dumps cost, and which shares make sense.
  */
 #include "agent/interval.h"
 
@@ -8,6 +8,8 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <riptide/agent.h>
 
 #define S  UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
@@ -107,6 +109,24 @@ static void steady_costs_come_to_rest_within_the_share(void **state)
     }
 }
 
+static void a_share_beyond_its_range_is_refused(void **state)
+{
+    const double shares[] = { -0.01, 1.01, 0.0 / 0.0 };
+    struct riptide_agent_config config;
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error;
+
+    (void)state;
+    riptide_agent_config_init(&config, sizeof(config));
+    assert_true(config.max_share == 0);
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+        config.max_share = shares[i];
+        assert_int_equal(riptide_agent_new(&agent, &config, &error), -EINVAL);
+        assert_memory_equal(error.text, "max_share:", 10);
+        assert_null(agent);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +135,7 @@ int main(void)
         cmocka_unit_test(an_expensive_dump_stretches_it_at_once_to_less_than_the_share),
         cmocka_unit_test(it_never_reaches_the_time_to_live),
         cmocka_unit_test(it_shrinks_back_by_steps_to_what_is_configured),
+        cmocka_unit_test(a_share_beyond_its_range_is_refused),
         cmocka_unit_test(steady_costs_come_to_rest_within_the_share),
     };
 

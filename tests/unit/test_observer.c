@@ -385,6 +385,8 @@ static void test_config_defaults_fill_no_more_than_asked(void **state)
     assert_int_equal(config.size, sizeof(config));
     assert_int_equal(config.max_restarts, 3);
     assert_true(config.congestion_control);
+    assert_false(config.destroy_events);
+    assert_int_equal(config.netns_fd, -1);
 }
 
 static void test_config_errors_name_the_field(void **state)
@@ -402,6 +404,16 @@ static void test_config_errors_name_the_field(void **state)
     assert_int_equal(riptide_observer_new(&observer, &config, &error), -EINVAL);
     assert_non_null(strstr(error.text, "scope.exclude[1]"));
     assert_null(observer);
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.events_buffer_bytes = 4095;
+    assert_int_equal(riptide_observer_new(&observer, &config, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "events_buffer_bytes"));
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.netns_fd = -2;
+    assert_int_equal(riptide_observer_new(&observer, &config, &error), -EBADF);
+    assert_non_null(strstr(error.text, "netns_fd"));
 
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.n_learn = 1;
