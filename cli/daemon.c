@@ -51,7 +51,7 @@ static void on_signal(struct daemon *daemon)
 
 static void on_watchdog(struct daemon *daemon)
 {
-    service_pet(&daemon->service, daemon->settings->agent.interval_ns);
+    service_pet(&daemon->service);
 }
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)

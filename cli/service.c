@@ -133,20 +133,22 @@ void service_event(struct service *service, const struct riptide_agent *agent,
         service->has_failed = true;
     } else if (event->kind == RIPTIDE_AGENT_TICK) {
         service->last_tick_ns = now();
+        service->interval_ns = event->tick->interval_ns;
         if (!service->has_failed)
             tell_round(service, agent, event->tick);
         service->has_failed = false;
     }
 }
 
-void service_pet(struct service *service, uint64_t interval_ns)
+void service_pet(struct service *service)
 {
     uint64_t n_expirations;
 
     if (read(service->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return;
     /* That the loop turns is not enough: a round that never ends would not be noticed. */
-    if (service->is_ready && now() - service->last_tick_ns <= interval_ns + service->watchdog_ns)
+    if (service->is_ready &&
+        now() - service->last_tick_ns <= service->interval_ns + service->watchdog_ns)
         notify(service, "WATCHDOG=1");
 }
 

@@ -16,6 +16,7 @@ struct service {
     socklen_t manager_bytes;
     uint64_t watchdog_ns;  /* half of what the manager waits */
     uint64_t last_tick_ns; /* CLOCK_MONOTONIC; 0: no round yet */
+    uint64_t interval_ns;  /* from that round to the next */
     uint64_t status_ns;    /* when the status was last told */
     bool is_ready;         /* and the manager knows */
     bool has_failed;       /* the round that ends next */
@@ -29,11 +30,8 @@ void service_close(struct service *service);
 void service_event(struct service *service, const struct riptide_agent *agent,
                    const struct riptide_agent_event *event);
 
-/*
- * timer_fd is readable: says that the daemon lives, if its rounds come to their end. `interval_ns`
- * is the time between two of them.
- */
-void service_pet(struct service *service, uint64_t interval_ns);
+/* timer_fd is readable: says that the daemon lives, if its rounds come to their end. */
+void service_pet(struct service *service);
 
 /* Around reading the configuration again. */
 void service_reloading(struct service *service);
