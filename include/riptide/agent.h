@@ -58,6 +58,7 @@ struct riptide_tick {
     uint64_t observe_cpu_ns; /* processor time of the dump, its samples taken in included */
     uint64_t closed_cpu_ns;  /* of the destroy events since the last round's dump */
     uint64_t interval_ns;    /* from the beginning of this round to that of the next */
+    uint64_t late_ns;        /* how long after its time the round began */
 };
 
 enum riptide_agent_event_kind {
@@ -135,6 +136,20 @@ int riptide_agent_load(struct riptide_agent *agent, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 int riptide_agent_save(const struct riptide_agent *agent, const char *path,
                        struct riptide_error *error);
+
+/*
+ * The same as bytes, by the clocks of now: riptide_estimator_save, and riptide_estimator_load or
+ * riptide_estimator_replace. What is taken over is felt at the end of the round.
+ */
+size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes, size_t size);
+int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
+                             struct riptide_load_counts *counts, struct riptide_error *error);
+int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
+                                struct riptide_load_counts *counts, struct riptide_error *error);
+
+/* riptide_router_pause and riptide_router_resume on the agent's router. */
+int riptide_agent_pause(struct riptide_agent *agent);
+void riptide_agent_resume(struct riptide_agent *agent);
 
 /* The stages of the agent, to read their counters. They belong to the agent. */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);

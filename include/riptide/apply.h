@@ -123,6 +123,14 @@ int riptide_router_set(struct riptide_router *router, const struct riptide_prefi
                        uint32_t initcwnd, uint32_t rto_min_ms);
 
 /*
+ * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes
+ * on, routes follow windows and the network, so that riptide_router_resume gives it all back as
+ * soon as the router is idle. Errors: those of the kernel; what could be lifted is.
+ */
+int riptide_router_pause(struct riptide_router *router);
+void riptide_router_resume(struct riptide_router *router);
+
+/*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
  * Errors: those of send(2) and recv(2) on the netlink sockets. A change that the kernel refuses is
  * no error here: it is popped as RIPTIDE_ROUTE_FAILED.
@@ -135,13 +143,24 @@ int riptide_router_dispatch(struct riptide_router *router);
  */
 int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
 
-/* Whether every set has taken effect, nothing waits to be resolved and the rules are in place. */
+/*
+ * What is known of the destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN.
+ */
+int riptide_router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
+                        struct riptide_route *route);
+
+/* Walks over all destinations, as riptide_estimator_next does. Outcomes: RIPTIDE_E_DONE. */
+int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
+                        struct riptide_route *route);
+
+/* Whether every set has taken effect, nothing waits to be resolved and the rules are in place
+ * (or lifted by riptide_router_pause). */
 bool riptide_router_is_idle(const struct riptide_router *router);
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
- * looked at: somebody moved rules so that there is no place for ours. NULL where they are, or
- * return as soon as the router is idle. Static storage.
+ * looked at: somebody moved rules so that there is no place for ours, or riptide_router_pause.
+ * NULL where they are, or return as soon as the router is idle. Static storage.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
 

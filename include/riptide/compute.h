@@ -292,6 +292,18 @@ int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
+/* What counts as one destination with this peer: a prefix that riptide_estimator_find takes. */
+void riptide_estimator_group(const struct riptide_estimator *estimator,
+                             const struct riptide_prefix *peer, struct riptide_prefix *dst);
+
+/*
+ * Walks over everything that has a window: *cursor begins at 0 and is the estimator's in between.
+ * Ticks may pass meanwhile; what comes or goes with them may be missed, or seen twice.
+ * Outcomes: RIPTIDE_E_DONE behind the last.
+ */
+int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
+                           struct riptide_estimate *estimate);
+
 /*
  * Why the destination `dst` has its window. Writes the first `size` bytes.
  * Outcomes: RIPTIDE_E_UNKNOWN.
@@ -333,6 +345,15 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const void *bytes, size_t size,
                            struct riptide_load_counts *counts, struct riptide_error *error);
+
+/*
+ * As riptide_estimator_load, but the state takes the place of everything known: what it does not
+ * name, or names with an age beyond the time to live, is withdrawn. Where it is refused, nothing
+ * changes.
+ */
+int riptide_estimator_replace(struct riptide_estimator *estimator, uint64_t now_ns,
+                              uint64_t realtime_ns, const void *bytes, size_t size,
+                              struct riptide_load_counts *counts, struct riptide_error *error);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);

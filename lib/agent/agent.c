@@ -4,6 +4,7 @@
  */
 #include "agent/agent.h"
 
+#include "agent/clock.h"
 #include "agent/round.h"
 #include "internal.h"
 #include "prefix.h"
@@ -269,6 +270,39 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const c
                                       struct riptide_error *error)
 {
     return riptide_state_save(agent->estimator, path, error);
+}
+
+RIPTIDE_PUBLIC size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes,
+                                               size_t size)
+{
+    return riptide_estimator_save(agent->estimator, read_clock(CLOCK_BOOTTIME),
+                                  read_clock(CLOCK_REALTIME), bytes, size);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes,
+                                            size_t size, struct riptide_load_counts *counts,
+                                            struct riptide_error *error)
+{
+    return riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME),
+                                  read_clock(CLOCK_REALTIME), bytes, size, counts, error);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes,
+                                               size_t size, struct riptide_load_counts *counts,
+                                               struct riptide_error *error)
+{
+    return riptide_estimator_replace(agent->estimator, read_clock(CLOCK_BOOTTIME),
+                                     read_clock(CLOCK_REALTIME), bytes, size, counts, error);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_pause(struct riptide_agent *agent)
+{
+    return riptide_router_pause(agent->router);
+}
+
+RIPTIDE_PUBLIC void riptide_agent_resume(struct riptide_agent *agent)
+{
+    riptide_router_resume(agent->router);
 }
 
 RIPTIDE_PUBLIC const struct riptide_observer *

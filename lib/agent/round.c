@@ -97,12 +97,14 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
+    uint64_t late_ns = now_ns > agent->next_ns ? now_ns - agent->next_ns : 0;
     int r = schedule(agent, now_ns);
 
     if (r < 0)
         return r;
     agent->tick = agent->next;
     agent->tick.started_ns = now_ns;
+    agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     agent->phase = PHASE_OBSERVING;

@@ -92,7 +92,7 @@ static int check_conflicts(const struct riptide_router *router, struct riptide_e
 
 static int place_rules(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = sync_rules(router, error);
+    int r = router->is_paused ? 0 : sync_rules(router, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
         if (router->rules[i].reason) {

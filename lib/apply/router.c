@@ -20,7 +20,6 @@
 #include <linux/rtnetlink.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -319,7 +318,7 @@ static int settle(struct riptide_router *router)
     router->are_paths_known = false;
     if (router->scan_wanted)
         return 0;
-    if (router->lock_fd >= 0)
+    if (router->lock_fd >= 0 && !router->is_paused)
         r = sync_rules(router, NULL);
     if (r == 0)
         watch_set_work(router, false);
@@ -360,31 +359,6 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     return r < 0 ? r : 0;
 }
 
-static void describe(const struct riptide_router *router, const struct target *target,
-                     struct riptide_route *route)
-{
-    const struct base *base;
-
-    *route = (struct riptide_route){
-        .dst = target->dst,
-        .state = (enum riptide_route_state)target->state,
-        .initcwnd =
-            target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd : target->initcwnd,
-        .error = target->error,
-    };
-    if (target->base != BASES_NONE) {
-        base = bases_at(&router->bases, target->base);
-        route->initrwnd = target_initrwnd(base, router->config.cwnd_max);
-        route->gateway = base->gateway;
-        route->ifindex = base->ifindex;
-    }
-    if (route->state == RIPTIDE_ROUTE_FAILED || route->state == RIPTIDE_ROUTE_LEFT_ALONE)
-        snprintf(route->reason, sizeof(route->reason), "%s",
-                 target->failure  ? target->failure
-                 : target->reason ? target->reason
-                                  : "");
-}
-
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
                                       const struct riptide_route **routep)
 {
@@ -392,30 +366,21 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 
     if (slot == PREFIX_TABLE_NONE)
         return RIPTIDE_E_AGAIN;
-    describe(router, targets_at(&router->targets, slot), &router->popped);
+    router_describe(router, targets_at(&router->targets, slot), &router->popped);
     targets_forget_if_done(&router->targets, &router->bases, slot);
     *routep = &router->popped;
     return 0;
 }
 
-RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
+RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
 {
-    return !router->has_work;
+    router->is_paused = true;
+    return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
 }
 
-RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
-                                                     uint8_t family)
+RIPTIDE_PUBLIC void riptide_router_resume(struct riptide_router *router)
 {
-    return router->rules[family_index(family)].reason;
-}
-
-RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,
-                                             struct riptide_router_stats *stats, size_t size)
-{
-    struct riptide_router_stats current = router->stats;
-
-    current.routes = router->targets.n_in_kernel;
-    current.left_alone = router->targets.n_left_alone;
-    current.malformed += router->channel.malformed + router->dumps.malformed;
-    struct_give(stats, size, &current, sizeof(current));
+    router->is_paused = false;
+    if (router->is_started)
+        watch_set_work(router, true);
 }

@@ -31,6 +31,7 @@ struct riptide_router {
     int work_fd; /* eventfd: readable while there is work */
     bool has_work;
     bool is_started;
+    bool is_paused;
     int lock_fd;  /* -1: not started, or dry_run */
     int netns_fd; /* -1: the thread's own */
     struct targets targets;
@@ -44,5 +45,9 @@ struct riptide_router {
     struct riptide_router_stats stats;
     struct riptide_route popped;
 };
+
+/* The target as the host sees it. */
+void router_describe(const struct riptide_router *router, const struct target *target,
+                     struct riptide_route *route);
 
 #endif

@@ -32,21 +32,40 @@ void age_list_remove(struct riptide_estimator *estimator, struct destination *de
         estimator->newest = destination->older;
 }
 
-/* What was computed now goes to the end at once; only what was restored looks for its place. */
-void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
+static void age_list_link(struct riptide_estimator *estimator, uint32_t older, uint32_t newer,
+                          uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
-    uint32_t older = estimator->newest, newer = NONE;
 
-    while (older != NONE &&
-           destination_at(estimator, older)->updated_ns > destination->updated_ns) {
-        newer = older;
-        older = destination_at(estimator, older)->older;
-    }
     destination->older = older;
     destination->newer = newer;
     *(older != NONE ? &destination_at(estimator, older)->newer : &estimator->oldest) = slot;
     *(newer != NONE ? &destination_at(estimator, newer)->older : &estimator->newest) = slot;
+}
+
+/* What was computed now goes to the end at once. */
+void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
+{
+    int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
+    uint32_t older = estimator->newest, newer = NONE;
+
+    while (older != NONE && destination_at(estimator, older)->updated_ns > updated_ns) {
+        newer = older;
+        older = destination_at(estimator, older)->older;
+    }
+    age_list_link(estimator, older, newer, slot);
+}
+
+void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot)
+{
+    int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
+    uint32_t newer = older != NONE ? destination_at(estimator, older)->newer : estimator->oldest;
+
+    while (newer != NONE && destination_at(estimator, newer)->updated_ns <= updated_ns) {
+        older = newer;
+        newer = destination_at(estimator, newer)->newer;
+    }
+    age_list_link(estimator, older, newer, slot);
 }
 
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
@@ -93,4 +112,19 @@ uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)
 {
     return now_ns - (uint64_t)destination->updated_ns;
+}
+
+struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
+                                             const struct destination *destination)
+{
+    return (struct riptide_estimate){
+        .dst = destination->dst,
+        .samples = destination->samples,
+        .combined = (double)destination->combined,
+        .smoothed = destination->smoothed,
+        .cwnd = destination->cwnd,
+        .updated_ns = destination_updated_ns(destination),
+        .expires_ns = destination_expires_ns(estimator, destination),
+        .rto_min_us = rto_step_us(destination->rto_step),
+    };
 }

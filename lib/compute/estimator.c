@@ -286,7 +286,7 @@ static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot,
     return destination_age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
 }
 
-static void expire(struct riptide_estimator *estimator, uint32_t slot)
+void forget_window(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
 
@@ -295,7 +295,6 @@ static void expire(struct riptide_estimator *estimator, uint32_t slot)
     destination->smoothed = NO_HISTORY;
     destination->rto_step = 0;
     forget_kept(estimator, destination);
-    estimator->stats.expired++;
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
 }
@@ -310,29 +309,16 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     hints_expire(estimator, now_ns);
 
     /* What has expired has no history to give to samples that come after it. */
-    while (estimator->oldest != NONE && is_expired(estimator, estimator->oldest, now_ns))
-        expire(estimator, estimator->oldest);
+    while (estimator->oldest != NONE && is_expired(estimator, estimator->oldest, now_ns)) {
+        forget_window(estimator, estimator->oldest);
+        estimator->stats.expired++;
+    }
     while (estimator->touched != NONE) {
         compute(estimator, estimator->touched, now_ns);
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->stats.ticks++;
     return 0;
-}
-
-static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                           const struct destination *destination)
-{
-    return (struct riptide_estimate){
-        .dst = destination->dst,
-        .samples = destination->samples,
-        .combined = (double)destination->combined,
-        .smoothed = destination->smoothed,
-        .cwnd = destination->cwnd,
-        .updated_ns = destination_updated_ns(destination),
-        .expires_ns = destination_expires_ns(estimator, destination),
-        .rto_min_us = rto_step_us(destination->rto_step),
-    };
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
@@ -349,7 +335,7 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
             estimator->changed_tail = NONE;
         destination->flags &= (uint8_t) ~(IS_CHANGED | IS_RTO_CHANGED);
         destination->popped_cwnd = destination->cwnd;
-        estimator->popped = estimate_of(estimator, destination);
+        estimator->popped = destination_estimate(estimator, destination);
         remove_if_unknown(estimator, slot);
         if (is_news) {
             *estimatep = &estimator->popped;
@@ -357,18 +343,6 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         }
     }
     return RIPTIDE_E_AGAIN;
-}
-
-RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
-                                          const struct riptide_prefix *dst,
-                                          struct riptide_estimate *estimate)
-{
-    uint32_t slot = prefix_table_find(&estimator->table, dst);
-
-    if (slot == NONE || at(estimator, slot)->cwnd == 0)
-        return RIPTIDE_E_UNKNOWN;
-    *estimate = estimate_of(estimator, at(estimator, slot));
-    return 0;
 }
 
 RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *estimator,

@@ -113,9 +113,19 @@ uint64_t destination_age_ns(const struct destination *destination, uint64_t now_
 uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
                                 const struct destination *destination);
 
+/* As it is popped. */
+struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
+                                             const struct destination *destination);
+
 /* Takes it off the age list, or puts it there by its updated_ns. */
 void age_list_remove(struct riptide_estimator *estimator, struct destination *destination);
 void age_list_insert(struct riptide_estimator *estimator, uint32_t slot);
+
+/* The same, where `older` is known to be no newer than it; NONE: nothing is known. */
+void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot);
+
+/* Takes the window away, to be popped, and all that is kept of it. */
+void forget_window(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);

@@ -1,8 +1,42 @@
 /*
- * Why a destination has its window: the figures behind it in one struct. Pure.
+ * What is known: of one destination, of all, and the figures behind a window in one struct. Pure.
  */
 #include "estimator.h"
 #include "internal.h"
+
+RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
+                                          const struct riptide_prefix *dst,
+                                          struct riptide_estimate *estimate)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+
+    if (slot == NONE || destination_at(estimator, slot)->cwnd == 0)
+        return RIPTIDE_E_UNKNOWN;
+    *estimate = destination_estimate(estimator, destination_at(estimator, slot));
+    return 0;
+}
+
+RIPTIDE_PUBLIC void riptide_estimator_group(const struct riptide_estimator *estimator,
+                                            const struct riptide_prefix *peer,
+                                            struct riptide_prefix *dst)
+{
+    *dst = destination_group(&estimator->config, peer);
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estimator,
+                                          uint32_t *cursor, struct riptide_estimate *estimate)
+{
+    uint32_t slot = *cursor;
+
+    while ((slot = prefix_table_next(&estimator->table, slot)) != NONE &&
+           destination_at(estimator, slot)->cwnd == 0)
+        slot++;
+    if (slot == NONE)
+        return RIPTIDE_E_DONE;
+    *estimate = destination_estimate(estimator, destination_at(estimator, slot));
+    *cursor = slot + 1;
+    return 0;
+}
 
 RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *estimator,
                                              const struct riptide_prefix *dst,

@@ -216,15 +216,26 @@ static int check_contents(const struct riptide_estimator *estimator, const unsig
     return 0;
 }
 
+/* A load under way. */
+struct load {
+    struct riptide_estimator *estimator;
+    uint64_t passed_ns; /* since the state was saved */
+    uint64_t now_ns;
+    uint32_t last; /* what was taken over last: none that comes is older; NONE: nothing yet */
+    struct riptide_load_counts counts;
+};
+
 /* The window of the record, as if it had been computed here at updated_ns. */
-static void adopt(struct riptide_estimator *estimator, uint32_t slot, const struct record *record,
-                  int64_t updated_ns, uint64_t now_ns)
+static void adopt(struct load *load, uint32_t slot, const struct record *record, int64_t updated_ns)
 {
+    struct riptide_estimator *estimator = load->estimator;
     struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = estimator->config.policy;
     struct limits limits = limits_of(estimator, &destination->dst);
     uint32_t bit;
 
+    if (load->last == slot)
+        load->last = destination->older;
     if (destination->cwnd > 0)
         age_list_remove(estimator, destination);
     destination->samples = record->samples;
@@ -234,24 +245,26 @@ static void adopt(struct riptide_estimator *estimator, uint32_t slot, const stru
     destination->updated_ns = updated_ns;
     destination->cwnd = limits_apply(&limits, record->smoothed, &bit);
     forget_kept(estimator, destination);
-    input_set(estimator, destination, now_ns);
+    input_set(estimator, destination, load->now_ns);
     if (policy->restore)
         policy->restore(&estimator->input, memory_of(estimator, destination), destination->cwnd);
-    age_list_insert(estimator, slot);
+    age_list_insert_behind(estimator, load->last, slot);
+    load->last = slot;
     mark_changed(estimator, slot);
 }
 
-static int load_record(struct riptide_estimator *estimator, const struct record *record,
-                       uint64_t passed_ns, uint64_t now_ns, struct riptide_load_counts *counts)
+static int load_record(struct load *load, const struct record *record)
 {
+    struct riptide_estimator *estimator = load->estimator;
+    struct riptide_load_counts *counts = &load->counts;
     struct riptide_prefix host = record->dst, group;
-    uint64_t age_ns = record->age_ns + passed_ns;
+    uint64_t age_ns = record->age_ns + load->passed_ns;
     int64_t updated_ns;
     const struct destination *known;
     uint32_t slot;
     int r;
 
-    if (age_ns < passed_ns || age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX) {
+    if (age_ns < load->passed_ns || age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX) {
         counts->expired++;
         return 0;
     }
@@ -262,7 +275,7 @@ static int load_record(struct riptide_estimator *estimator, const struct record 
         return 0;
     }
     /* Shortly after a reboot that lies before the zero of this clock. */
-    updated_ns = (int64_t)now_ns - (int64_t)age_ns;
+    updated_ns = (int64_t)load->now_ns - (int64_t)age_ns;
     slot = prefix_table_find(&estimator->table, &record->dst);
     known = slot == NONE ? NULL : destination_at(estimator, slot);
     if (known && known->cwnd > 0 && known->updated_ns >= updated_ns) {
@@ -275,9 +288,38 @@ static int load_record(struct riptide_estimator *estimator, const struct record 
         return 0;
     }
     if (r == 0) {
-        adopt(estimator, slot, record, updated_ns, now_ns);
+        adopt(load, slot, record, updated_ns);
         counts->loaded++;
     }
+    return r;
+}
+
+static int load_bytes(struct riptide_estimator *estimator, bool is_replacing, uint64_t now_ns,
+                      uint64_t realtime_ns, const void *bytes, size_t size,
+                      struct riptide_load_counts *counts, struct riptide_error *error)
+{
+    struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
+    uint32_t n = 0;
+    int r;
+
+    if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
+        return RIPTIDE_E_INVALID;
+    r = check_frame(bytes, size, &n, error);
+    if (r == 0)
+        r = check_contents(estimator, bytes, n, realtime_ns, &load.passed_ns, error);
+    while (r == 0 && is_replacing && estimator->oldest != NONE)
+        forget_window(estimator, estimator->oldest);
+    for (uint32_t i = 0; i < n && r == 0; i++) {
+        struct record record =
+            get_record((const unsigned char *)bytes + HEAD_BYTES + (size_t)i * RECORD_BYTES);
+
+        r = load_record(&load, &record);
+    }
+    if (r < 0)
+        return r;
+    estimator->now_ns = now_ns;
+    if (counts)
+        *counts = load.counts;
     return r;
 }
 
@@ -286,26 +328,13 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
                                           struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
-    struct riptide_load_counts done = { 0 };
-    uint64_t passed_ns = 0;
-    uint32_t n = 0;
-    int r;
+    return load_bytes(estimator, false, now_ns, realtime_ns, bytes, size, counts, error);
+}
 
-    if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
-        return RIPTIDE_E_INVALID;
-    r = check_frame(bytes, size, &n, error);
-    if (r == 0)
-        r = check_contents(estimator, bytes, n, realtime_ns, &passed_ns, error);
-    for (uint32_t i = 0; i < n && r == 0; i++) {
-        struct record record =
-            get_record((const unsigned char *)bytes + HEAD_BYTES + (size_t)i * RECORD_BYTES);
-
-        r = load_record(estimator, &record, passed_ns, now_ns, &done);
-    }
-    if (r < 0)
-        return r;
-    estimator->now_ns = now_ns;
-    if (counts)
-        *counts = done;
-    return r;
+RIPTIDE_PUBLIC int riptide_estimator_replace(struct riptide_estimator *estimator, uint64_t now_ns,
+                                             uint64_t realtime_ns, const void *bytes, size_t size,
+                                             struct riptide_load_counts *counts,
+                                             struct riptide_error *error)
+{
+    return load_bytes(estimator, true, now_ns, realtime_ns, bytes, size, counts, error);
 }

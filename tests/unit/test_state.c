@@ -155,6 +155,78 @@ static void newer_evidence_wins_a_merge(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void replacing_forgets_what_the_state_does_not_name(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    const struct riptide_estimate *estimate;
+    struct riptide_load_counts counts;
+    unsigned char bytes[ROOM];
+    size_t n = save_two(bytes);
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "192.0.2.9", 90);
+    riptide_estimator_tick(estimator, 125 * S);
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        ;
+    assert_int_equal(
+        riptide_estimator_replace(estimator, 130 * S, SAVED + 10 * S, bytes, n, &counts, NULL), 0);
+    assert_int_equal(counts.loaded, 2);
+    assert_int_equal(counts.older, 0);
+    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 64);
+    assert_int_equal(find(estimator, "192.0.2.9").cwnd, 0);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    while (estimate->cwnd != 0)
+        assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    assert_true(riptide_prefix_equal(&estimate->dst,
+                                     &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, 9 } }));
+    riptide_estimator_free(estimator);
+}
+
+static void refused_state_replaces_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    unsigned char bytes[ROOM];
+    size_t n = save_two(bytes);
+
+    (void)state;
+    add_host(estimator, "192.0.2.9", 90);
+    riptide_estimator_tick(estimator, 125 * S);
+    bytes[n - 1] ^= 1;
+    assert_int_equal(
+        riptide_estimator_replace(estimator, 130 * S, SAVED + 10 * S, bytes, n, NULL, NULL),
+        -EINVAL);
+    assert_int_equal(find(estimator, "192.0.2.9").cwnd, 90);
+    riptide_estimator_free(estimator);
+}
+
+/* Of 100 s and 110 s into those of 95, 105 and 115 s. */
+static void merged_windows_pass_in_their_order(void **state)
+{
+    static const char *const ours[] = { "192.0.2.20", "192.0.2.21", "192.0.2.22" };
+    static const char *const all[] = { "192.0.2.20", "192.0.2.1", "192.0.2.21", "2001:db8::1",
+                                       "192.0.2.22" };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    unsigned char bytes[ROOM];
+    size_t n = save_two(bytes);
+
+    (void)state;
+    for (unsigned int i = 0; i < 3; i++) {
+        add_host(estimator, ours[i], 50);
+        riptide_estimator_tick(estimator, (95 + 10 * i) * S);
+    }
+    assert_int_equal(riptide_estimator_load(estimator, 120 * S, SAVED, bytes, n, NULL, NULL), 0);
+    for (unsigned int i = 0; i < 5; i++) {
+        riptide_estimator_tick(estimator, (95 + 90 + 5 * i) * S);
+        for (unsigned int j = 0; j < 5; j++)
+            assert_int_equal(find(estimator, all[j]).cwnd > 0, j > i);
+    }
+    riptide_estimator_free(estimator);
+}
+
 static void bounds_and_groups_are_the_readers(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -321,6 +393,9 @@ int main(void)
         cmocka_unit_test(reboot_keeps_what_has_not_passed),
         cmocka_unit_test(state_that_waits_too_long_is_empty),
         cmocka_unit_test(newer_evidence_wins_a_merge),
+        cmocka_unit_test(replacing_forgets_what_the_state_does_not_name),
+        cmocka_unit_test(refused_state_replaces_nothing),
+        cmocka_unit_test(merged_windows_pass_in_their_order),
         cmocka_unit_test(bounds_and_groups_are_the_readers),
         cmocka_unit_test(other_bytes_are_refused_with_a_line),
         cmocka_unit_test(every_flipped_bit_is_refused),
