@@ -4,6 +4,7 @@
  */
 #include "daemon.h"
 
+#include "answers.h"
 #include "log.h"
 #include "netns.h"
 #include "privileges.h"
@@ -58,6 +59,7 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
 {
     report_event(daemon->settings, event);
     service_event(&daemon->service, daemon->agent, event);
+    answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);
         log_write_held(false);
@@ -87,6 +89,28 @@ static void on_agent(struct daemon *daemon)
     }
 }
 
+static void on_control(struct daemon *daemon)
+{
+    control_dispatch(daemon->control);
+}
+
+/* Without it the daemon does its work all the same. A dry run leaves the well-known place alone. */
+static void open_control(struct daemon *daemon)
+{
+    const struct settings *settings = daemon->settings;
+    struct riptide_error error = { "" };
+    int r;
+
+    if (settings->once || !strcmp(settings->control, "none") ||
+        (settings->router.dry_run && !strcmp(settings->control, CONTROL_PATH)))
+        return;
+    daemon->answers = answers_of(daemon);
+    r = control_open(&daemon->control, settings->control, settings->control_group, &daemon->answers,
+                     &error);
+    if (r < 0)
+        log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
+}
+
 static void run(struct daemon *daemon)
 {
     const struct {
@@ -96,6 +120,8 @@ static void run(struct daemon *daemon)
         { daemon->signals_fd, on_signal },
         { riptide_agent_get_fd(daemon->agent), on_agent },
         { daemon->service.timer_fd, on_watchdog },
+        /* poll passes over -1 */
+        { daemon->control ? control_get_fd(daemon->control) : -1, on_control },
     };
     enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
     struct pollfd fds[N_SOURCES];
@@ -206,6 +232,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     struct riptide_error error;
     int status;
 
+    open_control(daemon);
     if (privileges_drop(privileges, !settings->router.dry_run, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
@@ -262,6 +289,7 @@ int daemon_serve(struct settings *settings)
         return start_failed(settings, &error, r);
     service_open(&daemon.service);
     status = serve(&daemon);
+    control_close(daemon.control);
     riptide_agent_free(daemon.agent);
     service_close(&daemon.service);
     log_write_held(true);

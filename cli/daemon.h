@@ -4,6 +4,7 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
+#include "control.h"
 #include "service.h"
 #include "settings.h"
 
@@ -16,9 +17,25 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
+/* How it has been, for those who ask. */
+struct health {
+    uint64_t started_ns;
+    uint64_t n_ticks;
+    struct riptide_tick tick; /* the last one */
+    uint64_t late_max_ns;     /* of all */
+    uint64_t cpu_ns;          /* of the process at the last tick */
+    uint64_t round_cpu_ns;    /* between the last two */
+    int failure;              /* -errno of the last dump; 0: none */
+    bool is_failure_new;      /* since the last tick */
+};
+
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
+    struct control *control; /* NULL: none */
+    struct request_daemon answers;
+    struct health health;
+    bool is_paused;
     struct service service;
     int signals_fd;
     enum ending ending;

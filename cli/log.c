@@ -4,6 +4,7 @@
  */
 #include "log.h"
 
+#include "recent.h"
 #include "repeats.h"
 
 #include <errno.h>
@@ -138,11 +139,25 @@ void log_write_held(bool is_end)
     }
 }
 
+/* Also what is not written: who asks the daemon wants to know. */
+static void remember(enum log_level level, const char *format, va_list args)
+{
+    char text[sizeof(((struct recent_line *)NULL)->text)];
+
+    vsnprintf(text, sizeof(text), format, args);
+    recent_add(time(NULL), level, text);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     struct repeat *repeat = NULL;
     va_list args;
 
+    if (level <= LOG_LEVEL_WARNING) {
+        va_start(args, format);
+        remember(level, format, args);
+        va_end(args);
+    }
     if (level > log_level)
         return;
     /* Who asks for debug wants all. */

@@ -4,6 +4,8 @@
  */
 #include "settings.h"
 
+#include "request.h"
+
 #include <errno.h>
 
 #define ROW(name, kind, field, help)                                                               \
@@ -35,6 +37,9 @@ const struct option_row settings_rows[] = {
         "stretch the interval to keep to this share of a core"),
     ROW("closed-weight", weight, estimator.closed_weight, "of those, beside open ones, 0 to 1"),
     ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
+    ROW("control", path, control, "socket for `riptide`; none: no socket"),
+    ROW("control-group", group, control_group,
+        "its members may change things by the socket, beside root"),
     ROW("state", path, state, "start from this file and keep what is known in it"),
     ROW("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
@@ -70,7 +75,7 @@ const struct option_row settings_rows[] = {
 
 void settings_init(struct settings *settings)
 {
-    *settings = (struct settings){ .log_level = LOG_LEVEL_INFO };
+    *settings = (struct settings){ .log_level = LOG_LEVEL_INFO, .control = CONTROL_PATH };
     riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));

@@ -17,9 +17,11 @@ struct settings {
     struct scope_options scope;
     struct prefix_list aggregates;
     struct cap_list caps;
-    const char *state; /* file; NULL: none */
-    const char *netns; /* name or path; NULL: where it was started */
-    const char *user;  /* to become; NULL: see privileges.h */
+    const char *state;         /* file; NULL: none */
+    const char *control;       /* path of the socket, or "none" */
+    const char *control_group; /* name or number; NULL: root alone */
+    const char *netns;         /* name or path; NULL: where it was started */
+    const char *user;          /* to become; NULL: see privileges.h */
     enum log_level log_level;
     bool once;
     bool flush;

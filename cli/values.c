@@ -118,6 +118,23 @@ static void weight_print(FILE *out, const void *target)
     fprintf(out, "%g", *(const double *)target);
 }
 
+static int share_parse(void *target, const char *text)
+{
+    size_t len = strlen(text);
+    bool is_percent = len > 1 && text[len - 1] == '%';
+    char number[32];
+    double value;
+
+    if (len >= sizeof(number))
+        return -EINVAL;
+    memcpy(number, text, len + 1);
+    number[len - is_percent] = 0;
+    if (weight_parse(&value, number))
+        return -EINVAL;
+    *(double *)target = is_percent ? value / 100 : value;
+    return 0;
+}
+
 static int u32_parse(void *target, const char *text)
 {
     uint64_t value;
@@ -386,4 +403,6 @@ KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outsid
 KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE", "not a file name", path, path);
 KIND(user, "NAME", "not a user name", path, path);
+KIND(group, "GROUP", "not a group", path, path);
+KIND(share, "SHARE", "not a share (write 50% or 0.5)", share, weight);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);

@@ -1,0 +1,312 @@
+/*
+ * Figures of the agent's stages as answers, and requests as calls of the agent. Reads the clocks.
+ */
+#include "answers.h"
+
+#include "explanation.h"
+#include "log.h"
+#include "memory_file.h"
+#include "recent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static uint64_t boot_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
+{
+    struct health *health = &daemon->health;
+    uint64_t now_ns;
+
+    if (event->kind == RIPTIDE_AGENT_FAILED) {
+        health->failure = event->error;
+        health->is_failure_new = true;
+    }
+    if (event->kind != RIPTIDE_AGENT_TICK)
+        return;
+    /* A round whose dump failed ends as well: only one without a failure says that all is well. */
+    if (!health->is_failure_new)
+        health->failure = 0;
+    health->is_failure_new = false;
+    now_ns = cpu_ns();
+    health->round_cpu_ns = now_ns - health->cpu_ns;
+    health->cpu_ns = now_ns;
+    health->tick = *event->tick;
+    health->n_ticks++;
+    if (event->tick->late_ns > health->late_max_ns)
+        health->late_max_ns = event->tick->late_ns;
+}
+
+/* One word, and why where it is not "ok". */
+static json_t *health_of(const struct daemon *daemon)
+{
+    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
+    const char *reason4 = riptide_router_get_reason(router, AF_INET);
+    const char *reason6 = riptide_router_get_reason(router, AF_INET6);
+    const char *health = "ok", *reason = NULL;
+
+    if (daemon->health.failure) {
+        health = "failing";
+        reason = strerror(-daemon->health.failure);
+    } else if (daemon->is_paused) {
+        health = "paused";
+        reason = reason4;
+    } else if (reason4 || reason6) {
+        health = "off";
+        reason = reason4 ? reason4 : reason6;
+    } else if (daemon->health.n_ticks == 0) {
+        health = "starting";
+    }
+    return json_pack("{s:s, s:s?, s:{s:s?, s:s?}}", "health", health, "reason", reason, "rules",
+                     "ipv4", reason4, "ipv6", reason6);
+}
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static double s(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static json_t *round_of(const struct health *health)
+{
+    const struct riptide_tick *tick = &health->tick;
+
+    if (health->n_ticks == 0)
+        return json_null();
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I}", "number",
+                     (json_int_t)health->n_ticks, "ago_s", s(boot_ns() - tick->finished_ns),
+                     "took_ms", ms(tick->finished_ns - tick->started_ns), "cpu_ms",
+                     ms(health->round_cpu_ns), "late_ms", ms(tick->late_ns), "late_max_ms",
+                     ms(health->late_max_ns), "connections", (json_int_t)tick->samples, "changes",
+                     (json_int_t)tick->changes, "refused", (json_int_t)tick->overflow);
+}
+
+static json_t *messages_of(void)
+{
+    const struct recent_line *line;
+    json_t *messages = json_array();
+    char time[32];
+    struct tm tm;
+
+    for (unsigned int i = 0; (line = recent_get(i)); i++) {
+        json_t *text = json_string(line->text);
+
+        strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&line->time, &tm));
+        json_array_append_new(messages, json_pack("{s:s, s:s, s:o}", "time", time, "level",
+                                                  log_level_name(line->level), "text",
+                                                  text ? text : json_string("(no valid text)")));
+    }
+    return messages;
+}
+
+static json_t *counters_of(const struct daemon *daemon)
+{
+    struct riptide_router_stats router;
+    struct riptide_observer_stats observer;
+
+    riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
+    riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
+                               sizeof(observer));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "routes_written",
+                     (json_int_t)router.written, "routes_refused", (json_int_t)router.failed,
+                     "resyncs", (json_int_t)router.resyncs, "lifts", (json_int_t)router.lifts,
+                     "overruns", (json_int_t)router.overruns, "dumps", (json_int_t)observer.dumps,
+                     "dumps_failed", (json_int_t)observer.failures);
+}
+
+static json_t *say_status(void *userdata)
+{
+    const struct daemon *daemon = userdata;
+    const struct settings *settings = daemon->settings;
+    struct riptide_estimator_stats estimator;
+    struct riptide_router_stats router;
+    json_t *status = health_of(daemon);
+
+    riptide_estimator_get_stats(riptide_agent_get_estimator(daemon->agent), &estimator,
+                                sizeof(estimator));
+    riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
+    json_object_update_new(
+        status,
+        json_pack(
+            "{s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+            "s:o}",
+            "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
+            s(boot_ns() - daemon->health.started_ns), "dry_run", settings->router.dry_run,
+            "interval_s", s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns),
+            "policy", settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
+            "connections", (json_int_t)daemon->health.tick.samples, "destinations",
+            (json_int_t)estimator.destinations, "routes", (json_int_t)router.routes, "left_alone",
+            (json_int_t)router.left_alone, "clients",
+            (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
+            "counters", counters_of(daemon), "messages", messages_of()));
+    return status;
+}
+
+static bool say_next(void *userdata, uint32_t *cursor, struct request_row *row)
+{
+    const struct daemon *daemon = userdata;
+
+    if (riptide_router_next(riptide_agent_get_router(daemon->agent), cursor, &row->route) != 0)
+        return false;
+    row->estimate = (struct riptide_estimate){ .cwnd = 0 };
+    riptide_estimator_find(riptide_agent_get_estimator(daemon->agent), &row->route.dst,
+                           &row->estimate);
+    return true;
+}
+
+/* By its address: ports, marks and interfaces are those of a connection. */
+static bool is_in_scope(const struct riptide_scope *scope, const struct riptide_prefix *peer)
+{
+    const struct riptide_scope prefixes = {
+        .learn = scope->learn,
+        .n_learn = scope->n_learn,
+        .exclude = scope->exclude,
+        .n_exclude = scope->n_exclude,
+    };
+    struct riptide_sample sample = { .dst = *peer };
+
+    sample.dst.len = peer->family == AF_INET ? 32 : 128;
+    return riptide_scope_matches(&prefixes, &sample);
+}
+
+static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer)
+{
+    const struct daemon *daemon = userdata;
+    const struct settings *settings = daemon->settings;
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
+    json_t *window = json_null(), *route = json_null();
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_explanation explanation;
+    struct riptide_route found;
+    struct riptide_prefix group;
+    char dev[IF_NAMESIZE];
+
+    riptide_estimator_group(estimator, peer, &group);
+    riptide_prefix_format(&group, dst);
+    if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) == 0)
+        window = explanation_window(&explanation, &settings->estimator, boot_ns());
+    if (riptide_router_find(router, &group, &found) == 0)
+        route =
+            explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:s?}", "destination", dst, "in_scope",
+                     is_in_scope(&settings->observer.scope, peer), "policy",
+                     settings->estimator.policy->name, "dry_run", settings->router.dry_run,
+                     "window", window, "route", route, "rules",
+                     riptide_router_get_reason(router, peer->family));
+}
+
+static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+                   struct riptide_error *error)
+{
+    const struct daemon *daemon = userdata;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    int r;
+
+    hint->until_ns = boot_ns() + for_ns;
+    r = riptide_agent_add_hint(daemon->agent, hint, error);
+    if (r == RIPTIDE_E_FULL)
+        snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
+    riptide_prefix_format(&hint->dst, dst);
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.0f s", dst, s(for_ns));
+    return r;
+}
+
+static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
+{
+    struct daemon *daemon = userdata;
+    int r = 0;
+
+    if (is_paused)
+        r = riptide_agent_pause(daemon->agent);
+    else
+        riptide_agent_resume(daemon->agent);
+    daemon->is_paused = is_paused;
+    if (r < 0)
+        snprintf(error->text, sizeof(error->text),
+                 "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
+    return r;
+}
+
+static int do_save(void *userdata, int *fdp, struct riptide_error *error)
+{
+    const struct daemon *daemon = userdata;
+    size_t n = riptide_agent_save_bytes(daemon->agent, NULL, 0);
+    void *bytes = malloc(n);
+    int r = -ENOMEM;
+
+    if (bytes) {
+        riptide_agent_save_bytes(daemon->agent, bytes, n);
+        r = memory_file_make(fdp, bytes, n);
+    }
+    free(bytes);
+    if (r < 0)
+        snprintf(error->text, sizeof(error->text), "%s", strerror(-r));
+    return r;
+}
+
+static int do_load(void *userdata, int fd, bool is_replacing, struct riptide_load_counts *counts,
+                   struct riptide_error *error)
+{
+    const struct daemon *daemon = userdata;
+    void *bytes;
+    size_t n;
+    int r = memory_file_take(fd, &bytes, &n);
+
+    if (r < 0) {
+        snprintf(error->text, sizeof(error->text), "the state is not in a sealed memory file: %s",
+                 strerror(-r));
+        return r;
+    }
+    r = is_replacing ? riptide_agent_replace_bytes(daemon->agent, bytes, n, counts, error)
+                     : riptide_agent_load_bytes(daemon->agent, bytes, n, counts, error);
+    free(bytes);
+    if (r != 0 && !error->text[0])
+        snprintf(error->text, sizeof(error->text), "not loaded: %s",
+                 r < 0 ? strerror(-r) : "time runs backwards");
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO, "state %s: destinations taken over: %u",
+                 is_replacing ? "loaded" : "merged", counts->loaded);
+    return r;
+}
+
+struct request_daemon answers_of(struct daemon *daemon)
+{
+    daemon->health.started_ns = boot_ns();
+    return (struct request_daemon){
+        .userdata = daemon,
+        .status = say_status,
+        .explain = say_explanation,
+        .next = say_next,
+        .hint = do_hint,
+        .pause = do_pause,
+        .save = do_save,
+        .load = do_load,
+    };
+}

@@ -1,0 +1,388 @@
+/*
+ * Clients on one epoll fd. Each is either sending a request or reading its answer, and has a time
+ * until which that must be done.
+ */
+#include "control.h"
+
+#include "listener.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_CLIENTS = 64,
+    RESERVED_CLIENTS = 16,       /* of these, for those who may change things */
+    MAX_EVENTS = 8,              /* in one dispatch */
+    TIMEOUT_S = 30,              /* for a request to come, and for an answer to be read */
+    SEND_BUFFER_BYTES = 1 << 16, /* what the kernel holds for a client that does not read */
+};
+
+struct client {
+    int fd;
+    bool may_change;
+    bool is_answering;
+    bool is_last;    /* it is to be closed behind its answer */
+    bool has_more;   /* its answer goes on behind the piece */
+    int passed_fd;   /* came with what it sends; -1: none */
+    time_t deadline; /* CLOCK_MONOTONIC, s */
+    size_t n_line;
+    char line[REQUEST_MAX_BYTES];
+    struct request request;
+    char *piece; /* of the answer */
+    size_t n_piece;
+    size_t n_sent;
+};
+
+struct control {
+    struct listener listener;
+    const struct request_daemon *daemon;
+    int epoll_fd;
+    int timer_fd; /* runs while somebody is connected */
+    bool is_deaf; /* there was no fd for another client: accepts again when the timer says so */
+    unsigned int n_clients;
+    struct client *clients[MAX_CLIENTS];
+};
+
+static time_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* `what` is told by its address: a client, or a member of the control. */
+static int watch(struct control *control, int operation, int fd, uint32_t events, void *what)
+{
+    struct epoll_event event = { .events = events, .data.ptr = what };
+
+    return epoll_ctl(control->epoll_fd, operation, fd, &event) < 0 ? -errno : 0;
+}
+
+static void set_timer(struct control *control, bool is_running)
+{
+    const struct itimerspec each = { { is_running, 0 }, { is_running, 0 } };
+
+    timerfd_settime(control->timer_fd, 0, &each, NULL);
+}
+
+static void close_passed(struct client *client)
+{
+    if (client->passed_fd >= 0)
+        close(client->passed_fd);
+    client->passed_fd = -1;
+}
+
+static void end_answer(struct client *client)
+{
+    if (client->request.fd >= 0)
+        close(client->request.fd);
+    request_end(&client->request);
+    free(client->piece);
+    client->piece = NULL;
+    client->is_answering = false;
+}
+
+static void remove_client(struct control *control, struct client *client)
+{
+    unsigned int i = 0;
+
+    while (control->clients[i] != client)
+        i++;
+    control->clients[i] = control->clients[--control->n_clients];
+    if (client->is_answering)
+        end_answer(client);
+    close_passed(client);
+    close(client->fd);
+    free(client);
+}
+
+/* The piece is there, or a moment without memory costs this client its answer. */
+static bool begin_answer(struct control *control, struct client *client)
+{
+    client->is_answering = client->has_more = true;
+    client->n_piece = client->n_sent = 0;
+    client->deadline = now() + TIMEOUT_S;
+    client->piece = malloc(REQUEST_PIECE_BYTES);
+    return client->piece && watch(control, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) == 0;
+}
+
+/* Carries out the line that has come, if one has. False where the client is to be closed. */
+static bool take_line(struct control *control, struct client *client)
+{
+    const char *end = memchr(client->line, '\n', client->n_line);
+    const struct request_caller caller = { client->may_change, client->passed_fd };
+    size_t n;
+
+    if (!end && client->n_line < sizeof(client->line))
+        return true;
+    if (end) {
+        n = (size_t)(end - client->line) + 1;
+        request_begin(&client->request, control->daemon, client->line, n - 1, &caller);
+        client->n_line -= n;
+        memmove(client->line, end + 1, client->n_line);
+    } else {
+        request_refuse(&client->request, "the line is too long");
+        client->is_last = true;
+    }
+    close_passed(client);
+    return begin_answer(control, client);
+}
+
+/* An fd that came along is kept until the line is complete, the newest of several. */
+static void take_fd(struct client *client, struct msghdr *message)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return;
+    close_passed(client);
+    memcpy(&client->passed_fd, CMSG_DATA(header), sizeof(client->passed_fd));
+}
+
+/* One read. False where the client has ended or is to be closed. */
+static bool receive(struct control *control, struct client *client)
+{
+    /* Room for one fd: the kernel closes those that find none. */
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } ancillary;
+    struct iovec room = { client->line + client->n_line, sizeof(client->line) - client->n_line };
+    struct msghdr message = { .msg_iov = &room, .msg_iovlen = 1 };
+    ssize_t n;
+
+    /* Closing an fd may wait for whoever made its file (fuse): not for just anybody's. */
+    if (client->may_change) {
+        message.msg_control = &ancillary;
+        message.msg_controllen = sizeof(ancillary);
+    }
+    n = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    take_fd(client, &message);
+    if (n == 0)
+        return false;
+    client->n_line += (size_t)n;
+    return take_line(control, client);
+}
+
+/* Sends what there is of the piece; the answer's fd goes with its first byte. */
+static ssize_t send_piece(struct client *client)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } ancillary = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
+                                .cmsg_level = SOL_SOCKET,
+                                .cmsg_type = SCM_RIGHTS } };
+    struct iovec rest = { client->piece + client->n_sent, client->n_piece - client->n_sent };
+    struct msghdr message = { .msg_iov = &rest, .msg_iovlen = 1 };
+    ssize_t n;
+
+    if (client->request.fd >= 0) {
+        memcpy(CMSG_DATA(&ancillary.header), &client->request.fd, sizeof(int));
+        message.msg_control = &ancillary;
+        message.msg_controllen = sizeof(ancillary);
+    }
+    n = sendmsg(client->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n > 0 && client->request.fd >= 0) {
+        close(client->request.fd);
+        client->request.fd = -1;
+    }
+    return n;
+}
+
+/* One piece. False where the client has gone or is to be closed. */
+static bool answer(struct control *control, struct client *client)
+{
+    bool is_done = false;
+    ssize_t n;
+
+    if (client->n_sent == client->n_piece && client->has_more) {
+        client->n_sent = 0;
+        client->n_piece = request_read(&client->request, control->daemon, client->piece,
+                                       REQUEST_PIECE_BYTES, &is_done);
+        client->has_more = !is_done;
+    }
+    if (client->n_sent < client->n_piece) {
+        n = send_piece(client);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        client->n_sent += (size_t)n;
+    }
+    if (client->n_sent < client->n_piece || client->has_more)
+        return true;
+    end_answer(client);
+    if (client->is_last || watch(control, EPOLL_CTL_MOD, client->fd, EPOLLIN, client) < 0)
+        return false;
+    client->deadline = now() + TIMEOUT_S;
+    return take_line(control, client); /* it may have sent the next one already */
+}
+
+/* A client that must wait for others is told so; if it cannot be told at once, it is not. */
+static void turn_away(int fd)
+{
+    static const char line[] = "{\"ok\":false,\"error\":\"too many clients; try again\"}\n";
+    ssize_t n = send(fd, line, sizeof(line) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    (void)n;
+    close(fd);
+}
+
+static struct client *client_new(int fd, bool may_change)
+{
+    const int bytes = SEND_BUFFER_BYTES;
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (!client)
+        return NULL;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    client->fd = fd;
+    client->may_change = may_change;
+    client->passed_fd = client->request.fd = -1;
+    client->deadline = now() + TIMEOUT_S;
+    return client;
+}
+
+static void accept_client(struct control *control)
+{
+    int fd = accept4(control->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct client *client;
+    bool may_change;
+
+    if (fd < 0) {
+        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+            return;
+        control->is_deaf = true;
+        watch(control, EPOLL_CTL_MOD, control->listener.fd, 0, &control->listener);
+        set_timer(control, true);
+        return;
+    }
+    may_change = listener_may_change(&control->listener, fd);
+    if (control->n_clients >= (may_change ? MAX_CLIENTS : MAX_CLIENTS - RESERVED_CLIENTS)) {
+        turn_away(fd);
+        return;
+    }
+    client = client_new(fd, may_change);
+    if (!client || watch(control, EPOLL_CTL_ADD, fd, EPOLLIN, client) < 0) {
+        free(client);
+        close(fd);
+        return;
+    }
+    control->clients[control->n_clients++] = client;
+    if (control->n_clients == 1)
+        set_timer(control, true);
+}
+
+static void on_timer(struct control *control)
+{
+    uint64_t n_expirations;
+    time_t time = now();
+
+    if (read(control->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
+        return;
+    for (unsigned int i = control->n_clients; i-- > 0;) {
+        if (control->clients[i]->deadline <= time)
+            remove_client(control, control->clients[i]);
+    }
+    if (control->is_deaf)
+        control->is_deaf =
+            watch(control, EPOLL_CTL_MOD, control->listener.fd, EPOLLIN, &control->listener) < 0;
+    if (control->n_clients == 0 && !control->is_deaf)
+        set_timer(control, false);
+}
+
+static bool is_connected(const struct control *control, const struct client *client)
+{
+    for (unsigned int i = 0; i < control->n_clients; i++) {
+        if (control->clients[i] == client)
+            return true;
+    }
+    return false;
+}
+
+static void on_client(struct control *control, struct client *client)
+{
+    /* The timer of the same dispatch may have closed it. */
+    if (!is_connected(control, client))
+        return;
+    if (!(client->is_answering ? answer(control, client) : receive(control, client)))
+        remove_client(control, client);
+}
+
+void control_dispatch(struct control *control)
+{
+    struct epoll_event events[MAX_EVENTS];
+    int n = epoll_wait(control->epoll_fd, events, MAX_EVENTS, 0);
+
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.ptr == &control->listener)
+            accept_client(control);
+        else if (events[i].data.ptr == &control->timer_fd)
+            on_timer(control);
+        else
+            on_client(control, events[i].data.ptr);
+    }
+}
+
+int control_open(struct control **controlp, const char *path, const char *group,
+                 const struct request_daemon *daemon, struct riptide_error *error)
+{
+    struct control *control = calloc(1, sizeof(*control));
+    int r;
+
+    if (!control)
+        return -ENOMEM;
+    control->daemon = daemon;
+    control->timer_fd = control->listener.fd = -1;
+    control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    r = control->epoll_fd < 0 ? -errno : 0;
+    if (r == 0) {
+        control->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        r = control->timer_fd < 0 ? -errno : 0;
+    }
+    if (r == 0)
+        r = watch(control, EPOLL_CTL_ADD, control->timer_fd, EPOLLIN, &control->timer_fd);
+    if (r == 0)
+        r = listener_open(&control->listener, path, group, error);
+    if (r == 0)
+        r = watch(control, EPOLL_CTL_ADD, control->listener.fd, EPOLLIN, &control->listener);
+    if (r < 0) {
+        control_close(control);
+        return r;
+    }
+    *controlp = control;
+    return 0;
+}
+
+struct control *control_close(struct control *control)
+{
+    if (!control)
+        return NULL;
+    while (control->n_clients > 0)
+        remove_client(control, control->clients[0]);
+    listener_close(&control->listener);
+    if (control->timer_fd >= 0)
+        close(control->timer_fd);
+    if (control->epoll_fd >= 0)
+        close(control->epoll_fd);
+    free(control);
+    return NULL;
+}
+
+int control_get_fd(const struct control *control)
+{
+    return control->epoll_fd;
+}
+
+unsigned int control_count_clients(const struct control *control)
+{
+    return control->n_clients;
+}

@@ -1,0 +1,37 @@
+/*
+ * The control socket: who is connected, what each has sent and not read yet. What requests mean is
+ * request.c's. Never blocks, whatever clients do: lines, answers, clients and the work of one call
+ * are bounded, and a client that makes no headway is closed.
+ */
+#ifndef CLI_CONTROL_H
+#define CLI_CONTROL_H
+
+#include "request.h"
+
+#include <riptide/riptide.h>
+#include <sys/types.h>
+
+struct control;
+
+/*
+ * Listens. The socket file of a daemon that is gone is replaced, that of one that runs is not.
+ * `group`: name or number of those who may change things beside root; NULL: nobody. The interface
+ * must outlive it. Errors, each with a line: -EINVAL (no such group), -EBUSY (a daemon answers
+ * there), -ENAMETOOLONG, those of mkdir(2), socket(2), bind(2) and rename(2).
+ */
+int control_open(struct control **controlp, const char *path, const char *group,
+                 const struct request_daemon *daemon, struct riptide_error *error);
+
+/* Closes, and removes the socket file. */
+struct control *control_close(struct control *control);
+
+/* The fd to wait on for reading. */
+int control_get_fd(const struct control *control);
+
+/* Does a bounded piece of work for a few clients. */
+void control_dispatch(struct control *control);
+
+/* How many are connected. */
+unsigned int control_count_clients(const struct control *control);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * The library's figures under the names that docs/schema/explain.json has for them.
+ */
+#include "explanation.h"
+
+#define MS_PER_S 1e3
+#define NS_PER_S 1e9
+
+static const char *const states[] = { "applied", "withdrawn", "left alone", "failed" };
+
+static const char *const bounds[] = { "min", "max", "cap", "hint_scale", "hint_max" };
+
+#define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
+
+const char *explanation_route_state(enum riptide_route_state state)
+{
+    return states[state];
+}
+
+/* A figure where 0 says that there is none. */
+static json_t *figure(uint64_t value)
+{
+    return value ? json_integer((json_int_t)value) : json_null();
+}
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_S : 0;
+}
+
+json_t *explanation_left_out(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS])
+{
+    return json_pack("{s:I, s:I, s:I}", "unused", (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNUSED - 1],
+                     "idle", (json_int_t)left_out[RIPTIDE_LEFT_OUT_IDLE - 1], "unmeasured",
+                     (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
+}
+
+static json_t *bounds_that_bit(uint32_t bits)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < N_BOUNDS; i++) {
+        if (bits & 1u << i)
+            json_array_append_new(names, json_string(bounds[i]));
+    }
+    return names;
+}
+
+json_t *explanation_window(const struct riptide_explanation *explanation,
+                           const struct riptide_estimator_config *config, uint64_t now_ns)
+{
+    return json_pack(
+        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:f, s:o,"
+        " s:{s:f, s:f, s:I, s:f, s:f, s:f}}",
+        "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
+        (json_int_t)explanation->samples, "left_out", explanation_left_out(explanation->left_out),
+        "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
+        explanation->is_drop, "bounds", bounds_that_bit(explanation->bounds), "cwnd_min",
+        (json_int_t)config->cwnd_min, "cwnd_max", (json_int_t)config->cwnd_max, "cap",
+        figure(explanation->cap), "hint_scale",
+        explanation->hint_scale < 1 ? json_real(explanation->hint_scale) : json_null(),
+        "hint_cwnd_max", figure(explanation->hint_cwnd_max), "cwnd", (json_int_t)explanation->cwnd,
+        "rto_min_ms",
+        explanation->rto_min_us ? json_real(explanation->rto_min_us / MS_PER_S) : json_null(),
+        "age_s", seconds(explanation->updated_ns, now_ns), "expires_s",
+        explanation->expires_ns == RIPTIDE_NEVER_NS
+            ? json_null()
+            : json_real(seconds(now_ns, explanation->expires_ns)),
+        "evidence", "capacity", explanation->evidence.capacity, "burst",
+        explanation->evidence.burst, "sharers", (json_int_t)explanation->evidence.sharers, "brake",
+        explanation->evidence.brake, "min_rtt_ms", explanation->evidence.min_rtt_us / MS_PER_S,
+        "max_rtt_ms", explanation->evidence.max_rtt_us / MS_PER_S);
+}
+
+json_t *explanation_route(const struct riptide_route *route, const char *dev)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    riptide_prefix_format(&route->dst, dst);
+    if (route->gateway.family)
+        riptide_prefix_format(&route->gateway, gateway);
+    return json_pack("{s:s, s:s, s:I, s:o, s:s?, s:s?, s:s?}", "dst", dst, "state",
+                     explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd,
+                     "initrwnd", figure(route->initrwnd), "gateway", gateway[0] ? gateway : NULL,
+                     "dev", dev, "reason", route->reason[0] ? route->reason : NULL);
+}

@@ -1,0 +1,25 @@
+/*
+ * What is known of a destination as JSON: the same words whether the daemon says them or a look of
+ * the command itself. Pure.
+ */
+#ifndef CLI_EXPLANATION_H
+#define CLI_EXPLANATION_H
+
+#include <jansson.h>
+#include <riptide/apply.h>
+#include <riptide/compute.h>
+
+/* "applied", "withdrawn", "left alone", "failed" */
+const char *explanation_route_state(enum riptide_route_state state);
+
+/* How the window came about. The bounds are those of the configuration. NULL without memory. */
+json_t *explanation_window(const struct riptide_explanation *explanation,
+                           const struct riptide_estimator_config *config, uint64_t now_ns);
+
+/* The connections that a policy left out, by reason. */
+json_t *explanation_left_out(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]);
+
+/* A route; `dev` is the name of its device, NULL where it has none. */
+json_t *explanation_route(const struct riptide_route *route, const char *dev);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Unix socket files outlive whoever made them. A new one is bound beside the old one and renamed
+ * over it, so that at each moment there is one, with the mode that it is to have.
+ */
+#include "listener.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOBODY ((gid_t)-1)
+
+/* Connections that wait to be accepted. */
+enum { BACKLOG = 64 };
+
+static int fail(struct riptide_error *error, const char *path, const char *action, int code)
+{
+    snprintf(error->text, sizeof(error->text), "%.160s: %s%s%s", path, action, *action ? ": " : "",
+             strerror(code));
+    return -code;
+}
+
+/*
+ * From the file alone: a static program has no other sources, and a daemon waits for none. What is
+ * in LDAP has a number.
+ */
+static int find_group(const char *name, gid_t *gidp, struct riptide_error *error)
+{
+    unsigned long number;
+    struct group *group;
+    char *end;
+    FILE *file;
+
+    *gidp = NOBODY;
+    if (!name)
+        return 0;
+    errno = 0;
+    number = strtoul(name, &end, 10);
+    if (*name >= '0' && *name <= '9' && !*end && !errno && number < NOBODY) {
+        *gidp = (gid_t)number;
+        return 0;
+    }
+    file = fopen("/etc/group", "re");
+    while (file && *gidp == NOBODY && (group = fgetgrent(file))) {
+        if (!strcmp(group->gr_name, name))
+            *gidp = group->gr_gid;
+    }
+    if (file)
+        fclose(file);
+    if (*gidp != NOBODY)
+        return 0;
+    snprintf(error->text, sizeof(error->text), "control-group: no group %.64s in /etc/group", name);
+    return -EINVAL;
+}
+
+int listener_address(struct sockaddr_un *address, const char *path, struct riptide_error *error)
+{
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof(address->sun_path))
+        return fail(error, path, "", ENAMETOOLONG);
+    memcpy(address->sun_path, path, strlen(path));
+    return 0;
+}
+
+/* Whether what stands there may be replaced: nothing, or a socket that nobody listens on. */
+static int check_place(const struct sockaddr_un *address, struct riptide_error *error)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int code;
+
+    if (fd < 0)
+        return fail(error, address->sun_path, "", errno);
+    code = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? errno : 0;
+    close(fd);
+    if (code == ENOENT)
+        return 0;
+    if (code == ECONNREFUSED) {
+        struct stat stat;
+
+        /* That is what connect says of any other file, too. */
+        if (lstat(address->sun_path, &stat) == 0 && S_ISSOCK(stat.st_mode))
+            return 0;
+        return fail(error, address->sun_path, "there is a file, and it is no socket", EEXIST);
+    }
+    if (code == 0 || code == EAGAIN)
+        return fail(error, address->sun_path, "another riptided answers there", EBUSY);
+    return fail(error, address->sun_path, "", code);
+}
+
+static int bind_beside(const struct listener *listener, struct riptide_error *error)
+{
+    const char *path = listener->address.sun_path;
+    struct sockaddr_un beside;
+    char name[PATH_MAX];
+    int r;
+
+    snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
+    r = listener_address(&beside, name, error);
+    if (r < 0)
+        return r;
+    unlink(name); /* of a process that had our number and died here */
+    if (bind(listener->fd, (const struct sockaddr *)&beside, sizeof(beside)) < 0)
+        return fail(error, path, "", errno);
+    if (listen(listener->fd, BACKLOG) < 0 || rename(name, path) < 0) {
+        r = fail(error, path, "", errno);
+        unlink(name);
+        return r;
+    }
+    return 0;
+}
+
+static int open_file(struct listener *listener, struct riptide_error *error)
+{
+    char directory[PATH_MAX];
+    mode_t mask;
+    int r;
+
+    snprintf(directory, sizeof(directory), "%s", listener->address.sun_path);
+    mask = umask(0022);
+    mkdir(dirname(directory), 0755); /* where that fails, bind says why */
+    /* Everybody may read; who may do more is asked of each connection. */
+    umask(0111);
+    r = bind_beside(listener, error);
+    umask(mask);
+    return r;
+}
+
+int listener_open(struct listener *listener, const char *path, const char *group,
+                  struct riptide_error *error)
+{
+    int r;
+
+    *listener = (struct listener){ .fd = -1 };
+    r = find_group(group, &listener->group, error);
+    if (r == 0)
+        r = listener_address(&listener->address, path, error);
+    if (r == 0)
+        r = check_place(&listener->address, error);
+    if (r < 0)
+        return r;
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd < 0)
+        return fail(error, path, "", errno);
+    r = open_file(listener, error);
+    if (r < 0) {
+        close(listener->fd);
+        listener->fd = -1;
+    }
+    return r;
+}
+
+void listener_close(struct listener *listener)
+{
+    if (listener->fd < 0)
+        return;
+    unlink(listener->address.sun_path);
+    close(listener->fd);
+    listener->fd = -1;
+}
+
+/* The groups beside the first, as they were when it connected. */
+static bool is_member(int fd, gid_t group)
+{
+    socklen_t bytes = 0;
+    bool is_found = false;
+    gid_t *groups;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &bytes) == 0 || errno != ERANGE)
+        return false;
+    groups = malloc(bytes);
+    if (groups && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) == 0) {
+        for (size_t i = 0; i < bytes / sizeof(*groups) && !is_found; i++)
+            is_found = groups[i] == group;
+    }
+    free(groups);
+    return is_found;
+}
+
+bool listener_may_change(const struct listener *listener, int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
+        return false;
+    if (peer.uid == 0 || peer.uid == geteuid())
+        return true;
+    return listener->group != NOBODY &&
+           (peer.gid == listener->group || is_member(fd, listener->group));
+}
