@@ -4,10 +4,10 @@
 #include "aggregate.h"
 #include "commands.h"
 #include "log.h"
+#include "samples.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,36 +22,14 @@ const struct option_row observe_rows[] = {
     { .name = NULL },
 };
 
-/* Takes what one dispatch has read. RIPTIDE_E_DONE at the end of the dump. */
-static int take_samples(struct riptide_observer *observer, struct aggregate *aggregate)
+static int add(void *aggregate, const struct riptide_sample *sample)
 {
-    const struct riptide_sample *sample;
-    int r;
-
-    for (;;) {
-        r = riptide_observer_pop(observer, &sample);
-        if (r == RIPTIDE_E_RESTARTED)
-            aggregate_clear(aggregate);
-        else if (r != 0)
-            return r == RIPTIDE_E_AGAIN ? 0 : r;
-        else if (aggregate_add(aggregate, sample))
-            return -ENOMEM;
-    }
+    return aggregate_add(aggregate, sample);
 }
 
-static int read_connections(struct riptide_observer *observer, struct aggregate *aggregate)
+static void clear(void *aggregate)
 {
-    struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
-    int r = riptide_observer_start(observer);
-
-    while (r == 0) {
-        if (poll(&fd, 1, -1) < 0 && errno != EINTR)
-            return -errno;
-        r = riptide_observer_dispatch(observer);
-        if (r == 0)
-            r = take_samples(observer, aggregate);
-    }
-    return r == RIPTIDE_E_DONE ? 0 : r;
+    aggregate_clear(aggregate);
 }
 
 /* The mean of the windows is the only figure that is not whole; its column has no offset. */
@@ -176,7 +154,8 @@ static int observe(struct riptide_observer *observer, bool json)
 {
     struct aggregate aggregate = { .index = NULL };
     struct riptide_observer_stats stats;
-    int r = read_connections(observer, &aggregate);
+    struct samples_sink sink = { .add = add, .clear = clear, .userdata = &aggregate };
+    int r = samples_read(observer, &sink);
 
     if (r == 0) {
         riptide_observer_get_stats(observer, &stats, sizeof(stats));
