@@ -71,7 +71,6 @@ static json_t *health_of(const struct daemon *daemon)
         reason = strerror(-daemon->health.failure);
     } else if (daemon->is_paused) {
         health = "paused";
-        reason = reason4;
     } else if (reason4 || reason6) {
         health = "off";
         reason = reason4 ? reason4 : reason6;

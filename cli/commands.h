@@ -16,6 +16,11 @@ struct command_options {
     struct scope_options scope;
     bool json;
     bool policy;
+    bool watch;
+    const char *control; /* path of the socket, or "none" */
+    uint32_t hint_cwnd_max;
+    double hint_scale;
+    uint64_t hint_for_ns;
     bool help;
     char **operands;
     int n_operands;
@@ -34,10 +39,21 @@ int observe_run(const struct command_options *options);
 int show_run(const struct command_options *options);
 int flush_run(const struct command_options *options);
 int explain_run(const struct command_options *options);
+int status_run(const struct command_options *options);
+int hint_run(const struct command_options *options);
+int pause_run(const struct command_options *options);
+int resume_run(const struct command_options *options);
+int save_run(const struct command_options *options);
+int load_run(const struct command_options *options);
+int merge_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
 extern const struct option_row flush_rows[];
 extern const struct option_row explain_rows[];
+extern const struct option_row status_rows[];
+extern const struct option_row hint_rows[];
+extern const struct option_row pause_rows[];
+extern const struct option_row keep_rows[];
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 #include "log.h"
+#include "request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,9 +26,18 @@ static const struct command {
 } commands[] = {
     { "observe", "[PREFIX...]", observe_rows, observe_run,
       "what open connections know, per destination" },
-    { "show", NULL, show_rows, show_run, "the routes that riptided has in the kernel" },
-    { "flush", NULL, flush_rows, flush_run, "remove them all, and the rule" },
-    { "explain", NULL, explain_rows, explain_run, "how windows are computed" },
+    { "status", NULL, status_rows, status_run, "how the daemon is" },
+    { "show", "[PREFIX]", show_rows, show_run,
+      "our routes as the kernel has them, beside what the daemon believes" },
+    { "explain", "[DST]", explain_rows, explain_run,
+      "from connections to route, step by step; works without a daemon" },
+    { "hint", "PREFIX", hint_rows, hint_run, "lower windows for a while" },
+    { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten" },
+    { "resume", NULL, pause_rows, resume_run, "on again" },
+    { "save", "FILE", keep_rows, save_run, "what the daemon knows, into a file" },
+    { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows" },
+    { "merge", "FILE", keep_rows, merge_run, "the file joins what the daemon knows, newer wins" },
+    { "flush", NULL, flush_rows, flush_run, "remove all routes and rules" },
     { "version", NULL, no_rows, version_run, "print the version" },
     { "help", NULL, no_rows, help_run, "print this" },
 };
@@ -36,7 +46,7 @@ static const struct command {
 
 static int help_run(const struct command_options *options)
 {
-    struct command_options defaults = { .json = false };
+    struct command_options defaults = { .control = CONTROL_PATH };
 
     (void)options; /* its values may be other than the defaults */
     riptide_router_config_init(&defaults.router, sizeof(defaults.router));
@@ -50,7 +60,8 @@ static int help_run(const struct command_options *options)
             options_print_help(stdout, command->rows, &defaults);
     }
     printf("\nWindows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
-           "Exit status: 0 success, 1 failure, 2 wrong command, option or value.\n");
+           "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not "
+           "running.\n");
     return EXIT_SUCCESS;
 }
 
@@ -88,7 +99,7 @@ static const struct command *find_command(const char *name)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options = { .operands = argv };
+    struct command_options options = { .operands = argv, .control = CONTROL_PATH };
     struct riptide_error error;
 
     riptide_router_config_init(&options.router, sizeof(options.router));

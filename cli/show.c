@@ -1,8 +1,11 @@
 /*
- * riptide show: our routes as the kernel has them, whether a daemon runs or not.
+ * riptide show: our routes as the kernel has them, beside what the daemon believes. Without a
+ * daemon the kernel's side alone.
  */
 #include "commands.h"
 #include "log.h"
+#include "sides.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,100 +14,186 @@
 
 const struct option_row show_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not set"),
+    COMMAND_ROW("control", path, control, "riptided's --control; none: the kernel alone"),
     COMMAND_ROW("table", u32, router.table, "riptided's --table"),
     COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
     COMMAND_ROW("help", flag, help, "print help"),
     { .name = NULL },
 };
 
-/* A route as text; empty where it has no such thing. */
-struct route_text {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
-    char dev[IF_NAMESIZE];
-};
-
-static struct route_text format_route(const struct riptide_route *route)
+/* Thousands in a row have the same device, and its name is a question to the kernel. */
+static const char *device_of(const struct riptide_route *route)
 {
-    struct route_text text = { .gateway = "", .dev = "" };
+    static char name[IF_NAMESIZE];
+    static uint32_t ifindex;
 
-    riptide_prefix_format(&route->dst, text.dst);
-    if (route->gateway.family)
-        riptide_prefix_format(&route->gateway, text.gateway);
-    if (route->ifindex)
-        log_device_name(route->ifindex, text.dev);
+    if (route->ifindex && route->ifindex != ifindex) {
+        ifindex = route->ifindex;
+        log_device_name(ifindex, name);
+    }
+    return route->ifindex ? name : "";
+}
+
+static const char *print_figure(char text[16], uint32_t value)
+{
+    text[0] = 0;
+    if (value)
+        snprintf(text, 16, "%" PRIu32, value);
     return text;
 }
 
-static void print_table(const struct riptide_route *routes, size_t n)
+static int add_row(struct table *table, const struct pair *pair)
 {
-    int width = 11; /* of the word DESTINATION */
-    int gateway_width = 7;
+    const struct riptide_route *route = pair->route;
+    const struct told *told = pair->told;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+    char state[256] = "", figures[4][16];
 
-    for (size_t i = 0; i < n; i++) {
-        struct route_text text = format_route(&routes[i]);
-
-        if ((int)strlen(text.dst) > width)
-            width = (int)strlen(text.dst);
-        if ((int)strlen(text.gateway) > gateway_width)
-            gateway_width = (int)strlen(text.gateway);
-    }
-    printf("%-*s %8s %8s %-*s %s\n", width, "DESTINATION", "INITCWND", "INITRWND", gateway_width,
-           "GATEWAY", "DEV");
-    for (size_t i = 0; i < n; i++) {
-        struct route_text text = format_route(&routes[i]);
-        char initrwnd[16] = "-";
-
-        if (routes[i].initrwnd)
-            snprintf(initrwnd, sizeof(initrwnd), "%" PRIu32, routes[i].initrwnd);
-        printf("%-*s %8" PRIu32 " %8s %-*s %s\n", width, text.dst, routes[i].initcwnd, initrwnd,
-               gateway_width, text.gateway[0] ? text.gateway : "-", text.dev[0] ? text.dev : "-");
-    }
+    riptide_prefix_format(pair->dst, dst);
+    if (route && route->gateway.family)
+        riptide_prefix_format(&route->gateway, gateway);
+    if (pair->difference)
+        snprintf(state, sizeof(state), "differs: %s", pair->difference);
+    else if (told)
+        snprintf(state, sizeof(state), "%s%s%s", told->state, told->reason ? ": " : "",
+                 told->reason ? told->reason : "");
+    return table_add(table,
+                     pair->difference       ? TABLE_ERROR
+                     : told && told->reason ? TABLE_WARNING
+                                            : TABLE_PLAIN,
+                     (const char *[]){ dst, print_figure(figures[0], route ? route->initcwnd : 0),
+                                       print_figure(figures[1], told ? told->cwnd : 0),
+                                       print_figure(figures[2], told ? told->connections : 0),
+                                       print_figure(figures[3], route ? route->initrwnd : 0),
+                                       gateway, route ? device_of(route) : "", state });
 }
 
-static json_t *route_to_json(const struct riptide_route *route)
+static int print_table(const struct sides *sides)
 {
-    struct route_text text = format_route(route);
+    static const struct table_column columns[] = {
+        { "DESTINATION", false }, { "INITCWND", true }, { "WANTED", true }, { "CONNS", true },
+        { "INITRWND", true },     { "GATEWAY", false }, { "DEV", false },   { "STATE", false },
+    };
+    const struct table_style style = terminal_style();
+    struct sides_walk walk = { 0 };
+    struct table table;
+    struct pair pair;
+    int r = 0;
 
-    return json_pack("{s:s, s:I, s:o, s:o, s:o}", "dst", text.dst, "initcwnd",
-                     (json_int_t)route->initcwnd, "initrwnd",
-                     route->initrwnd ? json_integer(route->initrwnd) : json_null(), "gateway",
-                     text.gateway[0] ? json_string(text.gateway) : json_null(), "dev",
-                     text.dev[0] ? json_string(text.dev) : json_null());
+    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    while (r == 0 && sides_next(sides, &walk, &pair))
+        r = add_row(&table, &pair);
+    if (r == 0)
+        table_print(&table, stdout, &style);
+    table_deinit(&table);
+    return r;
 }
 
-static int print_json(const struct command_options *options, const struct riptide_route *routes,
-                      size_t n)
+/* Text as JSON has it, the caller's; "null" where there is none. */
+static char *quote(const char *text)
 {
-    json_t *rows = json_array();
+    json_t *string = text ? json_string(text) : json_null();
+    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
 
-    for (size_t i = 0; i < n; i++) {
-        if (json_array_append_new(rows, route_to_json(&routes[i]))) {
-            json_decref(rows);
-            return -ENOMEM;
+    json_decref(string);
+    return quoted;
+}
+
+static const char *figure_or_null(char text[16], uint32_t value)
+{
+    return value ? print_figure(text, value) : "null";
+}
+
+/* By hand: jansson would need as long again as all the rest. */
+static void print_told(const struct told *told)
+{
+    char wanted[16];
+    char *reason;
+
+    if (!told) {
+        fputs("null", stdout);
+        return;
+    }
+    reason = told->reason ? quote(told->reason) : NULL;
+    printf("{\"state\": \"%s\", \"initcwnd\": %" PRIu32
+           ", \"wanted\": %s, \"connections\": %" PRIu32 ", \"reason\": %s}",
+           told->state, told->initcwnd, figure_or_null(wanted, told->cwnd), told->connections,
+           reason ? reason : "null");
+    free(reason);
+}
+
+static void print_pair(const struct pair *pair, const char *dev)
+{
+    const struct riptide_route *route = pair->route;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+    char initcwnd[16], initrwnd[16];
+
+    riptide_prefix_format(pair->dst, dst);
+    if (route && route->gateway.family)
+        riptide_prefix_format(&route->gateway, gateway);
+    printf(
+        "    {\"dst\": \"%s\", \"initcwnd\": %s, \"initrwnd\": %s, \"gateway\": %s%s%s, \"dev\": %s"
+        ", \"difference\": %s%s%s, \"daemon\": ",
+        dst, figure_or_null(initcwnd, route ? route->initcwnd : 0),
+        figure_or_null(initrwnd, route ? route->initrwnd : 0), gateway[0] ? "\"" : "",
+        gateway[0] ? gateway : "null", gateway[0] ? "\"" : "", dev, pair->difference ? "\"" : "",
+        pair->difference ? pair->difference : "null", pair->difference ? "\"" : "");
+    print_told(pair->told);
+    putchar('}');
+}
+
+static int print_json(const struct command_options *options, const struct sides *sides)
+{
+    const char *separator = "\n";
+    struct sides_walk walk = { 0 };
+    uint32_t ifindex = 0;
+    char *dev = quote(NULL);
+    struct pair pair;
+    int r;
+
+    printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
+           "  \"differences\": %zu,\n  \"routes\": [",
+           options->router.table, options->router.protocol, sides->is_running ? "true" : "false",
+           sides->n_differences);
+    while (dev && sides_next(sides, &walk, &pair)) {
+        uint32_t pair_ifindex = pair.route ? pair.route->ifindex : 0;
+
+        if (pair_ifindex != ifindex) {
+            free(dev);
+            dev = quote(pair_ifindex ? device_of(pair.route) : NULL);
+            ifindex = pair_ifindex;
         }
+        fputs(separator, stdout);
+        separator = ",\n";
+        if (dev)
+            print_pair(&pair, dev);
     }
-    return command_print_json(json_pack("{s:I, s:I, s:o}", "table",
-                                        (json_int_t)options->router.table, "protocol",
-                                        (json_int_t)options->router.protocol, "routes", rows));
+    printf("\n  ]\n}\n");
+    r = dev ? 0 : -ENOMEM;
+    free(dev);
+    return r;
 }
 
 int show_run(const struct command_options *options)
 {
-    struct riptide_route *routes;
-    size_t n;
-    int r = riptide_routes_read(&options->router, &routes, &n);
+    struct riptide_prefix within = { .family = 0 };
+    struct riptide_error error = { "" };
+    struct sides sides = { .routes = NULL };
+    int r;
 
-    if (r == 0) {
-        if (options->json)
-            r = print_json(options, routes, n);
-        else
-            print_table(routes, n);
-        if (n == 0)
-            log_answer("show: no routes in table %" PRIu32, options->router.table);
-        riptide_routes_free(routes);
+    if (options->n_operands > 0 && riptide_prefix_parse(&within, options->operands[0])) {
+        log_answer("show: %s: %s", options->operands[0], value_prefixes.expected);
+        return EXIT_USAGE;
     }
+    r = sides_read(&sides, options, &within, &error);
+    if (r == 0)
+        r = options->json ? print_json(options, &sides) : print_table(&sides);
+    if (r == 0 && sides.n_routes == 0)
+        log_answer("show: no routes in table %" PRIu32, options->router.table);
+    if (r == 0 && sides.n_differences > 0)
+        log_answer("show: differences between kernel and daemon: %zu", sides.n_differences);
+    sides_deinit(&sides);
     if (r < 0)
-        log_answer("show: %s", strerror(-r));
+        log_answer("show: %s", log_error_text(&error, r));
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -131,6 +131,14 @@ int riptide_state_save(const struct riptide_estimator *estimator, const char *pa
 int riptide_state_load(struct riptide_estimator *estimator, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 
+/*
+ * The same for bytes that come from elsewhere, and whose meaning is not looked at. What was read is
+ * the caller's, to be given to free(3).
+ */
+int riptide_state_write(const char *path, const void *bytes, size_t size,
+                        struct riptide_error *error);
+int riptide_state_read(const char *path, void **bytesp, size_t *sizep, struct riptide_error *error);
+
 /* riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. */
 int riptide_agent_load(struct riptide_agent *agent, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);

@@ -51,7 +51,8 @@ static int sync_directory(const char *path)
     return fd < 0 || fsync(fd) < 0 ? errno : 0;
 }
 
-static int write_file(const char *path, const void *bytes, size_t n, struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size_t n,
+                                       struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     CLEANUP(closep) int fd = -1;
@@ -85,12 +86,12 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     if (!bytes)
         return -ENOMEM;
     riptide_estimator_save(estimator, now_ns, realtime_ns, bytes, n);
-    return write_file(path, bytes, n, error);
+    return riptide_state_write(path, bytes, n, error);
 }
 
-/* All of a regular file; *np is its length. */
-static int read_file(const char *path, unsigned char **bytesp, size_t *np,
-                     struct riptide_error *error)
+/* All of a regular file. */
+RIPTIDE_PUBLIC int riptide_state_read(const char *path, void **bytesp, size_t *np,
+                                      struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -126,10 +127,10 @@ RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const
                                       struct riptide_load_counts *counts,
                                       struct riptide_error *error)
 {
-    CLEANUP(freep) unsigned char *bytes = NULL;
+    CLEANUP(freep) void *bytes = NULL;
     struct riptide_error reason = { "" };
     size_t n = 0;
-    int r = read_file(path, &bytes, &n, error);
+    int r = riptide_state_read(path, &bytes, &n, error);
 
     if (r < 0)
         return r;

@@ -1,0 +1,127 @@
+/*
+ * riptide save, load and merge: what a daemon knows as a file, to take elsewhere or to go back to.
+ * The command opens the file, with its own rights; to and from the daemon goes a memory file.
+ */
+#include "client.h"
+#include "commands.h"
+#include "log.h"
+#include "memory_file.h"
+
+#include <riptide/agent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const struct option_row keep_rows[] = {
+    COMMAND_ROW("json", flag, json, "print JSON"),
+    COMMAND_ROW("control", path, control, "riptided's --control"),
+    COMMAND_ROW("help", flag, help, "print help"),
+    { .name = NULL },
+};
+
+static int check_operand(const struct command_options *options, const char *command)
+{
+    if (options->n_operands == 1 && options->operands[0][0])
+        return EXIT_SUCCESS;
+    log_answer("%s: one FILE is needed", command);
+    return EXIT_USAGE;
+}
+
+static int fail(const char *command, const struct riptide_error *error, int r)
+{
+    log_answer("%s: %s", command, log_error_text(error, r));
+    return EXIT_FAILURE;
+}
+
+/* What the daemon has given, into the file. */
+static int keep(const struct command_options *options, int fd)
+{
+    const char *path = options->operands[0];
+    struct riptide_error error = { "" };
+    void *bytes;
+    size_t n;
+    int r = memory_file_take(fd, &bytes, &n);
+
+    if (r < 0)
+        return fail("save", &error, r);
+    r = riptide_state_write(path, bytes, n, &error);
+    free(bytes);
+    if (r < 0)
+        return fail("save", &error, r);
+    if (options->json)
+        command_print_json(json_pack("{s:s, s:I}", "file", path, "bytes", (json_int_t)n));
+    else
+        printf("%s: %zu bytes\n", path, n);
+    return EXIT_SUCCESS;
+}
+
+int save_run(const struct command_options *options)
+{
+    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    json_t *answer;
+    int status = check_operand(options, "save");
+
+    if (status == EXIT_SUCCESS)
+        status = client_command("save", &exchange, json_pack("{s:s}", "request", "save"), &answer);
+    if (status != EXIT_SUCCESS)
+        return status;
+    json_decref(answer);
+    status = keep(options, exchange.fd_received);
+    if (exchange.fd_received >= 0)
+        close(exchange.fd_received);
+    return status;
+}
+
+static void print_counts(const json_t *counts)
+{
+    const char *name, *separator = "";
+    json_t *value;
+
+    json_object_foreach((json_t *)counts, name, value)
+    {
+        printf("%s%s %" JSON_INTEGER_FORMAT, separator, name, json_integer_value(value));
+        separator = ", ";
+    }
+    putchar('\n');
+}
+
+static int send_file(const struct command_options *options, const char *command)
+{
+    struct client_exchange exchange = { .path = options->control };
+    struct riptide_error error = { "" };
+    json_t *answer;
+    void *bytes;
+    int status;
+    size_t n;
+    int r = riptide_state_read(options->operands[0], &bytes, &n, &error);
+
+    if (r < 0)
+        return fail(command, &error, r);
+    r = memory_file_make(&exchange.fd_sent, bytes, n);
+    free(bytes);
+    if (r < 0)
+        return fail(command, &error, r);
+    status = client_command(command, &exchange, json_pack("{s:s}", "request", command), &answer);
+    close(exchange.fd_sent);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (options->json)
+        command_print_json(json_incref(answer));
+    else
+        print_counts(answer);
+    json_decref(answer);
+    return EXIT_SUCCESS;
+}
+
+int load_run(const struct command_options *options)
+{
+    int status = check_operand(options, "load");
+
+    return status == EXIT_SUCCESS ? send_file(options, "load") : status;
+}
+
+int merge_run(const struct command_options *options)
+{
+    int status = check_operand(options, "merge");
+
+    return status == EXIT_SUCCESS ? send_file(options, "merge") : status;
+}

@@ -1,0 +1,177 @@
+/*
+ * riptide status: how the daemon is, on one screen.
+ */
+#include "client.h"
+#include "commands.h"
+#include "log.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const struct option_row status_rows[] = {
+    COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
+    COMMAND_ROW("json", flag, json, "print JSON"),
+    COMMAND_ROW("control", path, control, "riptided's --control"),
+    COMMAND_ROW("help", flag, help, "print help"),
+    { .name = NULL },
+};
+
+static const json_t *get(const json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
+static json_int_t number(const json_t *object, const char *name)
+{
+    return json_integer_value(get(object, name));
+}
+
+static double real(const json_t *object, const char *name)
+{
+    return json_number_value(get(object, name));
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(get(object, name));
+
+    return text ? text : "";
+}
+
+static enum table_mark mark_of(const char *health)
+{
+    if (!strcmp(health, "failing") || !strcmp(health, "off"))
+        return TABLE_ERROR;
+    return strcmp(health, "ok") ? TABLE_WARNING : TABLE_PLAIN;
+}
+
+static void print_health(const json_t *status, const struct table_style *style)
+{
+    const char *health = text_of(status, "health"), *reason = text_of(status, "reason");
+    json_int_t uptime_s = (json_int_t)real(status, "uptime_s");
+
+    printf("riptided     %s%s%s%s%s\n", table_colour(style, mark_of(health)), health,
+           table_colour_end(style, mark_of(health)), *reason ? ": " : "", reason);
+    printf("  version    %s%s, process %" JSON_INTEGER_FORMAT ", running for ",
+           text_of(status, "version"), json_is_true(get(status, "dry_run")) ? ", dry run" : "",
+           number(status, "pid"));
+    if (uptime_s >= 86400)
+        printf("%" JSON_INTEGER_FORMAT " d ", uptime_s / 86400);
+    printf("%02d:%02d:%02d\n", (int)(uptime_s / 3600 % 24), (int)(uptime_s / 60 % 60),
+           (int)(uptime_s % 60));
+}
+
+static void print_rules(const json_t *status)
+{
+    const char *reason4 = text_of(get(status, "rules"), "ipv4");
+    const char *reason6 = text_of(get(status, "rules"), "ipv6");
+
+    printf("  rules      IPv4 %s%s, IPv6 %s%s\n", *reason4 ? "off: " : "in place", reason4,
+           *reason6 ? "off: " : "in place", reason6);
+}
+
+static void print_round(const json_t *status)
+{
+    const json_t *round = get(status, "round");
+
+    printf("  interval   %g s, policy %s, time to live %g s\n", real(status, "interval_s"),
+           text_of(status, "policy"), real(status, "ttl_s"));
+    printf("  learned    %" JSON_INTEGER_FORMAT " connections, %" JSON_INTEGER_FORMAT
+           " destinations\n",
+           number(status, "connections"), number(status, "destinations"));
+    printf("  routes     %" JSON_INTEGER_FORMAT " in the kernel, %" JSON_INTEGER_FORMAT
+           " destinations left alone\n",
+           number(status, "routes"), number(status, "left_alone"));
+    if (!json_is_object(round))
+        return;
+    printf("  last round %.1f s ago, took %.1f ms (processor %.1f ms), %" JSON_INTEGER_FORMAT
+           " windows changed\n",
+           real(round, "ago_s"), real(round, "took_ms"), real(round, "cpu_ms"),
+           number(round, "changes"));
+    printf("  lateness   %.1f ms, of all %" JSON_INTEGER_FORMAT " rounds at most %.1f ms\n",
+           real(round, "late_ms"), number(round, "number"), real(round, "late_max_ms"));
+    if (number(round, "refused") > 0)
+        printf("  refused    %" JSON_INTEGER_FORMAT " connections beyond --max-destinations\n",
+               number(round, "refused"));
+}
+
+static void print_messages(const json_t *status, const struct table_style *style)
+{
+    const json_t *messages = get(status, "messages");
+    const json_t *message;
+    size_t i;
+
+    if (json_array_size(messages) > 0)
+        printf("  messages\n");
+    json_array_foreach(messages, i, message)
+    {
+        const char *level = text_of(message, "level");
+        enum table_mark mark = strcmp(level, "error") ? TABLE_WARNING : TABLE_ERROR;
+        int room = style->width > 45 ? (int)style->width - 45 : -1; /* -1: all of it */
+
+        printf("    %s %s%s%s: %.*s%s\n", text_of(message, "time"), table_colour(style, mark),
+               level, table_colour_end(style, mark), room, text_of(message, "text"),
+               room > 0 && strlen(text_of(message, "text")) > (size_t)room ? ".." : "");
+    }
+}
+
+static void print_status(const json_t *status)
+{
+    const struct table_style style = terminal_style();
+
+    print_health(status, &style);
+    print_rules(status);
+    print_round(status);
+    print_messages(status, &style);
+}
+
+/* Once. That nothing runs is an answer, too. */
+static int show_status(const struct command_options *options)
+{
+    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    json_t *status;
+    int exit_status =
+        client_command("status", &exchange, json_pack("{s:s}", "request", "status"), &status);
+
+    if (exit_status == EXIT_NOT_RUNNING && options->json)
+        command_print_json(json_pack("{s:s}", "health", "not running"));
+    if (exit_status != EXIT_SUCCESS)
+        return exit_status;
+    if (options->json) {
+        command_print_json(status);
+    } else {
+        print_status(status);
+        json_decref(status);
+    }
+    return EXIT_SUCCESS;
+}
+
+/* Signals wait until the screen is complete. */
+static int watch_status(const struct command_options *options)
+{
+    const struct timespec second = { .tv_sec = 1 };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    do {
+        terminal_clear();
+        show_status(options);
+        /* Whoever read it has gone. */
+        if (fflush(stdout) == EOF)
+            break;
+    } while (sigtimedwait(&signals, NULL, &second) < 0);
+    return EXIT_SUCCESS;
+}
+
+int status_run(const struct command_options *options)
+{
+    return options->watch ? watch_status(options) : show_status(options);
+}

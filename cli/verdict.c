@@ -1,0 +1,230 @@
+/*
+ * From figures to sentences. The first step that ends the way to a route is the verdict.
+ */
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const json_t *get(const json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
+static json_int_t number(const json_t *object, const char *name)
+{
+    return json_integer_value(get(object, name));
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(get(object, name));
+}
+
+static bool is_there(const json_t *object, const char *name)
+{
+    return json_is_object(get(object, name));
+}
+
+static bool is_state(const json_t *route, const char *state)
+{
+    const char *found = text_of(route, "state");
+
+    return found && !strcmp(found, state);
+}
+
+static json_int_t sum_left_out(const json_t *left_out)
+{
+    return number(left_out, "unused") + number(left_out, "idle") + number(left_out, "unmeasured");
+}
+
+/* Why there is no window: what is the first thing missing. */
+static void verdict_without_window(const json_t *document, char text[VERDICT_BYTES])
+{
+    const json_t *look = get(document, "look"), *left_out = get(look, "left_out");
+    json_int_t n = number(look, "connections");
+
+    if (!json_is_true(get(document, "in_scope")))
+        snprintf(text, VERDICT_BYTES, "nothing: it is outside of --scope, or in --exclude");
+    else if (is_there(look, "route") && !is_state(get(look, "route"), "applied"))
+        snprintf(text, VERDICT_BYTES, "nothing, and a window would not help: it is %s: %s",
+                 text_of(get(look, "route"), "state"), text_of(get(look, "route"), "reason"));
+    else if (n == 0)
+        snprintf(text, VERDICT_BYTES, "nothing: no connection to it is open to learn from");
+    else if (sum_left_out(left_out) == n)
+        snprintf(text, VERDICT_BYTES,
+                 "nothing: none of its %" JSON_INTEGER_FORMAT
+                 " connections counts (unused %" JSON_INTEGER_FORMAT ", idle %" JSON_INTEGER_FORMAT
+                 ", unmeasured %" JSON_INTEGER_FORMAT ")",
+                 n, number(left_out, "unused"), number(left_out, "idle"),
+                 number(left_out, "unmeasured"));
+    else
+        snprintf(text, VERDICT_BYTES,
+                 "nothing yet: the next round will count its connections, unless "
+                 "--max-destinations is reached");
+}
+
+static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
+{
+    const json_t *route = get(document, "route"), *kernel = get(document, "kernel");
+    const char *rules = text_of(document, "rules");
+
+    if (!json_is_object(route) && !is_there(document, "window"))
+        verdict_without_window(document, text);
+    else if (!json_is_object(route))
+        snprintf(text, VERDICT_BYTES, "nothing yet: its route is written in this round");
+    else if (is_state(route, "withdrawn"))
+        snprintf(text, VERDICT_BYTES, "nothing any more: its time to live has passed");
+    else if (!is_state(route, "applied"))
+        snprintf(text, VERDICT_BYTES, "no route: %s: %s", text_of(route, "state"),
+                 text_of(route, "reason") ? text_of(route, "reason") : "no reason known");
+    else if (json_is_true(get(document, "dry_run")))
+        snprintf(text, VERDICT_BYTES,
+                 "a dry run: connections would start with %" JSON_INTEGER_FORMAT " segments",
+                 number(route, "initcwnd"));
+    else if (!json_is_object(kernel))
+        snprintf(text, VERDICT_BYTES,
+                 "the kernel does not have the route that riptided has written");
+    else if (rules)
+        snprintf(text, VERDICT_BYTES,
+                 "connections start without us, the route is not looked at: %s", rules);
+    else
+        snprintf(text, VERDICT_BYTES, "connections start with %" JSON_INTEGER_FORMAT " segments",
+                 number(kernel, "initcwnd"));
+}
+
+void verdict_of(const json_t *document, char text[VERDICT_BYTES])
+{
+    const json_t *look = get(document, "look");
+
+    if (json_is_true(get(document, "daemon_is_running")))
+        verdict_of_daemon(document, text);
+    else if (is_there(document, "kernel"))
+        snprintf(text, VERDICT_BYTES,
+                 "riptided is not running, and a route that it left gives connections "
+                 "%" JSON_INTEGER_FORMAT " segments if its rules are there: see `riptide flush`",
+                 number(get(document, "kernel"), "initcwnd"));
+    else if (!is_there(look, "window") || !is_state(get(look, "route"), "applied"))
+        verdict_without_window(document, text);
+    else
+        snprintf(text, VERDICT_BYTES,
+                 "riptided is not running; with default settings it would give connections "
+                 "%" JSON_INTEGER_FORMAT " segments (a single look, without history)",
+                 number(get(look, "window"), "cwnd"));
+}
+
+static void print_left_out(const json_t *left_out, FILE *out)
+{
+    const char *name, *separator = "; left out: ";
+    json_t *value;
+
+    json_object_foreach((json_t *)left_out, name, value)
+    {
+        if (json_integer_value(value) == 0)
+            continue;
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
+        separator = ", ";
+    }
+    fputc('\n', out);
+}
+
+static void print_connections(const json_t *object, FILE *out)
+{
+    json_int_t n = number(object, "connections");
+
+    fprintf(out, "%" JSON_INTEGER_FORMAT " connection%s", n, n == 1 ? "" : "s");
+}
+
+static void print_bounds(const json_t *window, FILE *out)
+{
+    const json_t *bounds = get(window, "bounds");
+    const json_t *bound;
+    size_t i;
+
+    fprintf(out, "  bounds       %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT " segments",
+            number(window, "cwnd_min"), number(window, "cwnd_max"));
+    if (json_is_integer(get(window, "cap")))
+        fprintf(out, ", cap %" JSON_INTEGER_FORMAT, number(window, "cap"));
+    if (json_is_integer(get(window, "hint_cwnd_max")))
+        fprintf(out, ", hint at most %" JSON_INTEGER_FORMAT, number(window, "hint_cwnd_max"));
+    if (json_is_real(get(window, "hint_scale")))
+        fprintf(out, ", hint times %g", json_real_value(get(window, "hint_scale")));
+    json_array_foreach(bounds, i, bound)
+        fprintf(out, "%s%s", i ? ", " : "; what bit: ", json_string_value(bound));
+    fputc('\n', out);
+}
+
+static void print_evidence(const json_t *evidence, FILE *out)
+{
+    if (json_number_value(get(evidence, "capacity")) == 0 && number(evidence, "sharers") == 0)
+        return;
+    fprintf(out, "  evidence     capacity %.1f, burst %.1f segments, ",
+            json_number_value(get(evidence, "capacity")),
+            json_number_value(get(evidence, "burst")));
+    fprintf(out, "sharers %" JSON_INTEGER_FORMAT ", brake %.2f, rtt %.1f to %.1f ms\n",
+            number(evidence, "sharers"), json_number_value(get(evidence, "brake")),
+            json_number_value(get(evidence, "min_rtt_ms")),
+            json_number_value(get(evidence, "max_rtt_ms")));
+}
+
+static void print_window(const json_t *window, FILE *out)
+{
+    fprintf(out, "  counted      ");
+    print_connections(window, out);
+    print_left_out(get(window, "left_out"), out);
+    print_evidence(get(window, "evidence"), out);
+    fprintf(out, "  combined     %.1f segments (policy %s)\n",
+            json_number_value(get(window, "combined")), text_of(window, "policy"));
+    fprintf(out, "  smoothed     %.1f segments (%s)%s\n",
+            json_number_value(get(window, "smoothed")), text_of(window, "smoothing"),
+            json_is_true(get(window, "is_drop")) ? ", the drop guard had history forgotten" : "");
+    print_bounds(window, out);
+    fprintf(out, "  window       %" JSON_INTEGER_FORMAT " segments, computed %.1f s ago",
+            number(window, "cwnd"), json_number_value(get(window, "age_s")));
+    if (json_is_real(get(window, "expires_s")))
+        fprintf(out, ", expires in %.0f s", json_number_value(get(window, "expires_s")));
+    fputc('\n', out);
+}
+
+static void print_route(const char *what, const json_t *route, FILE *out)
+{
+    const char *gateway = text_of(route, "gateway"), *dev = text_of(route, "dev");
+
+    fprintf(out, "  %-11s  ", what);
+    if (!json_is_object(route)) {
+        fprintf(out, "none\n");
+        return;
+    }
+    if (!is_state(route, "applied"))
+        fprintf(out, "%s: %s\n", text_of(route, "state"),
+                text_of(route, "reason") ? text_of(route, "reason") : "");
+    else
+        fprintf(out, "%s initcwnd %" JSON_INTEGER_FORMAT "%s%s%s%s\n", text_of(route, "dst"),
+                number(route, "initcwnd"), gateway ? " via " : "", gateway ? gateway : "",
+                dev ? " dev " : "", dev ? dev : "");
+}
+
+void verdict_print(const json_t *document, FILE *out)
+{
+    const json_t *look = get(document, "look");
+    bool is_running = json_is_true(get(document, "daemon_is_running"));
+    const json_t *window = get(is_running ? document : look, "window");
+
+    fprintf(out, "%s", text_of(document, "dst"));
+    if (strcmp(text_of(document, "dst"), text_of(document, "destination")) != 0)
+        fprintf(out, ", counted as %s", text_of(document, "destination"));
+    fprintf(out, "\n  open now     ");
+    print_connections(look, out);
+    print_left_out(get(look, "left_out"), out);
+    if (json_is_object(window))
+        print_window(window, out);
+    else
+        fprintf(out, "  window       none\n");
+    if (is_running)
+        print_route("route", get(document, "route"), out);
+    if (!is_running || !is_there(document, "route"))
+        print_route("would be", get(look, "route"), out);
+    print_route("kernel", get(document, "kernel"), out);
+    fprintf(out, "  => %s\n", text_of(document, "verdict"));
+}

@@ -1,0 +1,18 @@
+/*
+ * The document of riptide explain (docs/schema/explain.json) in words. Pure.
+ */
+#ifndef CLI_VERDICT_H
+#define CLI_VERDICT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define VERDICT_BYTES 320
+
+/* One sentence: with what connections start there, and where it is ten, why. */
+void verdict_of(const json_t *document, char text[VERDICT_BYTES]);
+
+/* All steps, one a line, the verdict last. */
+void verdict_print(const json_t *document, FILE *out);
+
+#endif
