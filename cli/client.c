@@ -119,7 +119,7 @@ static ssize_t receive(int fd, struct buffer *buffer, int *fd_receivedp)
     struct msghdr message = { .msg_iov = &room,
                               .msg_iovlen = 1,
                               .msg_control = &ancillary,
-                              .msg_controllen = sizeof(ancillary) };
+                              .msg_controllen = CMSG_LEN(sizeof(int)) };
     ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 

@@ -149,7 +149,7 @@ static void take_fd(struct client *client, struct msghdr *message)
 /* One read. False where the client has ended or is to be closed. */
 static bool receive(struct control *control, struct client *client)
 {
-    /* Room for one fd: the kernel closes those that find none. */
+    /* Room for one fd, without the padding, where another would fit: what has none is closed. */
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -161,7 +161,7 @@ static bool receive(struct control *control, struct client *client)
     /* Closing an fd may wait for whoever made its file (fuse): not for just anybody's. */
     if (client->may_change) {
         message.msg_control = &ancillary;
-        message.msg_controllen = sizeof(ancillary);
+        message.msg_controllen = CMSG_LEN(sizeof(int));
     }
     n = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0)

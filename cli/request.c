@@ -114,7 +114,7 @@ static json_t *run_hint(struct call *call)
     if (call->daemon->hint(call->daemon->userdata, &hint, (uint64_t)for_ms * 1000000,
                            &call->error) != 0)
         return NULL;
-    return json_object();
+    return json_pack("{s:s, s:I}", "dst", text, "for_ms", for_ms);
 }
 
 static json_t *set_paused(struct call *call, bool is_paused)

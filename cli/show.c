@@ -181,6 +181,10 @@ int show_run(const struct command_options *options)
     struct sides sides = { .routes = NULL };
     int r;
 
+    if (options->n_operands > 1) {
+        log_answer("show: %s: one PREFIX at a time", options->operands[1]);
+        return EXIT_USAGE;
+    }
     if (options->n_operands > 0 && riptide_prefix_parse(&within, options->operands[0])) {
         log_answer("show: %s: %s", options->operands[0], value_prefixes.expected);
         return EXIT_USAGE;

@@ -72,7 +72,8 @@ int table_add(struct table *table, enum table_mark mark, const char *const *cell
     return 0;
 }
 
-/* Takes from the widest column of text, one by one, until the line fits. */
+/* Takes from columns of text until the line fits, from the right: what a row is about stands left.
+ */
 static void fit(const struct table *table, size_t width, size_t *widths)
 {
     size_t total = table->n_columns - 1;
@@ -80,18 +81,15 @@ static void fit(const struct table *table, size_t width, size_t *widths)
     memcpy(widths, table->widths, sizeof(table->widths));
     for (size_t i = 0; i < table->n_columns; i++)
         total += widths[i];
-    while (width > 0 && total > width) {
-        size_t widest = table->n_columns;
+    for (size_t i = table->n_columns; width > 0 && total > width && i-- > 0;) {
+        size_t spare = widths[i] > MIN_WIDTH ? widths[i] - MIN_WIDTH : 0;
 
-        for (size_t i = 0; i < table->n_columns; i++) {
-            if (!table->columns[i].is_number && widths[i] > MIN_WIDTH &&
-                (widest == table->n_columns || widths[i] > widths[widest]))
-                widest = i;
-        }
-        if (widest == table->n_columns)
-            return;
-        widths[widest]--;
-        total--;
+        if (table->columns[i].is_number)
+            continue;
+        if (spare > total - width)
+            spare = total - width;
+        widths[i] -= spare;
+        total -= spare;
     }
 }
 
@@ -110,7 +108,7 @@ static void print_cell(FILE *out, const char *cell, size_t len, size_t width, bo
     bool is_cut = len > width;
     size_t n = !is_cut ? len : width >= 2 ? width - 2 : width;
 
-    if (is_number)
+    if (is_number && !is_cut)
         pad(out, width - n);
     fwrite(cell, 1, n, out);
     if (is_cut && width >= 2)

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_window
 
-COMMANDS = ("observe", "show", "flush", "version", "help")
+COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
+            "merge", "flush", "version", "help")
 VERSION = "0.1.0"
 
 
@@ -99,9 +100,18 @@ def test_value_that_makes_no_sense_is_refused_with_one_line(host, name, options)
     ([""], "unknown command"),
     (["observe", "--jsn"], "--jsn"), (["observe", "-j"], "-j"), (["observe", "--json=1"], "--json"),
     (["observe", "203.0.113.300"], "203.0.113.300"), (["observe", "10.0.0.1/8"], "10.0.0.1/8"),
-    (["show", "203.0.113.1"], "203.0.113.1"), (["show", "--table", "x"], "--table x"),
+    (["show", "203.0.113.1/24"], "203.0.113.1/24"), (["show", "--table", "x"], "--table x"),
     (["show", "--table"], "--table"), (["flush", "everything"], "everything"),
     (["flush", "--json"], "--json"), (["version", "2"], "2"),
+    (["show", "203.0.113.1", "203.0.113.2"], "203.0.113.2"), (["status", "now"], "now"),
+    (["explain"], "which destination"), (["explain", "example.org"], "example.org"),
+    (["explain", "203.0.113.1", "203.0.113.2"], "which destination"),
+    (["hint", "203.0.113.1", "--max", "20"], "--for"), (["hint", "--max", "20"], "PREFIX"),
+    (["hint", "203.0.113.1", "--for", "1s"], "--max"),
+    (["hint", "203.0.113.1/24", "--for", "1s", "--max", "20"], "203.0.113.1/24"),
+    (["hint", "203.0.113.1", "--for", "1s", "--scale", "half"], "--scale half"),
+    (["pause", "all"], "all"), (["resume", "--now"], "--now"), (["save"], "FILE"),
+    (["load", ""], "FILE"), (["merge", "a", "b"], "FILE"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
 def test_wrong_command_line_is_refused_with_one_line(host, arguments, named):
     done = host.run(RIPTIDE, *arguments, check=False)

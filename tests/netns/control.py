@@ -1,0 +1,87 @@
+"""The control socket as seen without `riptide`: raw requests, and states made by hand."""
+
+import contextlib
+import ipaddress
+import json
+import os
+import socket
+import struct
+import time
+import zlib
+from pathlib import Path
+
+import jsonschema
+from netns import REPOSITORY, RIPTIDE
+
+PATH = "/run/riptide/control"
+
+
+def connect(path=PATH):
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.connect(str(path))  # waits for its turn, where one with a timeout would not
+    client.settimeout(20)
+    return client
+
+
+def read_line(client):
+    """An answer, as bytes; what there is of it where the daemon closes."""
+    chunks = []
+    with contextlib.suppress(ConnectionResetError):
+        while not chunks or not chunks[-1].endswith(b"\n"):
+            chunk = client.recv(1 << 16)
+            if not chunk:
+                break
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def ask(request, path=PATH):
+    """The answer to a request, which is an object or the bytes of a line."""
+    line = request if isinstance(request, bytes) else json.dumps(request).encode()
+    with connect(path) as client:
+        client.sendall(line + b"\n")
+        return json.loads(read_line(client))
+
+
+def status(path=PATH):
+    answer = ask({"request": "status"}, path)
+    assert answer["ok"], answer
+    return answer
+
+
+def riptide_json(host, *arguments, check=True):
+    """What `riptide ARGUMENTS --json` prints, which is as its schema says."""
+    done = host.run(RIPTIDE, *arguments, "--json", check=check)
+    document = json.loads(done.stdout)
+    name = {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0])
+    schema = json.loads((REPOSITORY / "docs" / "schema" / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(document)
+    return document
+
+
+def write_state(path, windows, age_s=1, policy=b"paper"):
+    """A state as lib/compute/state.c describes it, of {destination: window}."""
+    data = b"riptide\n" + struct.pack("<IIQ16s", 1, len(windows), time.time_ns(), policy)
+    for dst, cwnd in windows.items():
+        address = ipaddress.ip_address(dst)
+        data += struct.pack("<BB16sHIQdd", address.version, address.max_prefixlen, address.packed,
+                            cwnd, 1, int(age_s * 1e9), cwnd, cwnd)
+    Path(path).write_bytes(data + struct.pack("<I", zlib.crc32(data)))
+
+
+def many(n, cwnd=40):
+    """Windows of n destinations."""
+    first = int(ipaddress.ip_address("198.18.0.0"))
+    return {str(ipaddress.ip_address(first + i)): cwnd for i in range(n)}
+
+
+def resident_kb(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError(f"no VmRSS of process {pid}")
+
+
+def count_fds(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))

@@ -1,0 +1,261 @@
+"""Clients that mean harm, or mean nothing: rounds go on in time, and the daemon does not grow."""
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb, status,
+                     write_state)
+from netns import AS_NOBODY, RIPTIDE, Daemon, wait_until, windows
+
+# What a round may be late on a machine that others use as well. The figures are printed.
+LATE_MS = 100
+GROWTH_KB = 2048
+
+
+class Watched(Daemon):
+    """A daemon whose rounds and memory are looked at while something happens to it."""
+
+    def __enter__(self):
+        super().__enter__()
+        wait_until(lambda: os.path.exists(PATH), "the socket")
+        ask({"request": "show"})
+        return self
+
+    @contextlib.contextmanager
+    def unharmed(self, what, seconds=1.0):
+        """Rounds go on for that long behind what happens in the block, and memory stays."""
+        late, is_over = {}, threading.Event()
+        with connect() as client:  # before others take the places
+            self.ask_round(client)
+            before, fds = resident_kb(self.pid), count_fds(self.pid)
+            begin = time.monotonic()
+            asking = threading.Thread(target=self.note_rounds, args=(client, late, is_over))
+            asking.start()
+            try:
+                yield
+                is_over.wait(seconds)  # the daemon is to live with it for a while
+            finally:
+                is_over.set()
+                asking.join()
+            elapsed = time.monotonic() - begin
+        grown = resident_kb(self.pid) - before
+        print(f"{what}: {len(late)} rounds in {elapsed:.1f} s, the latest {max(late.values()):.2f} "
+              f"ms late, {grown} kB more resident")
+        assert max(late.values()) < LATE_MS
+        assert len(late) > elapsed / 0.05 / 2
+        assert grown < GROWTH_KB
+        assert count_fds(self.pid) <= fds + 65
+
+    def note_rounds(self, client, late, is_over):
+        """How late each round was: {number: ms}."""
+        while True:
+            found = self.ask_round(client)
+            late[found["number"]] = found["late_ms"]
+            if is_over.wait(0.02):
+                break
+
+    @staticmethod
+    def ask_round(client):
+        client.sendall(b'{"request":"status"}\n')
+        return json.loads(read_line(client))["round"]
+
+
+@pytest.fixture
+def watched(net):
+    with Watched(net.host, "--log-level", "warning") as daemon:
+        yield daemon
+
+
+def fill(host, n):
+    """A daemon with n destinations, all in the kernel."""
+    write_state("/run/state", many(n))
+    host.run(RIPTIDE, "load", "/run/state")
+    wait_until(lambda: status()["routes"] == n, f"{n} routes", 30)
+
+
+def swarm(n, send):
+    """n clients that send something and read nothing. What the daemon refuses is their loss."""
+    clients = []
+    for _ in range(n):
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(PATH)
+        client.setblocking(False)
+        with contextlib.suppress(OSError):
+            client.sendall(send)
+        clients.append(client)
+    return clients
+
+
+def close(clients):
+    for client in clients:
+        client.close()
+
+
+@pytest.mark.parametrize("send", [
+    b"", b'{"request":"show"}\n', b'{"request":"show"}\n' * 200, b'{"request":"status"}\n' * 200,
+    b'{"request":', b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n", bytes(range(256)) * 100,
+], ids=["nothing", "one request", "requests", "status", "half a line", "garbage", "zeros", "depth",
+        "bytes"])
+def test_200_clients_that_never_read(net, watched, send):
+    fill(net.host, 16384)
+    close(swarm(200, send))  # once, so that what is kept for reuse is there already
+    with watched.unharmed(f"200 clients, {send[:20]!r}"):
+        clients = swarm(200, send)
+    assert watched.is_running()
+    close(clients)
+    wait_until(lambda: status()["clients"] == 1, "they are gone")
+    assert len(windows(net.host)) == 16384
+
+
+def test_a_gigabyte_without_a_newline(watched):
+    block = b"x" * (1 << 20)
+    with watched.unharmed("1 GB without a newline"):
+        for _ in range(1024):
+            with connect() as client, pytest.raises((BrokenPipeError, ConnectionResetError)):
+                client.sendall(block)
+
+
+def test_line_that_is_too_long_is_said_to_be(watched):
+    with connect() as client:
+        client.sendall(b"x" * 4096)
+        assert json.loads(read_line(client)) == {"ok": False, "error": "the line is too long"}
+        assert client.recv(1) == b""
+    longest = json.dumps({"request": "status"}).encode().ljust(4095)
+    assert ask(longest)["ok"]
+
+
+def test_half_closed_client_is_answered(watched):
+    with connect() as client:
+        client.sendall(b'{"request":"status"}\n')
+        client.shutdown(socket.SHUT_WR)
+        assert json.loads(read_line(client))["ok"]
+        assert client.recv(1) == b""
+    with connect() as client:
+        client.sendall(b'{"request":"status"}')
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
+
+
+def test_requests_behind_each_other_are_answered_in_turn(watched):
+    with connect() as client:
+        client.sendall(b'{"request":"status"}\n{"request":"nothing"}\n{"request":"sho')
+        first, second = b"", b""
+        answers = client.makefile("rb")
+        first, second = json.loads(answers.readline()), json.loads(answers.readline())
+        client.sendall(b'w"}\n')
+        assert first["ok"] and not second["ok"]
+        assert json.loads(answers.readline()) == {"routes": [], "ok": True}
+
+
+def test_connecting_and_leaving_as_fast_as_one_can(watched):
+    with watched.unharmed("2,000 clients that come and go"):
+        for _ in range(2000):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(PATH)
+            client.close()
+    wait_until(lambda: status()["clients"] == 1, "they are gone")
+
+
+def test_requests_as_fast_as_one_can(net, watched):
+    """From several at once, and read: the answers cost the daemon something each."""
+    fill(net.host, 16384)
+    end = time.monotonic() + 2
+    answered = []
+
+    def run():
+        with connect() as client:
+            answers = client.makefile("rb")
+            while time.monotonic() < end:
+                client.sendall(b'{"request":"show","prefix":"192.0.2.0/24"}\n' * 8)
+                for _ in range(8):
+                    answered.append(json.loads(answers.readline())["ok"])
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    with watched.unharmed("4 clients that walk over 16,384 destinations again and again"):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(answered) and len(answered) > 100
+
+
+def test_answer_about_all_destinations_comes_whole_to_a_slow_reader(net, watched):
+    fill(net.host, 16384)
+    with connect() as client:
+        client.sendall(b'{"request":"show"}\n')
+        with watched.unharmed("a reader of 16,384 destinations that takes its time"):
+            pass
+        answer = json.loads(read_line(client))
+    assert len({row["dst"] for row in answer["routes"]}) == 16384
+    assert {row["state"] for row in answer["routes"]} == {"applied"}
+    text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
+    assert len(text["routes"]) == 16384 and text["differences"] == 0
+
+
+def test_daemon_that_dies_in_its_answer_ends_it(net, watched):
+    fill(net.host, 16384)
+    with connect() as client:
+        client.sendall(b'{"request":"show"}\n')
+        assert client.recv(100).startswith(b'{"routes":[')
+        watched.kill()
+        rest = read_line(client)
+        assert not rest.endswith(b"\n")
+    net.host.run(RIPTIDE, "flush")
+
+
+def test_others_cannot_take_the_place_of_who_may_change_things(net, watched):
+    """Clients of nobody's hold all places that nobody can have."""
+    holder = net.host.start(*AS_NOBODY, "/usr/bin/python3", "-c", f"""
+import socket, time
+clients = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+for client in clients:
+    client.connect({PATH!r})
+time.sleep(60)
+""")
+    wait_until(lambda: status()["clients"] == 49, "all places taken")
+    done = net.host.run(*AS_NOBODY, RIPTIDE, "status", check=False)
+    assert done.returncode == 1
+    assert done.stderr == "riptide: status: too many clients; try again\n"
+    net.host.run(RIPTIDE, "pause")
+    net.host.run(RIPTIDE, "resume")
+    holder.kill()
+    holder.wait()
+    wait_until(lambda: status()["clients"] == 1, "they are gone")
+    net.host.run(*AS_NOBODY, RIPTIDE, "status")
+
+
+def test_fds_that_come_along_are_closed(watched):
+    before = count_fds(watched.pid)
+    with connect() as client, open("/dev/null") as null:
+        for _ in range(50):
+            socket.send_fds(client, [b'{"request":'], [null.fileno()] * 5)
+            socket.send_fds(client, [b'"status"}\n'], [null.fileno()])
+            assert json.loads(read_line(client))["ok"]
+        client.sendall(b"x")
+        assert count_fds(watched.pid) <= before + 2
+    wait_until(lambda: count_fds(watched.pid) == before, "all closed")
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "unsealed", "sparse"])
+def test_state_that_is_not_in_a_sealed_memory_file_is_refused(watched, kind):
+    if kind == "file":
+        fd = os.open("/etc/passwd", os.O_RDONLY)
+    elif kind == "pipe":
+        fd, other = os.pipe()
+        os.close(other)
+    else:
+        fd = os.memfd_create("state", os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, 1 << 40)
+    if kind == "sparse":
+        import fcntl
+        fcntl.fcntl(fd, 1033, 0xF)  # F_ADD_SEALS, all of them
+    with connect() as client:
+        socket.send_fds(client, [b'{"request":"load"}\n'], [fd])
+        answer = json.loads(read_line(client))
+    os.close(fd)
+    assert not answer["ok"] and "sealed memory file" in answer["error"]

@@ -1,0 +1,350 @@
+/*
+ * Requests of the control socket as text, on a daemon that is none: what is refused, with which
+ * words, and how answers come in pieces.
+ */
+#include "request.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+/* What was asked of it. */
+struct stand_in {
+    uint32_t n_rows;
+    bool has_reasons;
+    bool is_paused;
+    struct riptide_hint hint;
+    uint64_t for_ns;
+    int fd;
+    bool is_replacing;
+};
+
+static json_t *status(void *userdata)
+{
+    (void)userdata;
+    return json_pack("{s:s}", "health", "ok");
+}
+
+static json_t *explain(void *userdata, const struct riptide_prefix *dst)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    (void)userdata;
+    riptide_prefix_format(dst, text);
+    return json_pack("{s:s}", "destination", text);
+}
+
+/* 10.0.0.0, 10.0.0.1, ... */
+static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
+{
+    const struct stand_in *stand_in = userdata;
+    uint32_t n = *cursor;
+
+    if (n == stand_in->n_rows)
+        return false;
+    ++*cursor;
+    *row = (struct request_row){
+        .route = { .dst = { AF_INET,
+                            32,
+                            { 10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n } },
+                   .initcwnd = 30 },
+        .estimate = { .cwnd = 31, .samples = 2 },
+    };
+    if (stand_in->has_reasons) {
+        row->route.state = RIPTIDE_ROUTE_LEFT_ALONE;
+        memset(row->route.reason, 1, sizeof(row->route.reason) - 1); /* six times as long in JSON */
+    }
+    return true;
+}
+
+static int hint(void *userdata, struct riptide_hint *given, uint64_t for_ns,
+                struct riptide_error *error)
+{
+    struct stand_in *stand_in = userdata;
+
+    if (given->cwnd_max == 13) {
+        snprintf(error->text, sizeof(error->text), "no luck");
+        return -EINVAL;
+    }
+    stand_in->hint = *given;
+    stand_in->for_ns = for_ns;
+    return 0;
+}
+
+static int pause_stand_in(void *userdata, bool is_paused, struct riptide_error *error)
+{
+    (void)error;
+    ((struct stand_in *)userdata)->is_paused = is_paused;
+    return 0;
+}
+
+static int save(void *userdata, int *fdp, struct riptide_error *error)
+{
+    (void)userdata;
+    (void)error;
+    *fdp = 77;
+    return 0;
+}
+
+static int load(void *userdata, int fd, bool is_replacing, struct riptide_load_counts *counts,
+                struct riptide_error *error)
+{
+    struct stand_in *stand_in = userdata;
+
+    (void)error;
+    stand_in->fd = fd;
+    stand_in->is_replacing = is_replacing;
+    *counts = (struct riptide_load_counts){ .loaded = 5, .older = 2 };
+    return 0;
+}
+
+static struct request_daemon daemon_of(struct stand_in *stand_in)
+{
+    return (struct request_daemon){
+        .userdata = stand_in,
+        .status = status,
+        .explain = explain,
+        .next = next,
+        .hint = hint,
+        .pause = pause_stand_in,
+        .save = save,
+        .load = load,
+    };
+}
+
+/* The whole answer, to be freed; *fdp is what goes with it. */
+static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change, int *fdp)
+{
+    const struct request_daemon daemon = daemon_of(stand_in);
+    const struct request_caller caller = { may_change, stand_in->fd };
+    char piece[REQUEST_PIECE_BYTES];
+    struct request request;
+    char *text = calloc(1, 1);
+    bool is_done = false;
+    size_t n = 0;
+
+    request_begin(&request, &daemon, line, strlen(line), &caller);
+    while (!is_done) {
+        size_t got = request_read(&request, &daemon, piece, sizeof(piece), &is_done);
+
+        assert_true(got <= sizeof(piece));
+        text = realloc(text, n + got + 1);
+        assert_non_null(text);
+        memcpy(text + n, piece, got);
+        n += got;
+        text[n] = 0;
+    }
+    if (fdp)
+        *fdp = request.fd;
+    request_end(&request);
+    assert_true(n > 0 && strchr(text, '\n') == text + n - 1);
+    return text;
+}
+
+static void assert_answer(struct stand_in *stand_in, const char *line, const char *expected)
+{
+    char *text = answer_to(stand_in, line, true, NULL);
+
+    text[strlen(text) - 1] = 0;
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* Refused, with a line that has these words. */
+static void assert_refused(const char *line, bool may_change, const char *words)
+{
+    struct stand_in stand_in = { .fd = -1 };
+    char *text = answer_to(&stand_in, line, may_change, NULL);
+
+    assert_int_equal(strncmp(text, "{\"ok\":false,\"error\":\"", 21), 0);
+    if (!strstr(text, words))
+        fail_msg("%s does not say %s", text, words);
+    assert_false(stand_in.is_paused);
+    free(text);
+}
+
+static void questions_are_answered(void **state)
+{
+    struct stand_in stand_in = { .fd = -1 };
+
+    (void)state;
+    assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"health\":\"ok\",\"ok\":true}");
+    assert_answer(&stand_in, " { \"dst\" : \"2001:DB8::1\", \"request\":\"explain\" } ",
+                  "{\"destination\":\"2001:db8::1\",\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"show\"}", "{\"routes\":[],\"ok\":true}");
+    stand_in.n_rows = 1;
+    assert_answer(&stand_in, "{\"request\":\"show\"}",
+                  "{\"routes\":[{\"dst\":\"10.0.0.0\",\"state\":\"applied\",\"initcwnd\":30,"
+                  "\"cwnd\":31,\"connections\":2}],\"ok\":true}");
+}
+
+static void changes_are_made(void **state)
+{
+    struct stand_in stand_in = { .fd = 5 };
+    char *text;
+    int fd;
+
+    (void)state;
+    assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"ok\":true}");
+    assert_true(stand_in.is_paused);
+    assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"ok\":true}");
+    assert_false(stand_in.is_paused);
+    assert_answer(&stand_in,
+                  "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"scale\":0.5,"
+                  "\"for_ms\":600000}",
+                  "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,\"ok\":true}");
+    assert_int_equal(stand_in.hint.cwnd_max, 20);
+    assert_true(stand_in.hint.scale == 0.5);
+    assert_int_equal(stand_in.hint.dst.len, 24);
+    assert_int_equal(stand_in.for_ns, UINT64_C(600000000000));
+    assert_answer(&stand_in, "{\"request\":\"merge\"}",
+                  "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"overflow\":0,"
+                  "\"ok\":true}");
+    assert_false(stand_in.is_replacing);
+    free(answer_to(&stand_in, "{\"request\":\"load\"}", true, NULL));
+    assert_true(stand_in.is_replacing);
+    text = answer_to(&stand_in, "{\"request\":\"save\"}", true, &fd);
+    assert_int_equal(fd, 77);
+    free(text);
+}
+
+static void what_makes_no_sense_is_refused_with_a_line(void **state)
+{
+    (void)state;
+    assert_refused("", true, "not JSON");
+    assert_refused("{", true, "not JSON");
+    assert_refused("{} {}", true, "not JSON");
+    assert_refused("\xff\xfe", true, "not JSON");
+    assert_refused("{\"request\":\"status\",\"request\":\"pause\"}", true, "duplicate");
+    assert_refused("[]", true, "not an object");
+    assert_refused("{\"request\":5}", true, "not an object with a member");
+    assert_refused("{\"request\":\"\"}", true, "unknown request");
+    assert_refused("{\"request\":\"stop\"}", true, "stop: unknown request");
+    assert_refused("{\"request\":\"status\",\"of\":\"it\"}", true, "of");
+    assert_refused("{\"request\":\"show\",\"prefix\":\"10.0.0.1/8\"}", true, "10.0.0.1/8");
+    assert_refused("{\"request\":\"show\",\"prefix\":8}", true, "Expected string");
+    assert_refused("{\"request\":\"explain\"}", true, "dst");
+    assert_refused("{\"request\":\"hint\",\"dst\":\"::\",\"cwnd_max\":20}", true, "for_ms");
+    assert_refused("{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":20,\"for_ms\":0}", true,
+                   "for_ms");
+    assert_refused("{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":-1,\"for_ms\":1}", true,
+                   "cwnd_max");
+    assert_refused("{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":65536,\"for_ms\":1}", true,
+                   "cwnd_max");
+    assert_refused(
+        "{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":1,\"for_ms\":9223372036854775807}",
+        true, "for_ms");
+    assert_refused("{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":13,\"for_ms\":1}", true,
+                   "no luck");
+    assert_refused("{\"request\":\"load\"}", true, "fd");
+}
+
+static void others_change_nothing(void **state)
+{
+    static const char *const lines[] = {
+        "{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":20,\"for_ms\":1}",
+        "{\"request\":\"pause\"}",
+        "{\"request\":\"resume\"}",
+        "{\"request\":\"save\"}",
+        "{\"request\":\"load\"}",
+        "{\"request\":\"merge\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        assert_refused(lines[i], false, "only root and the group of --control-group may");
+}
+
+static void assert_rows(struct stand_in *stand_in, const char *line, size_t n)
+{
+    char *text = answer_to(stand_in, line, false, NULL);
+    json_t *answer = json_loads(text, 0, NULL);
+    size_t i;
+    json_t *row;
+
+    assert_non_null(answer);
+    assert_int_equal(json_array_size(json_object_get(answer, "routes")), n);
+    json_array_foreach(json_object_get(answer, "routes"), i, row)
+    {
+        char expected[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        snprintf(expected, sizeof(expected), "10.%zu.%zu.%zu", i >> 16, i >> 8 & 255, i & 255);
+        assert_string_equal(json_string_value(json_object_get(row, "dst")), expected);
+        assert_int_equal(json_string_length(json_object_get(row, "reason")),
+                         stand_in->has_reasons ? 95 : 0);
+    }
+    json_decref(answer);
+    free(text);
+}
+
+static void long_answers_come_in_pieces(void **state)
+{
+    struct stand_in stand_in = { .n_rows = 20000, .fd = -1 };
+
+    (void)state;
+    assert_rows(&stand_in, "{\"request\":\"show\"}", 20000);
+    assert_rows(&stand_in, "{\"request\":\"show\",\"prefix\":\"10.0.0.0/24\"}", 256);
+    assert_rows(&stand_in, "{\"request\":\"show\",\"prefix\":\"192.0.2.0/24\"}", 0);
+    stand_in.has_reasons = true;
+    assert_rows(&stand_in, "{\"request\":\"show\"}", 20000);
+}
+
+/* A client that asks for what is not there must not make the daemon walk over all at once. */
+static void a_piece_is_bounded_work(void **state)
+{
+    struct stand_in stand_in = { .n_rows = 20000, .fd = -1 };
+    const struct request_daemon daemon = daemon_of(&stand_in);
+    const struct request_caller caller = { false, -1 };
+    const char *line = "{\"request\":\"show\",\"prefix\":\"192.0.2.0/24\"}";
+    char piece[REQUEST_PIECE_BYTES];
+    struct request request;
+    bool is_done = false;
+    uint32_t before = 0;
+
+    (void)state;
+    request_begin(&request, &daemon, line, strlen(line), &caller);
+    while (!is_done) {
+        request_read(&request, &daemon, piece, sizeof(piece), &is_done);
+        assert_true(request.cursor - before <= 512);
+        before = request.cursor;
+    }
+    assert_int_equal(before, 20000);
+    request_end(&request);
+}
+
+static void request_can_end_before_its_answer(void **state)
+{
+    struct stand_in stand_in = { .n_rows = 20000, .fd = -1 };
+    const struct request_daemon daemon = daemon_of(&stand_in);
+    const struct request_caller caller = { false, -1 };
+    const char *line = "{\"request\":\"show\"}";
+    char piece[REQUEST_PIECE_BYTES];
+    struct request request;
+    bool is_done;
+
+    (void)state;
+    request_begin(&request, &daemon, line, strlen(line), &caller);
+    request_read(&request, &daemon, piece, sizeof(piece), &is_done);
+    assert_false(is_done);
+    request_end(&request); /* valgrind looks for what is left */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions_are_answered),
+        cmocka_unit_test(changes_are_made),
+        cmocka_unit_test(what_makes_no_sense_is_refused_with_a_line),
+        cmocka_unit_test(others_change_nothing),
+        cmocka_unit_test(long_answers_come_in_pieces),
+        cmocka_unit_test(a_piece_is_bounded_work),
+        cmocka_unit_test(request_can_end_before_its_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
