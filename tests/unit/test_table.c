@@ -56,9 +56,9 @@ static void text_is_cut_and_numbers_are_not(void **state)
     assert_printed(&(struct table_style){ .width = 34 }, "NAME               N WHY\n"
                                                          "a                  7 -\n"
                                                          "2001:db8::1234 12345 a reason th..\n");
-    assert_printed(&(struct table_style){ .width = 29 }, "NAME           N WHY\n"
-                                                         "a              7 -\n"
-                                                         "2001:db8.. 12345 a reason ..\n");
+    assert_printed(&(struct table_style){ .width = 29 }, "NAME             N WHY\n"
+                                                         "a                7 -\n"
+                                                         "2001:db8::.. 12345 a reason..\n");
 }
 
 static void no_line_is_longer_than_the_terminal(void **state)
