@@ -2,125 +2,19 @@
  * Requests of the control socket as text, on a daemon that is none: what is refused, with which
  * words, and how answers come in pieces.
  */
-#include "request.h"
+#include "stand_in.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <cmocka.h>
-
-/* What was asked of it. */
-struct stand_in {
-    uint32_t n_rows;
-    bool has_reasons;
-    bool is_paused;
-    struct riptide_hint hint;
-    uint64_t for_ns;
-    int fd;
-    bool is_replacing;
-};
-
-static json_t *status(void *userdata)
-{
-    (void)userdata;
-    return json_pack("{s:s}", "health", "ok");
-}
-
-static json_t *explain(void *userdata, const struct riptide_prefix *dst)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    (void)userdata;
-    riptide_prefix_format(dst, text);
-    return json_pack("{s:s}", "destination", text);
-}
-
-/* 10.0.0.0, 10.0.0.1, ... */
-static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
-{
-    const struct stand_in *stand_in = userdata;
-    uint32_t n = *cursor;
-
-    if (n == stand_in->n_rows)
-        return false;
-    ++*cursor;
-    *row = (struct request_row){
-        .route = { .dst = { AF_INET,
-                            32,
-                            { 10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n } },
-                   .initcwnd = 30 },
-        .estimate = { .cwnd = 31, .samples = 2 },
-    };
-    if (stand_in->has_reasons) {
-        row->route.state = RIPTIDE_ROUTE_LEFT_ALONE;
-        memset(row->route.reason, 1, sizeof(row->route.reason) - 1); /* six times as long in JSON */
-    }
-    return true;
-}
-
-static int hint(void *userdata, struct riptide_hint *given, uint64_t for_ns,
-                struct riptide_error *error)
-{
-    struct stand_in *stand_in = userdata;
-
-    if (given->cwnd_max == 13) {
-        snprintf(error->text, sizeof(error->text), "no luck");
-        return -EINVAL;
-    }
-    stand_in->hint = *given;
-    stand_in->for_ns = for_ns;
-    return 0;
-}
-
-static int pause_stand_in(void *userdata, bool is_paused, struct riptide_error *error)
-{
-    (void)error;
-    ((struct stand_in *)userdata)->is_paused = is_paused;
-    return 0;
-}
-
-static int save(void *userdata, int *fdp, struct riptide_error *error)
-{
-    (void)userdata;
-    (void)error;
-    *fdp = 77;
-    return 0;
-}
-
-static int load(void *userdata, int fd, bool is_replacing, struct riptide_load_counts *counts,
-                struct riptide_error *error)
-{
-    struct stand_in *stand_in = userdata;
-
-    (void)error;
-    stand_in->fd = fd;
-    stand_in->is_replacing = is_replacing;
-    *counts = (struct riptide_load_counts){ .loaded = 5, .older = 2 };
-    return 0;
-}
-
-static struct request_daemon daemon_of(struct stand_in *stand_in)
-{
-    return (struct request_daemon){
-        .userdata = stand_in,
-        .status = status,
-        .explain = explain,
-        .next = next,
-        .hint = hint,
-        .pause = pause_stand_in,
-        .save = save,
-        .load = load,
-    };
-}
 
 /* The whole answer, to be freed; *fdp is what goes with it. */
 static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change, int *fdp)
 {
-    const struct request_daemon daemon = daemon_of(stand_in);
+    const struct request_daemon daemon = stand_in_daemon(stand_in);
     const struct request_caller caller = { may_change, stand_in->fd };
     char piece[REQUEST_PIECE_BYTES];
     struct request request;
@@ -164,7 +58,7 @@ static void assert_refused(const char *line, bool may_change, const char *words)
     assert_int_equal(strncmp(text, "{\"ok\":false,\"error\":\"", 21), 0);
     if (!strstr(text, words))
         fail_msg("%s does not say %s", text, words);
-    assert_false(stand_in.is_paused);
+    assert_int_equal(stand_in.n_changes, 0);
     free(text);
 }
 
@@ -298,7 +192,7 @@ static void long_answers_come_in_pieces(void **state)
 static void a_piece_is_bounded_work(void **state)
 {
     struct stand_in stand_in = { .n_rows = 20000, .fd = -1 };
-    const struct request_daemon daemon = daemon_of(&stand_in);
+    const struct request_daemon daemon = stand_in_daemon(&stand_in);
     const struct request_caller caller = { false, -1 };
     const char *line = "{\"request\":\"show\",\"prefix\":\"192.0.2.0/24\"}";
     char piece[REQUEST_PIECE_BYTES];
@@ -320,7 +214,7 @@ static void a_piece_is_bounded_work(void **state)
 static void request_can_end_before_its_answer(void **state)
 {
     struct stand_in stand_in = { .n_rows = 20000, .fd = -1 };
-    const struct request_daemon daemon = daemon_of(&stand_in);
+    const struct request_daemon daemon = stand_in_daemon(&stand_in);
     const struct request_caller caller = { false, -1 };
     const char *line = "{\"request\":\"show\"}";
     char piece[REQUEST_PIECE_BYTES];

@@ -1,0 +1,50 @@
+/*
+ * Any line on the control socket: the answer is one line of JSON that says whether it is one, comes
+ * to its end in bounded pieces, and nobody changes things who may not. The first byte says who
+ * asks.
+ */
+#include "stand_in.h"
+#include "target.h"
+
+#include <stdlib.h>
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_answer(const char *text, size_t n)
+{
+    json_t *answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *ok = json_object_get(answer, "ok");
+
+    expect(memchr(text, '\n', n) == text + n - 1);
+    expect(json_is_boolean(ok));
+    expect(json_is_true(ok) || json_string_length(json_object_get(answer, "error")) > 0);
+    json_decref(answer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static char text[4 << 20];
+    struct stand_in stand_in = { .n_rows = 3000, .fd = n > 0 && data[0] & 2 ? 5 : -1 };
+    const struct request_daemon daemon = stand_in_daemon(&stand_in);
+    const struct request_caller caller = { n > 0 && data[0] & 1, stand_in.fd };
+    struct request request;
+    bool is_done = false;
+    size_t n_text = 0;
+
+    if (n == 0 || n > REQUEST_MAX_BYTES)
+        return 0;
+    stand_in.has_reasons = data[0] & 4;
+    request_begin(&request, &daemon, (const char *)data + 1, n - 1, &caller);
+    for (int i = 0; !is_done; i++) {
+        expect(i < 4000 && n_text + REQUEST_PIECE_BYTES <= sizeof(text));
+        n_text += request_read(&request, &daemon, text + n_text, REQUEST_PIECE_BYTES, &is_done);
+    }
+    request_end(&request);
+    check_answer(text, n_text);
+    expect(caller.may_change || stand_in.n_changes == 0);
+    return 0;
+}
