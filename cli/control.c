@@ -20,7 +20,7 @@ enum {
     RESERVED_CLIENTS = 16,       /* of these, for those who may change things */
     MAX_EVENTS = 8,              /* in one dispatch */
     TIMEOUT_S = 30,              /* for a request to come, and for an answer to be read */
-    SEND_BUFFER_BYTES = 1 << 16, /* what the kernel holds for a client that does not read */
+    SEND_BUFFER_BYTES = 1 << 16, /* what the kernel holds for just anybody who does not read */
 };
 
 struct client {
@@ -243,7 +243,8 @@ static struct client *client_new(int fd, bool may_change)
 
     if (!client)
         return NULL;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    if (!may_change)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     client->fd = fd;
     client->may_change = may_change;
     client->passed_fd = client->request.fd = -1;

@@ -79,7 +79,8 @@ static json_t *run_show(struct call *call)
     if (prefix && !take_prefix(call, prefix, &call->request->within))
         return NULL;
     call->request->is_listing = call->request->is_first = true;
-    return json_pack("{s:[]}", "routes");
+    return json_pack("{s:[], s:[s, s, s, s, s, s]}", "routes", "columns", "dst", "state",
+                     "initcwnd", "cwnd", "connections", "reason");
 }
 
 static json_t *run_explain(struct call *call)
@@ -261,7 +262,10 @@ void request_begin(struct request *request, const struct request_daemon *daemon,
     tell(request, answer);
 }
 
-/* By hand: there may be ten thousand. Only a reason can hold what JSON must escape. */
+/*
+ * By hand, and without the names of run_show: there may be ten thousand. Only a reason can hold
+ * what JSON must escape.
+ */
 static size_t write_row(char *at, const struct request_row *row, bool is_first)
 {
     const struct riptide_route *route = &row->route;
@@ -275,11 +279,9 @@ static size_t write_row(char *at, const struct request_row *row, bool is_first)
         reason = json_dumps(text, JSON_ENCODE_ANY);
         json_decref(text);
     }
-    n = snprintf(at, ROW_BYTES,
-                 "%s{\"dst\":\"%s\",\"state\":\"%s\",\"initcwnd\":%" PRIu32 ",\"cwnd\":%" PRIu32
-                 ",\"connections\":%" PRIu32 "%s%s}",
+    n = snprintf(at, ROW_BYTES, "%s[\"%s\",\"%s\",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "%s%s]",
                  is_first ? "" : ",", dst, explanation_route_state(route->state), route->initcwnd,
-                 row->estimate.cwnd, row->estimate.samples, reason ? ",\"reason\":" : "",
+                 row->estimate.cwnd, row->estimate.samples, reason ? "," : "",
                  reason ? reason : "");
     free(reason);
     return (size_t)n;
@@ -319,7 +321,7 @@ size_t request_read(struct request *request, const struct request_daemon *daemon
 
     *is_donep = false;
     if (request->is_listing) {
-        /* {"routes":[],"ok":true} and a newline: the rows go behind the bracket. */
+        /* {"routes":[],... and the rest: the rows go behind the first bracket. */
         if (request->n_told == 0)
             n = copy_text(request, piece, size, strcspn(request->text, "[") + 1);
         request->is_listing = write_rows(request, daemon, piece, size, &n);

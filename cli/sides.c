@@ -26,9 +26,19 @@ static int compare_told(const void *a, const void *b)
     return compare_prefixes(&((const struct told *)a)->dst, &((const struct told *)b)->dst);
 }
 
-static uint32_t get_figure(const json_t *row, const char *name)
+/* A row is an array; what its places mean is in run_show of request.c. */
+static bool take_row(const json_t *row, struct told *told)
 {
-    return (uint32_t)json_integer_value(json_object_get(row, name));
+    const char *dst = json_string_value(json_array_get(row, 0));
+
+    if (!dst || riptide_prefix_parse(&told->dst, dst))
+        return false;
+    told->state = json_string_value(json_array_get(row, 1));
+    told->initcwnd = (uint32_t)json_integer_value(json_array_get(row, 2));
+    told->cwnd = (uint32_t)json_integer_value(json_array_get(row, 3));
+    told->connections = (uint32_t)json_integer_value(json_array_get(row, 4));
+    told->reason = json_string_value(json_array_get(row, 5));
+    return told->state != NULL;
 }
 
 static int take_rows(struct sides *sides)
@@ -40,21 +50,7 @@ static int take_rows(struct sides *sides)
     sides->told = calloc(json_array_size(rows) + 1, sizeof(*sides->told));
     if (!sides->told)
         return -ENOMEM;
-    json_array_foreach(rows, i, row)
-    {
-        struct told *told = &sides->told[sides->n_told];
-        const char *dst = json_string_value(json_object_get(row, "dst"));
-        const char *state = json_string_value(json_object_get(row, "state"));
-
-        if (!dst || !state || riptide_prefix_parse(&told->dst, dst))
-            continue;
-        told->state = state;
-        told->initcwnd = get_figure(row, "initcwnd");
-        told->cwnd = get_figure(row, "cwnd");
-        told->connections = get_figure(row, "connections");
-        told->reason = json_string_value(json_object_get(row, "reason"));
-        sides->n_told++;
-    }
+    json_array_foreach(rows, i, row) sides->n_told += take_row(row, &sides->told[sides->n_told]);
     qsort(sides->told, sides->n_told, sizeof(*sides->told), compare_told);
     return 0;
 }

@@ -10,7 +10,6 @@ import time
 import zlib
 from pathlib import Path
 
-import jsonschema
 from netns import REPOSITORY, RIPTIDE
 
 PATH = "/run/riptide/control"
@@ -51,6 +50,8 @@ def status(path=PATH):
 
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints, which is as its schema says."""
+    import jsonschema  # here, since benchmarks run where it is not installed
+
     done = host.run(RIPTIDE, *arguments, "--json", check=check)
     document = json.loads(done.stdout)
     name = {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0])

@@ -263,7 +263,7 @@ def test_show_marks_differences(net):
     process = net.host.start(RIPTIDED, "--dry-run", "--control", path)
     wait_until(lambda: os.path.exists(path), "the socket")
     wait_until(lambda: [row for row in ask({"request": "show"}, path)["routes"]
-                        if row["state"] == "applied"][2:], "three destinations")
+                        if row[1] == "applied"][2:], "three destinations")
     for dst, window in (("203.0.113.2", 77), ("203.0.113.9", 50)):
         net.host.ip("route", "add", dst, "via", "10.0.0.1", "table", TABLE, "proto", "230",
                     "initcwnd", window)
@@ -529,7 +529,7 @@ def test_answer_that_is_none_is_one_line(host, impostor, answer, said):
 
 
 def test_show_goes_on_without_a_daemon_that_dies(net, impostor):
-    path = impostor(b'{"routes":[{"dst":"203.0.113.1","state":"applied","initcwnd":3')
+    path = impostor(b'{"routes":[["203.0.113.1","applied",3')
     done = net.host.run(RIPTIDE, "show", "--control", path)
     assert "ended before" in done.stderr and "kernel's side alone" in done.stderr
 

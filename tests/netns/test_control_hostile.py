@@ -149,7 +149,7 @@ def test_requests_behind_each_other_are_answered_in_turn(watched):
         first, second = json.loads(answers.readline()), json.loads(answers.readline())
         client.sendall(b'w"}\n')
         assert first["ok"] and not second["ok"]
-        assert json.loads(answers.readline()) == {"routes": [], "ok": True}
+        assert json.loads(answers.readline())["routes"] == []
 
 
 def test_connecting_and_leaving_as_fast_as_one_can(watched):
@@ -191,8 +191,8 @@ def test_answer_about_all_destinations_comes_whole_to_a_slow_reader(net, watched
         with watched.unharmed("a reader of 16,384 destinations that takes its time"):
             pass
         answer = json.loads(read_line(client))
-    assert len({row["dst"] for row in answer["routes"]}) == 16384
-    assert {row["state"] for row in answer["routes"]} == {"applied"}
+    assert len({row[0] for row in answer["routes"]}) == 16384
+    assert {row[1] for row in answer["routes"]} == {"applied"}
     text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
     assert len(text["routes"]) == 16384 and text["differences"] == 0
 
