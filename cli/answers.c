@@ -233,7 +233,9 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
     if (r == 0)
-        log_line(LOG_LEVEL_INFO, "hint: %s for %.0f s", dst, s(for_ns));
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows times %g, at most %u", dst,
+                 s(for_ns), hint->scale > 0 ? hint->scale : 1,
+                 hint->cwnd_max ? hint->cwnd_max : RIPTIDE_CWND_LIMIT);
     return r;
 }
 

@@ -109,11 +109,21 @@ def test_socket_of_a_living_daemon_is_left_to_it(host):
         other.close()
 
 
+@pytest.fixture
+def read_only():
+    path = Path("/run/read-only")
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", path], check=True)
+    yield
+    subprocess.run(["umount", path], check=True)
+    path.rmdir()
+
+
 @pytest.mark.parametrize("path, named", [
     ("/run/file", "no socket"), ("/proc/riptide/control", "/proc/riptide/control"),
-    ("/sys/control", "/sys/control"), ("/run/" + "x" * 120, "too long"),
+    ("/run/read-only/control", "Read-only"), ("/run/" + "x" * 120, "too long"),
 ], ids=["file", "missing", "read-only", "long"])
-def test_without_a_place_it_goes_on_with_one_warning(net, path, named):
+def test_without_a_place_it_goes_on_with_one_warning(net, read_only, path, named):
     Path("/run/file").write_text("mine")
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--control", path) as daemon:
