@@ -109,6 +109,19 @@ int riptide_router_start(struct riptide_router *router, struct riptide_error *er
  */
 int riptide_router_stop(struct riptide_router *router);
 
+/*
+ * Whether riptide_router_start would find a place here, asked of a router that is not started.
+ * Changes nothing and needs no privilege; a router that holds the namespace already is no obstacle.
+ * Errors: as riptide_router_start, each with a line in `error`, -EPERM and -EBUSY excepted.
+ */
+int riptide_router_check(struct riptide_router *router, struct riptide_error *error);
+
+/*
+ * The process whose router holds the thread's namespace; 0 where it cannot be seen from here.
+ * Outcomes: RIPTIDE_E_UNKNOWN where there is none. Errors: those of socket(2).
+ */
+int riptide_router_get_holder(int *pidp);
+
 /* The fd to wait on for reading. It stays the same for the life of the router. */
 int riptide_router_get_fd(const struct riptide_router *router);
 
@@ -176,6 +189,28 @@ int riptide_routes_read(const struct riptide_router_config *config, struct ripti
                         size_t *n_routesp);
 
 struct riptide_route *riptide_routes_free(struct riptide_route *routes);
+
+/* A policy rule of the kernel, as it concerns ours. */
+struct riptide_rule {
+    uint8_t family; /* AF_INET or AF_INET6 */
+    uint8_t protocol;
+    bool is_ours;          /* one of the two above */
+    bool is_unconditional; /* every packet that reaches it takes it */
+    uint32_t priority;
+    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
+    uint32_t target; /* priority that a goto leads to; 0: no goto */
+    uint32_t mark;   /* 0: none */
+};
+
+/*
+ * Reads the rules of both families in the order in which the kernel follows them, IPv4 first. For
+ * tools. Needs no privilege. The array is the caller's; riptide_rules_free returns it.
+ * Errors: -ENOMEM, those of the kernel; a kernel without policy rules has none.
+ */
+int riptide_rules_read(const struct riptide_router_config *config, struct riptide_rule **rulesp,
+                       size_t *n_rulesp);
+
+struct riptide_rule *riptide_rules_free(struct riptide_rule *rules);
 
 /* What riptide_flush removed. */
 struct riptide_flush_counts {

@@ -123,6 +123,30 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? place_rules(router, error) : r;
 }
 
+int claim_check(struct riptide_router *router, struct riptide_error *error)
+{
+    struct rule_place place;
+    int r;
+
+    /* What a predecessor left is no conflict, with whichever mark it ran. */
+    router->identity.mark = 0;
+    r = scan_whole(router);
+    router->identity = router_config_identity(&router->config);
+    if (r == 0)
+        r = check_conflicts(router, error);
+    for (int i = 0; i < 2 && r == 0; i++) {
+        const char *reason =
+            rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
+
+        if (reason) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+            r = -EOPNOTSUPP;
+        }
+    }
+    reset_targets(router);
+    return r;
+}
+
 /* Undoes a start that failed half way. Rules that are not known to be ours stay. */
 static void give_up(struct riptide_router *router)
 {

@@ -20,7 +20,7 @@ static socklen_t address_of(struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
 }
 
-static pid_t find_holder(void)
+int lock_find(pid_t *holderp)
 {
     struct sockaddr_un address;
     socklen_t n_bytes = address_of(&address);
@@ -28,10 +28,15 @@ static pid_t find_holder(void)
     socklen_t peer_bytes = sizeof(peer);
     CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, n_bytes) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0)
-        return 0;
-    return peer.pid;
+    if (fd < 0)
+        return -errno;
+    /* EAGAIN: somebody is there, and many ask. */
+    if (connect(fd, (const struct sockaddr *)&address, n_bytes) < 0 && errno != EAGAIN)
+        return RIPTIDE_E_UNKNOWN;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 || peer.pid < 0)
+        peer.pid = 0;
+    *holderp = peer.pid;
+    return 0;
 }
 
 int lock_take(int *fdp, pid_t *holderp)
@@ -45,7 +50,8 @@ int lock_take(int *fdp, pid_t *holderp)
     if (bind(fd, (const struct sockaddr *)&address, n_bytes) < 0) {
         if (errno != EADDRINUSE)
             return -errno;
-        *holderp = find_holder();
+        if (lock_find(holderp) != 0)
+            *holderp = 0;
         return -EBUSY;
     }
     if (listen(fd, 8) < 0)

@@ -14,6 +14,12 @@
  */
 int lock_take(int *fdp, pid_t *holderp);
 
+/*
+ * Who holds the lock: *holderp as above. Outcomes: RIPTIDE_E_UNKNOWN where nobody does. Errors:
+ * those of socket(2).
+ */
+int lock_find(pid_t *holderp);
+
 /* Lets those go who asked. */
 void lock_answer(int fd);
 

@@ -161,6 +161,17 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     return 0;
 }
 
+RIPTIDE_PUBLIC int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, claim_check(router, error));
+}
+
+RIPTIDE_PUBLIC int riptide_router_get_holder(int *pidp)
+{
+    return lock_find(pidp);
+}
+
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 {
     int r = router->lock_fd >= 0 ? claim_release(router) : 0;

@@ -1,0 +1,110 @@
+/*
+ * The rules as the kernel has them, for tools.
+ */
+#include "channel.h"
+#include "config.h"
+#include "internal.h"
+#include "message.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <riptide/apply.h>
+#include <stdlib.h>
+
+struct reading {
+    struct rule_identity identity;
+    uint8_t family;
+    struct rules rules;
+};
+
+static struct nl_msg *begin(void *userdata)
+{
+    struct reading *reading = userdata;
+
+    reading->rules.n = 0;
+    return message_rules_dump(reading->family);
+}
+
+static int on_rule(void *userdata, const struct nlmsghdr *message)
+{
+    struct reading *reading = userdata;
+    int r = rules_add(&reading->rules, &reading->identity, message);
+
+    return r == -ENOMEM ? r : 0;
+}
+
+static int append(struct riptide_rule **rulesp, size_t *n_rulesp, const struct reading *reading)
+{
+    struct riptide_rule *rules =
+        realloc(*rulesp, (*n_rulesp + reading->rules.n + 1) * sizeof(*rules));
+
+    if (!rules)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < reading->rules.n; i++) {
+        const struct rule *rule = &reading->rules.list[i];
+
+        rules[(*n_rulesp)++] = (struct riptide_rule){
+            .family = reading->family,
+            .protocol = rule->protocol,
+            .is_ours = rule->role != RULE_FOREIGN,
+            .is_unconditional = rule->is_unconditional,
+            .priority = rule->priority,
+            .table = rule->table,
+            .target = rule->target,
+            .mark = rule->fwmark,
+        };
+    }
+    *rulesp = rules;
+    return 0;
+}
+
+static int read_families(struct channel *channel, struct reading *reading,
+                         struct riptide_rule **rulesp, size_t *n_rulesp)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < 2 && r == 0; i++) {
+        reading->family = families[i];
+        r = channel_dump_all(channel, begin, on_rule, reading);
+        if (r == 0)
+            r = append(rulesp, n_rulesp, reading);
+        else if (channel_is_absence(r))
+            r = 0;
+    }
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_rules_read(const struct riptide_router_config *config,
+                                      struct riptide_rule **rulesp, size_t *n_rulesp)
+{
+    struct riptide_router_config checked;
+    struct riptide_rule *rules = NULL;
+    struct reading reading = { 0 };
+    struct channel channel;
+    size_t n = 0;
+    int r;
+
+    r = router_config_take(&checked, config, NULL);
+    if (r < 0)
+        return r;
+    reading.identity = router_config_identity(&checked);
+    reading.identity.mark = 0; /* ours are ours with whichever mark */
+    r = channel_init(&channel);
+    if (r == 0)
+        r = read_families(&channel, &reading, &rules, &n);
+    channel_deinit(&channel);
+    rules_deinit(&reading.rules);
+    if (r < 0) {
+        free(rules);
+        return r;
+    }
+    *rulesp = rules;
+    *n_rulesp = n;
+    return 0;
+}
+
+RIPTIDE_PUBLIC struct riptide_rule *riptide_rules_free(struct riptide_rule *rules)
+{
+    free(rules);
+    return NULL;
+}
