@@ -51,10 +51,11 @@ struct riptide_sample {
     char congestion_control[16]; /* name, zero-terminated; empty where not asked for */
     uint16_t local_port;
     uint16_t remote_port;
-    uint32_t ifindex; /* the interface that the socket is bound to; 0: none */
-    uint32_t mark;    /* firewall mark (SO_MARK) */
-    bool has_mark;    /* the kernel tells marks only to CAP_NET_ADMIN */
-    bool closed;      /* as it was when it closed; see destroy_events */
+    uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
+    uint32_t mark;          /* firewall mark (SO_MARK) */
+    bool has_mark;          /* the kernel tells marks only to CAP_NET_ADMIN */
+    bool closed;            /* as it was when it closed; see destroy_events */
+    uint32_t snd_wnd_bytes; /* what the peer offers to take now; Linux 5.4 */
 };
 
 /* Both ends belong to it. */

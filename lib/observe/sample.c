@@ -87,6 +87,7 @@ static void fill_from_info(struct riptide_sample *sample, const struct tcp_info 
     sample->last_data_sent_ms = info->tcpi_last_data_sent;
     sample->ca_state = info->tcpi_ca_state;
     sample->app_limited = info->tcpi_delivery_rate_app_limited;
+    sample->snd_wnd_bytes = info->tcpi_snd_wnd;
 }
 
 /*

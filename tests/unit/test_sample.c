@@ -82,6 +82,7 @@ static void make_info(unsigned char info[512])
     put_u32(info + 148, 49321);
     put_u32(info + 156, 777);
     put_u64(info + 160, UINT64_C(12500000000));
+    put_u32(info + 228, 64240); /* snd_wnd */
 }
 
 static void make_message(struct message *message, size_t info_len)
@@ -123,6 +124,7 @@ static void test_every_field_of_5_10(void **state)
     assert_int_equal(sample.retrans_segs, 5);
     assert_true(sample.acked_bytes == UINT64_C(5000000001));
     assert_true(sample.delivery_rate_Bps == UINT64_C(12500000000));
+    assert_int_equal(sample.snd_wnd_bytes, 64240);
     assert_int_equal(sample.last_data_sent_ms, 250);
     assert_int_equal(sample.ca_state, 3);
     assert_true(sample.app_limited);
