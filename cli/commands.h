@@ -22,6 +22,11 @@ struct command_options {
     double hint_scale;
     uint64_t hint_for_ns;
     bool help;
+    const char *root;      /* where configuration files are; NULL: here */
+    const char *source;    /* address; NULL: any */
+    const char *interface; /* name of a link; NULL: any */
+    uint32_t probe_mark;   /* 0: none */
+    uint64_t timeout_ns;   /* 0: the default */
     char **operands;
     int n_operands;
 };
@@ -46,6 +51,8 @@ int resume_run(const struct command_options *options);
 int save_run(const struct command_options *options);
 int load_run(const struct command_options *options);
 int merge_run(const struct command_options *options);
+int doctor_run(const struct command_options *options);
+int verify_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
@@ -55,5 +62,7 @@ extern const struct option_row status_rows[];
 extern const struct option_row hint_rows[];
 extern const struct option_row pause_rows[];
 extern const struct option_row keep_rows[];
+extern const struct option_row doctor_rows[];
+extern const struct option_row verify_rows[];
 
 #endif

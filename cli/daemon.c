@@ -58,6 +58,7 @@ static void on_watchdog(struct daemon *daemon)
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     report_event(daemon->settings, event);
+    metrics_file_event(&daemon->metrics, daemon->agent, event);
     service_event(&daemon->service, daemon->agent, event);
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
@@ -167,6 +168,7 @@ static int finish(const struct daemon *daemon)
                  routes, router->table, router->protocol);
         return status;
     }
+    metrics_file_remove(&daemon->metrics);
     r = riptide_agent_stop(daemon->agent);
     if (daemon->ending == ENDING_GONE)
         return status;
@@ -258,7 +260,9 @@ static int serve(struct daemon *daemon)
         return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     }
     state_load(daemon);
-    r = open_signals(daemon);
+    r = metrics_file_init(&daemon->metrics, daemon->settings);
+    if (r == 0)
+        r = open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
     return r < 0 ? start_failed(daemon->settings, &error, r) : live(daemon, &privileges);
@@ -291,6 +295,7 @@ int daemon_serve(struct settings *settings)
     status = serve(&daemon);
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
+    metrics_file_deinit(&daemon.metrics);
     service_close(&daemon.service);
     log_write_held(true);
     return status;

@@ -5,6 +5,7 @@
 #define CLI_DAEMON_H
 
 #include "control.h"
+#include "metrics_file.h"
 #include "service.h"
 #include "settings.h"
 
@@ -41,6 +42,7 @@ struct daemon {
     enum ending ending;
     uint64_t saved_ns;     /* when the state was last kept, or tried to be; 0: not yet */
     bool is_state_failing; /* and the log has said so */
+    struct metrics_file metrics;
 };
 
 /* Runs until a signal or a failure ends it. Returns the exit status. */

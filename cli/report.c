@@ -4,15 +4,13 @@
 #include "report.h"
 
 #include "log.h"
+#include "receiver.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* The segment size of Ethernet without options, for figures that must not depend on a path. */
-#define TYPICAL_MSS_BYTES 1460
 
 /* Peers that run riptide as well send us up to cwnd_max segments: see apply.h. */
 static void report_receiver(uint32_t cwnd_max)
@@ -26,12 +24,11 @@ static void report_receiver(uint32_t cwnd_max)
     }
     if (initrwnd >= cwnd_max)
         return;
-    /* The kernel keeps half of the buffer for its own overhead. */
     log_line(LOG_LEVEL_WARNING,
              "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
              ": set the middle value of net.ipv4.tcp_rmem to %" PRIu64
              " to receive as many on connections that this host opens",
-             initrwnd, cwnd_max, UINT64_C(2) * cwnd_max * TYPICAL_MSS_BYTES);
+             initrwnd, cwnd_max, receiver_rmem_bytes(cwnd_max));
 }
 
 static void report_filter(const struct riptide_agent *agent)

@@ -38,18 +38,32 @@ static const struct command {
     { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows" },
     { "merge", "FILE", keep_rows, merge_run, "the file joins what the daemon knows, newer wins" },
     { "flush", NULL, flush_rows, flush_run, "remove all routes and rules" },
+    { "doctor", NULL, doctor_rows, doctor_run,
+      "what stands in the way on this host, and what to do" },
+    { "verify", "ADDRESS PORT", verify_rows, verify_run,
+      "open a connection, send nothing, see whether it got our window" },
     { "version", NULL, no_rows, version_run, "print the version" },
     { "help", NULL, no_rows, help_run, "print this" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static struct command_options default_options(void)
+{
+    struct command_options options = {
+        .control = CONTROL_PATH,
+        .timeout_ns = UINT64_C(5000000000),
+    };
+
+    riptide_router_config_init(&options.router, sizeof(options.router));
+    return options;
+}
+
 static int help_run(const struct command_options *options)
 {
-    struct command_options defaults = { .control = CONTROL_PATH };
+    struct command_options defaults = default_options();
 
     (void)options; /* its values may be other than the defaults */
-    riptide_router_config_init(&defaults.router, sizeof(defaults.router));
     printf("Usage: riptide COMMAND [OPTION]... [PREFIX...]\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
         const struct command *command = &commands[i];
@@ -59,9 +73,11 @@ static int help_run(const struct command_options *options)
         if (command->rows != no_rows)
             options_print_help(stdout, command->rows, &defaults);
     }
-    printf("\nWindows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
-           "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not "
-           "running.\n");
+    printf(
+        "\nWindows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
+        "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
+        "running. Of doctor and verify, 3 and 4 are verdicts: doctor has warnings, errors; verify\n"
+        "found the window bounded, overridden.\n");
     return EXIT_SUCCESS;
 }
 
@@ -99,10 +115,10 @@ static const struct command *find_command(const char *name)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options = { .operands = argv, .control = CONTROL_PATH };
+    struct command_options options = default_options();
     struct riptide_error error;
 
-    riptide_router_config_init(&options.router, sizeof(options.router));
+    options.operands = argv;
     options.n_operands = options_parse(command->rows, &options, argc, argv, &error);
     if (options.n_operands < 0) {
         log_answer("%s: %s", command->name, error.text);

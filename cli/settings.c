@@ -41,6 +41,10 @@ const struct option_row settings_rows[] = {
     ROW("control-group", group, control_group,
         "its members may change things by the socket, beside root"),
     ROW("state", path, state, "start from this file and keep what is known in it"),
+    ROW("metrics", path, metrics, "keep OpenMetrics text in this file (textfile collector)"),
+    ROW("metrics-interval", duration, metrics_interval_ns, "write it no more often than this"),
+    ROW("metrics-prefix", prefixes, metrics_prefixes,
+        "count what lies within PREFIX apart (many times)"),
     ROW("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
     ROW("prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
@@ -75,7 +79,11 @@ const struct option_row settings_rows[] = {
 
 void settings_init(struct settings *settings)
 {
-    *settings = (struct settings){ .log_level = LOG_LEVEL_INFO, .control = CONTROL_PATH };
+    *settings = (struct settings){
+        .log_level = LOG_LEVEL_INFO,
+        .control = CONTROL_PATH,
+        .metrics_interval_ns = UINT64_C(15000000000),
+    };
     riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
@@ -91,6 +99,7 @@ void settings_deinit(struct settings *settings)
 {
     scope_options_deinit(&settings->scope);
     prefix_list_deinit(&settings->aggregates);
+    prefix_list_deinit(&settings->metrics_prefixes);
     cap_list_deinit(&settings->caps);
 }
 

@@ -22,6 +22,9 @@ struct settings {
     const char *control_group; /* name or number; NULL: root alone */
     const char *netns;         /* name or path; NULL: where it was started */
     const char *user;          /* to become; NULL: see privileges.h */
+    const char *metrics;       /* file; NULL: none */
+    uint64_t metrics_interval_ns;
+    struct prefix_list metrics_prefixes;
     enum log_level log_level;
     bool once;
     bool flush;

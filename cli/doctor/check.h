@@ -1,0 +1,27 @@
+/*
+ * The single checks, by what they are about, for the table in checks.c. Each fills a finding whose
+ * severity is SEVERITY_OK and whose texts are empty.
+ */
+#ifndef CLI_DOCTOR_CHECK_H
+#define CLI_DOCTOR_CHECK_H
+
+#include "checks.h"
+
+typedef void check_fn(const struct host *host, struct finding *finding);
+
+/* Writes one of the three texts; what does not fit is cut off. */
+#define FINDING_SAY(text, ...) finding_say((text), sizeof(text), __VA_ARGS__)
+
+__attribute__((format(printf, 3, 4))) void finding_say(char *text, size_t size, const char *format,
+                                                       ...);
+
+/* checks_kernel.c */
+check_fn check_kernel, check_sockets, check_namespace, check_vrf;
+
+/* checks_routing.c */
+check_fn check_daemon, check_numbers, check_rules, check_networkd, check_main, check_destinations;
+
+/* checks_flight.c */
+check_fn check_receiver, check_peers, check_pacing, check_idle;
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * Our rules and routes among those of others.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Rules of one family, counted. */
+struct rule_counts {
+    size_t n;
+    size_t n_ours;
+};
+
+static struct rule_counts count_rules(const struct host *host, uint8_t family)
+{
+    struct rule_counts counts = { 0 };
+
+    for (size_t i = 0; i < host->n_rules; i++) {
+        counts.n += host->rules[i].family == family;
+        counts.n_ours += host->rules[i].family == family && host->rules[i].is_ours;
+    }
+    return counts;
+}
+
+/* A family without a rule is one that the host does not have. */
+static bool is_incomplete(struct rule_counts counts)
+{
+    return counts.n > 0 && counts.n_ours != 2;
+}
+
+void check_daemon(const struct host *host, struct finding *finding)
+{
+    struct rule_counts counts[] = { count_rules(host, AF_INET), count_rules(host, AF_INET6) };
+    char holder[48] = "held by nobody";
+
+    if (host->has_holder && host->holder_pid > 0)
+        snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
+    else if (host->has_holder)
+        snprintf(holder, sizeof(holder), "held by a process out of sight");
+    FINDING_SAY(finding->evidence,
+                "claim of this network namespace: %s; our rules: IPv4 %zu, IPv6 %zu; our routes: "
+                "%zu",
+                holder, counts[0].n_ours, counts[1].n_ours, host->n_routes);
+    if (!host->has_holder && counts[0].n_ours + counts[1].n_ours + host->n_routes > 0) {
+        finding->severity = SEVERITY_WARNING;
+        FINDING_SAY(finding->summary, "rules or routes of ours are there, and nobody looks after "
+                                      "them: left by --once or by a crash");
+        FINDING_SAY(finding->remedy, "systemctl start riptided, or riptide flush");
+    } else if (!host->has_holder) {
+        finding->severity = SEVERITY_NOTE;
+        FINDING_SAY(finding->summary, "no riptided runs in this network namespace");
+        FINDING_SAY(finding->remedy, "systemctl start riptided");
+    } else if (is_incomplete(counts[0]) || is_incomplete(counts[1])) {
+        finding->severity = SEVERITY_ERROR;
+        FINDING_SAY(finding->summary,
+                    "a riptided runs, but its rules for %s are not in place (or its --table and "
+                    "--protocol are others): connections start without us",
+                    is_incomplete(counts[0]) ? "IPv4" : "IPv6");
+        FINDING_SAY(finding->remedy, "journalctl -u riptided says why: a line `off`");
+    } else {
+        FINDING_SAY(finding->summary, "a riptided runs and its rules are in place");
+    }
+}
+
+void check_numbers(const struct host *host, struct finding *finding)
+{
+    FINDING_SAY(finding->evidence,
+                "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
+                host->router.table, host->router.protocol, host->router.mark);
+    if (host->conflict_error == 0) {
+        FINDING_SAY(finding->summary, "table, protocol, mark and rule priority are free for us");
+        return;
+    }
+    finding->severity = SEVERITY_ERROR;
+    FINDING_SAY(finding->summary, "riptided would not start: %s", host->conflict.text);
+    if (host->conflict_error == -EEXIST)
+        FINDING_SAY(finding->remedy,
+                    "riptided --table, --protocol, --mark or --rule-priority with another number");
+    else
+        FINDING_SAY(finding->remedy, "ip rule shows them: an unconditional `lookup main` must be "
+                                     "there, and nothing between it and our priority");
+}
+
+/* Whether a rule of somebody else's takes packets before they come to ours. */
+static bool is_before_us(const struct riptide_rule *rule)
+{
+    return !rule->is_ours && !(rule->is_unconditional && rule->table == RT_TABLE_LOCAL);
+}
+
+static void describe_rule(char *text, size_t size, const struct riptide_rule *rule)
+{
+    int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
+                     rule->priority);
+
+    if (rule->mark)
+        n += snprintf(text + n, size - (size_t)n, " fwmark 0x%" PRIx32, rule->mark);
+    if (rule->target)
+        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+    else if (rule->table)
+        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
+}
+
+/* Our priority of a family: where ours are, or where they would go. */
+static uint32_t find_priority(const struct host *host, uint8_t family)
+{
+    uint32_t main_priority = 0;
+
+    for (size_t i = 0; i < host->n_rules; i++) {
+        const struct riptide_rule *rule = &host->rules[i];
+
+        if (rule->family == family && rule->is_ours)
+            return rule->priority;
+        if (rule->family == family && main_priority == 0 && rule->is_unconditional &&
+            rule->table == RT_TABLE_MAIN)
+            main_priority = rule->priority;
+    }
+    if (host->router.rule_priority)
+        return host->router.rule_priority;
+    return main_priority ? main_priority - 1 : 0;
+}
+
+void check_rules(const struct host *host, struct finding *finding)
+{
+    const struct riptide_rule *first = NULL;
+    size_t n_at_ours = 0;
+    size_t n = 0;
+    char text[96];
+
+    if (host->rules_error) {
+        finding->severity = SEVERITY_ERROR;
+        FINDING_SAY(finding->summary, "the rules cannot be read");
+        FINDING_SAY(finding->evidence, "RTM_GETRULE: %s", strerror(-host->rules_error));
+        FINDING_SAY(finding->remedy, "see `kernel` above");
+        return;
+    }
+    for (size_t i = 0; i < host->n_rules; i++) {
+        const struct riptide_rule *rule = &host->rules[i];
+        uint32_t ours = find_priority(host, rule->family);
+
+        if (!is_before_us(rule) || rule->priority > ours)
+            continue;
+        n_at_ours += rule->priority == ours;
+        if (n++ == 0)
+            first = rule;
+    }
+    FINDING_SAY(finding->summary, "no rule leads TCP away before ours");
+    FINDING_SAY(finding->evidence, "RTM_GETRULE: %zu rules", host->n_rules);
+    if (n == 0)
+        return;
+    describe_rule(text, sizeof(text), first);
+    finding->severity = SEVERITY_NOTE;
+    FINDING_SAY(finding->summary,
+                "rules of others come before ours: what they take starts without us%s",
+                n_at_ours ? "; one stands at our own priority" : "");
+    FINDING_SAY(finding->evidence, "RTM_GETRULE: %zu such rules, the first: %s", n, text);
+    if (n_at_ours)
+        FINDING_SAY(finding->remedy, "riptided --rule-priority N keeps out of its way");
+    else
+        FINDING_SAY(finding->remedy, "riptide verify ADDRESS PORT, with --mark or --source of the "
+                                     "application, shows whether it is meant");
+}
+
+static const char *who_says(const struct networkd_setting *setting)
+{
+    return setting->path[0] ? setting->path : "the default";
+}
+
+void check_networkd(const struct host *host, struct finding *finding)
+{
+    const struct networkd *networkd = &host->networkd;
+
+    FINDING_SAY(finding->evidence,
+                "/run/systemd/netif/state: %s; ManageForeignRoutes=%s (%s); "
+                "ManageForeignRoutingPolicyRules=%s (%s)",
+                networkd->is_in_use ? "there" : "not there", networkd->routes.is_off ? "no" : "yes",
+                who_says(&networkd->routes), networkd->rules.is_off ? "no" : "yes",
+                who_says(&networkd->rules));
+    if (!networkd->is_in_use) {
+        FINDING_SAY(finding->summary, "systemd-networkd is not in use");
+    } else if (networkd->routes.is_off && networkd->rules.is_off) {
+        FINDING_SAY(finding->summary, "systemd-networkd leaves rules and routes of others alone");
+    } else {
+        finding->severity = SEVERITY_WARNING;
+        FINDING_SAY(finding->summary,
+                    "systemd-networkd removes our %s whenever it is restarted or a link is set up "
+                    "anew; riptided puts them back, but each time costs",
+                    networkd->routes.is_off  ? "rules"
+                    : networkd->rules.is_off ? "routes"
+                                             : "rules and routes");
+        FINDING_SAY(finding->remedy,
+                    "printf '[Network]\\nManageForeignRoutes=no\\n"
+                    "ManageForeignRoutingPolicyRules=no\\n' | "
+                    "install -D -m 644 /dev/stdin /etc/systemd/networkd.conf.d/riptide.conf && "
+                    "systemctl restart systemd-networkd");
+    }
+}
+
+void check_main(const struct host *host, struct finding *finding)
+{
+    const struct main_routes *routes = &host->main_routes;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    if (routes->error) {
+        finding->severity = SEVERITY_NOTE;
+        FINDING_SAY(finding->summary, "not known whether others set windows");
+        FINDING_SAY(finding->evidence, "RTM_GETROUTE: %s", strerror(-routes->error));
+        return;
+    }
+    if (routes->n_windows == 0) {
+        FINDING_SAY(finding->summary, "nobody else sets initial windows");
+        FINDING_SAY(finding->evidence, "RTM_GETROUTE: no route of main has an initcwnd");
+        return;
+    }
+    riptide_prefix_format(&routes->example, dst);
+    finding->severity = routes->n_hosts > 0 ? SEVERITY_WARNING : SEVERITY_NOTE;
+    FINDING_SAY(finding->summary,
+                routes->n_hosts > 0
+                    ? "another agent writes windows to single hosts: for destinations that both "
+                      "know, ours count"
+                    : "routes of main have windows of their own: where something was learned, "
+                      "ours count");
+    FINDING_SAY(finding->evidence,
+                "RTM_GETROUTE: %" PRIu64 " routes of main have an initcwnd, %" PRIu64
+                " of them lead to one address; the first: %s initcwnd %" PRIu32,
+                routes->n_windows, routes->n_hosts, dst, routes->example_initcwnd);
+    FINDING_SAY(finding->remedy, routes->n_hosts > 0
+                                     ? "stop the other agent, or riptided --exclude what it keeps"
+                                     : "ip route change ... without initcwnd, or `initcwnd lock N` "
+                                       "to keep it from us");
+}
+
+void check_destinations(const struct host *host, struct finding *finding)
+{
+    const struct host_destinations *destinations = &host->destinations;
+    const struct host_reason *reason = destinations->reasons;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (destinations->error || destinations->n == 0) {
+        finding->severity = destinations->error ? SEVERITY_ERROR : SEVERITY_OK;
+        FINDING_SAY(finding->summary, "%s",
+                    destinations->error ? "the routes to open connections' peers cannot be read"
+                                        : "no open connection whose route could be judged");
+        FINDING_SAY(finding->evidence, "a dry run of the router: %s",
+                    destinations->error ? strerror(-destinations->error) : "nothing to resolve");
+        return;
+    }
+    FINDING_SAY(finding->summary, "each destination of an open connection can have a window");
+    FINDING_SAY(finding->evidence, "a dry run of the router: %" PRIu64 " destinations",
+                destinations->n);
+    if (destinations->n_left_alone == 0)
+        return;
+    finding->severity =
+        destinations->n_left_alone == destinations->n ? SEVERITY_WARNING : SEVERITY_NOTE;
+    for (size_t i = 1; i < destinations->n_reasons; i++) {
+        if (destinations->reasons[i].n > reason->n)
+            reason = &destinations->reasons[i];
+    }
+    riptide_prefix_format(&reason->example, dst);
+    FINDING_SAY(finding->summary,
+                "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: "
+                "they start without us",
+                destinations->n_left_alone, destinations->n);
+    FINDING_SAY(finding->evidence,
+                "a dry run of the router; the most frequent of %zu reasons (%" PRIu64
+                " times, for example %s): %s",
+                destinations->n_reasons, reason->n, dst, reason->text);
+    FINDING_SAY(finding->remedy, "riptided --dry-run --once names the reason for each");
+}

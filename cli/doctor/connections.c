@@ -1,0 +1,114 @@
+/*
+ * One dump of the open connections for doctor: the peers' windows, and what would become of the
+ * destinations.
+ */
+#include "host.h"
+#include "resolve.h"
+#include "samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Destinations that are asked about: more of them have the same routes. */
+enum { MAX_DESTINATIONS = 16384 };
+
+struct reading {
+    struct host *host;
+    struct riptide_prefix *peers; /* one that has many connections may be there many times */
+    size_t n_peers;
+};
+
+static void add_window(struct host *host, const struct riptide_sample *sample)
+{
+    struct host_connections *connections = &host->connections;
+    uint32_t segments;
+
+    /* Once data was sent the window is a later one. */
+    if (sample->data_segs_out > 0 || sample->snd_wnd_bytes == 0 || sample->mss_bytes == 0)
+        return;
+    segments = sample->snd_wnd_bytes / sample->mss_bytes;
+    connections->n_unused++;
+    if (segments >= host->router.cwnd_max)
+        return;
+    if (connections->n_bounded++ == 0 || segments < connections->smallest) {
+        connections->smallest = segments;
+        connections->smallest_dst = sample->dst;
+    }
+}
+
+static int add(void *userdata, const struct riptide_sample *sample)
+{
+    struct reading *reading = userdata;
+
+    reading->host->connections.n++;
+    add_window(reading->host, sample);
+    if (reading->n_peers < MAX_DESTINATIONS &&
+        (reading->n_peers == 0 ||
+         !riptide_prefix_equal(&reading->peers[reading->n_peers - 1], &sample->dst)))
+        reading->peers[reading->n_peers++] = sample->dst;
+    return 0;
+}
+
+static void clear(void *userdata)
+{
+    struct reading *reading = userdata;
+
+    reading->host->connections = (struct host_connections){ .error = 0 };
+    reading->n_peers = 0;
+}
+
+static int observe(struct reading *reading)
+{
+    struct samples_sink sink = { .add = add, .clear = clear, .userdata = reading };
+    struct riptide_observer_config config;
+    struct riptide_observer *observer;
+    int r;
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.congestion_control = false;
+    r = riptide_observer_new(&observer, &config, NULL);
+    if (r < 0)
+        return r;
+    r = samples_read(observer, &sink);
+    riptide_observer_free(observer);
+    return r;
+}
+
+static void on_answer(void *userdata, const struct riptide_route *route)
+{
+    struct host_destinations *destinations = userdata;
+    struct host_reason *reason = destinations->reasons;
+    const struct host_reason *end = reason + destinations->n_reasons;
+
+    destinations->n++;
+    if (route->state == RIPTIDE_ROUTE_APPLIED)
+        return;
+    destinations->n_left_alone++;
+    while (reason < end && strcmp(reason->text, route->reason) != 0)
+        reason++;
+    if (reason == end) {
+        if (destinations->n_reasons ==
+            sizeof(destinations->reasons) / sizeof(destinations->reasons[0]))
+            return;
+        destinations->n_reasons++;
+        *reason = (struct host_reason){ .example = route->dst };
+        memcpy(reason->text, route->reason, sizeof(reason->text));
+    }
+    reason->n++;
+}
+
+void host_read_connections(struct host *host)
+{
+    struct reading reading = {
+        .host = host,
+        .peers = calloc(MAX_DESTINATIONS, sizeof(*reading.peers)),
+    };
+    struct riptide_error error;
+
+    host->connections.error = reading.peers ? observe(&reading) : -ENOMEM;
+    if (host->connections.error == 0 && reading.n_peers > 0)
+        host->destinations.error = resolve(&host->router, reading.peers, reading.n_peers, on_answer,
+                                           &host->destinations, &error);
+    free(reading.peers);
+}

@@ -1,0 +1,114 @@
+/*
+ * Reading a host: each fact from where the kernel or the configuration has it.
+ */
+#include "host.h"
+
+#include "dump.h"
+#include "files.h"
+#include "receiver.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Files that container managers leave for whoever wonders. */
+static const char *const container_marks[] = { "/run/systemd/container", "/run/.containerenv",
+                                               "/.dockerenv", "/var/run/secrets/kubernetes.io" };
+
+/* 0 or -errno of setting a netlink option on a new socket. */
+static int try_netlink_option(int protocol, int option, int value)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (setsockopt(fd, SOL_NETLINK, option, &value, sizeof(value)) < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+static void read_kernel(struct host_kernel *kernel)
+{
+    char info[1024];
+    socklen_t n_bytes = sizeof(info);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &n_bytes) == 0)
+        kernel->tcp_info_bytes = n_bytes;
+    if (fd >= 0)
+        close(fd);
+    kernel->strict_error = try_netlink_option(NETLINK_ROUTE, NETLINK_GET_STRICT_CHK, 1);
+    kernel->destroy_error =
+        try_netlink_option(NETLINK_SOCK_DIAG, NETLINK_ADD_MEMBERSHIP, SKNLGRP_INET_TCP_DESTROY);
+}
+
+static void read_namespace(struct host *host, const char *root)
+{
+    /* A sysctl of the whole machine, which only the namespace that it booted with shows. */
+    host->is_initial_namespace = files_exists("", "/proc/sys/net/core/default_qdisc");
+    host->n_named_namespaces = files_count(root, "/run/netns");
+    for (size_t i = 0; i < sizeof(container_marks) / sizeof(container_marks[0]); i++) {
+        if (!host->container[0] && files_exists(root, container_marks[i]))
+            snprintf(host->container, sizeof(host->container), "%s", container_marks[i]);
+    }
+}
+
+static void read_sysctls(struct host *host)
+{
+    files_read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem, sizeof(host->tcp_rmem));
+    files_read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control,
+                    sizeof(host->congestion_control));
+    files_read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle,
+                    sizeof(host->slow_start_after_idle));
+    host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
+}
+
+/* What of ours is there, and whether it could be. */
+static int read_router(struct host *host, struct riptide_error *error)
+{
+    struct riptide_router *router;
+    struct riptide_route *routes;
+    int r = riptide_router_new(&router, &host->router, error);
+
+    if (r < 0)
+        return r;
+    host->conflict_error = riptide_router_check(router, &host->conflict);
+    riptide_router_free(router);
+    host->has_holder = riptide_router_get_holder(&host->holder_pid) == 0;
+    host->rules_error = riptide_rules_read(&host->router, &host->rules, &host->n_rules);
+    if (riptide_routes_read(&host->router, &routes, &host->n_routes) == 0)
+        riptide_routes_free(routes);
+    return 0;
+}
+
+int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
+              struct riptide_error *error)
+{
+    int r;
+
+    *host = (struct host){ .router = *router };
+    r = read_router(host, error);
+    if (r < 0)
+        return r;
+    read_kernel(&host->kernel);
+    read_sysctls(host);
+    read_namespace(host, root);
+    files_read_networkd(root, &host->networkd);
+    dump_links(&host->links);
+    dump_main_routes(&host->main_routes);
+    host_read_connections(host);
+    return 0;
+}
+
+void host_deinit(struct host *host)
+{
+    host->rules = riptide_rules_free(host->rules);
+}

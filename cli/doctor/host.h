@@ -1,0 +1,91 @@
+/*
+ * What doctor reads of a host. Readers fill it and judge nothing; checks.c judges and reads
+ * nothing.
+ */
+#ifndef CLI_DOCTOR_HOST_H
+#define CLI_DOCTOR_HOST_H
+
+#include "link.h"
+#include "networkd.h"
+
+#include <riptide/apply.h>
+
+/* Enough for a sysctl that is a word or three numbers. */
+#define HOST_WORD_BYTES 64
+
+/* What open connections say. */
+struct host_connections {
+    int error;          /* -errno where they cannot be read */
+    uint64_t n;         /* to other hosts */
+    uint64_t n_unused;  /* have sent nothing, so that the peer's window is still its first */
+    uint64_t n_bounded; /* of those, whose peer takes less than cwnd_max segments */
+    uint32_t smallest;  /* of those, the peer's window in segments */
+    struct riptide_prefix smallest_dst;
+};
+
+/* A reason why destinations are left alone. */
+struct host_reason {
+    char text[96];
+    uint64_t n;
+    struct riptide_prefix example;
+};
+
+/* What would become of the destinations of the open connections. */
+struct host_destinations {
+    int error;
+    uint64_t n;
+    uint64_t n_left_alone;
+    struct host_reason reasons[8]; /* the first that were met */
+    size_t n_reasons;
+};
+
+/* What the kernel can. */
+struct host_kernel {
+    int strict_error;  /* NETLINK_GET_STRICT_CHK, Linux 4.20; ipproto in rules is older */
+    int destroy_error; /* the group that tells of closed connections */
+    uint32_t tcp_info_bytes;
+};
+
+struct host {
+    struct riptide_router_config router; /* the numbers asked about, and cwnd_max */
+    struct host_kernel kernel;
+    struct networkd networkd;
+    struct links links;
+    struct main_routes main_routes;
+    struct host_connections connections;
+    struct host_destinations destinations;
+
+    struct riptide_rule *rules;
+    size_t n_rules;
+    int rules_error;
+    size_t n_routes;    /* ours, in the kernel */
+    bool has_holder;    /* some router manages this namespace */
+    int holder_pid;     /* 0: not to be seen from here */
+    int conflict_error; /* riptide_router_check */
+    struct riptide_error conflict;
+
+    bool is_initial_namespace;       /* of the network: what the machine booted with */
+    char container[HOST_WORD_BYTES]; /* the file that says so; empty: none */
+    uint32_t n_named_namespaces;     /* in /run/netns */
+
+    int receiver_error;
+    uint32_t initrwnd;              /* riptide_receiver_get_initrwnd */
+    char tcp_rmem[HOST_WORD_BYTES]; /* sysctls as text; empty: cannot be read */
+    char congestion_control[HOST_WORD_BYTES];
+    char slow_start_after_idle[HOST_WORD_BYTES];
+};
+
+/*
+ * Reads all of it for the thread's network namespace; configuration files below `root`.
+ * Errors: -EINVAL (the numbers, with a line), -ENOMEM, those of socket(2). What single parts could
+ * not read stands in their `error`.
+ */
+int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
+              struct riptide_error *error);
+
+void host_deinit(struct host *host);
+
+/* Open connections and their destinations: a part of host_read. */
+void host_read_connections(struct host *host);
+
+#endif

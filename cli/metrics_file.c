@@ -1,0 +1,181 @@
+/*
+ * The file is written beside itself and renamed, so that a reader finds it whole. Whatever goes
+ * wrong with it, the daemon goes on.
+ */
+#include "metrics_file.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Once each: two lines of the same labels would spoil the file. */
+static void add_prefix(struct metrics *metrics, const struct riptide_prefix *prefix)
+{
+    for (size_t i = 0; i < metrics->n_prefixes; i++) {
+        if (riptide_prefix_equal(&metrics->prefixes[i].prefix, prefix))
+            return;
+    }
+    metrics->prefixes[metrics->n_prefixes++].prefix = *prefix;
+}
+
+int metrics_file_init(struct metrics_file *file, const struct settings *settings)
+{
+    size_t n = settings->metrics_prefixes.n;
+
+    *file = (struct metrics_file){ .settings = settings };
+    if (n == 0)
+        return 0;
+    file->metrics.prefixes = calloc(n, sizeof(*file->metrics.prefixes));
+    if (!file->metrics.prefixes)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        add_prefix(&file->metrics, &settings->metrics_prefixes.items[i]);
+    return 0;
+}
+
+void metrics_file_deinit(struct metrics_file *file)
+{
+    free(file->metrics.prefixes);
+    *file = (struct metrics_file){ .settings = NULL };
+}
+
+static void collect(struct metrics_file *file, const struct riptide_agent *agent)
+{
+    struct metrics *metrics = &file->metrics;
+    static const uint8_t family[] = { AF_INET, AF_INET6 };
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
+    const struct riptide_router *router = riptide_agent_get_router(agent);
+    struct riptide_estimate estimate;
+    uint32_t cursor = 0;
+
+    riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
+                               sizeof(metrics->observer));
+    riptide_estimator_get_stats(estimator, &metrics->estimator, sizeof(metrics->estimator));
+    riptide_router_get_stats(router, &metrics->router, sizeof(metrics->router));
+    for (size_t i = 0; i < 2; i++)
+        metrics->are_rules_in_place[i] =
+            !file->settings->router.dry_run && riptide_router_get_reason(router, family[i]) == NULL;
+    metrics_clear_prefixes(metrics);
+    while (metrics->n_prefixes > 0 && riptide_estimator_next(estimator, &cursor, &estimate) == 0)
+        metrics_add_estimate(metrics, &estimate);
+}
+
+int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
+                      size_t *sizep)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, sizep);
+
+    if (!out)
+        return -ENOMEM;
+    collect(file, agent);
+    metrics_print(out, &file->metrics);
+    if (fclose(out)) {
+        free(text);
+        return -ENOMEM;
+    }
+    *textp = text;
+    return 0;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, text, size);
+
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0) {
+            text += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* No fsync: after a crash of the machine there is nothing to tell. */
+static int write_file(const char *path, const char *text, size_t size)
+{
+    char beside[PATH_MAX];
+    int fd;
+    int r;
+
+    /* Collectors take *.prom alone. */
+    if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
+        return -ENAMETOOLONG;
+    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    /* The collector is another user, whatever the umask. */
+    r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, size);
+    if (close(fd) < 0 && r == 0)
+        r = -errno;
+    if (r == 0 && rename(beside, path) < 0)
+        r = -errno;
+    if (r < 0)
+        unlink(beside);
+    return r;
+}
+
+static void say(struct metrics_file *file, int r)
+{
+    const char *path = file->settings->metrics;
+
+    if (r < 0 && !file->is_failing)
+        log_line(LOG_LEVEL_WARNING, "metrics: %s: %s; it is written as soon as it can be", path,
+                 strerror(-r));
+    else if (r == 0 && file->is_failing)
+        log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
+    file->is_failing = r < 0;
+}
+
+static void write_metrics(struct metrics_file *file, const struct riptide_agent *agent)
+{
+    char *text;
+    size_t size;
+    int r = metrics_file_text(file, agent, &text, &size);
+
+    if (r == 0) {
+        r = write_file(file->settings->metrics, text, size);
+        free(text);
+    }
+    say(file, r);
+}
+
+static void on_tick(struct metrics_file *file, const struct riptide_agent *agent,
+                    const struct riptide_tick *tick)
+{
+    file->metrics.overflow += tick->overflow;
+    file->metrics.dump_cpu_ns += tick->observe_cpu_ns;
+    file->metrics.interval_ns = tick->interval_ns;
+    histogram_add(&file->metrics.durations, metrics_duration_bounds_ns,
+                  tick->finished_ns - tick->started_ns);
+    if (!file->settings->metrics ||
+        (file->written_ns != 0 &&
+         tick->finished_ns - file->written_ns < file->settings->metrics_interval_ns))
+        return;
+    file->written_ns = tick->finished_ns;
+    write_metrics(file, agent);
+}
+
+void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,
+                        const struct riptide_agent_event *event)
+{
+    if (event->kind == RIPTIDE_AGENT_TICK)
+        on_tick(file, agent, event->tick);
+    else if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->state == RIPTIDE_ROUTE_APPLIED)
+        histogram_add(&file->metrics.windows, metrics_window_bounds, event->route->initcwnd);
+}
+
+void metrics_file_remove(const struct metrics_file *file)
+{
+    if (file->settings->metrics && file->written_ns != 0)
+        unlink(file->settings->metrics);
+}

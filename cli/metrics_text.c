@@ -1,0 +1,231 @@
+/*
+ * One table of metrics. Only types that the older text format knows as well: node_exporter's
+ * textfile collector reads that one, and refuses a file with types that it does not know.
+ */
+#include "metrics_text.h"
+
+#include <inttypes.h>
+
+const uint64_t metrics_window_bounds[] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
+
+const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000,    10000000,
+                                                25000000,  50000000,   100000000,  250000000,
+                                                500000000, 1000000000, 2500000000, 0 };
+
+/* One line of a metric: its labels, and where the snapshot has the figure. */
+struct series {
+    const char *labels;
+    size_t offset;
+};
+
+/* A metric's last series has no figure. Counters get `_total`. */
+static const struct metric {
+    const char *name;
+    bool is_counter;
+    bool is_ns; /* shown in seconds */
+    const char *help;
+    struct series series[10];
+} metrics_table[] = {
+#define FIGURE(field) offsetof(struct metrics, field)
+#define COUNTER(name, field, help)                                                                 \
+    {                                                                                              \
+        name, true, false, help,                                                                   \
+        {                                                                                          \
+            {                                                                                      \
+                "", FIGURE(field)                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+    { "riptide_sockets",
+      true,
+      false,
+      "Sockets that the kernel described, by what became of them.",
+      { { "result=\"sample\"", FIGURE(observer.samples) },
+        { "result=\"local\"", FIGURE(observer.left_out_local) },
+        { "result=\"multicast\"", FIGURE(observer.left_out_multicast) },
+        { "result=\"link_local\"", FIGURE(observer.left_out_link_local) },
+        { "result=\"scope\"", FIGURE(observer.left_out_scope) },
+        { "result=\"no_info\"", FIGURE(observer.left_out_no_info) },
+        { "result=\"seen\"", FIGURE(observer.left_out_seen) },
+        { "result=\"unused\"", FIGURE(observer.left_out_unused) },
+        { "result=\"malformed\"", FIGURE(observer.malformed) } } },
+    COUNTER("riptide_closed_sockets", observer.closed,
+            "Of all sockets, those that destroy events told of."),
+    COUNTER("riptide_closed_sockets_lost", observer.closed_lost,
+            "Destroy events that came faster than they were read."),
+    { "riptide_dump_cpu_seconds",
+      true,
+      true,
+      "Processor time of dumps.",
+      { { "", FIGURE(dump_cpu_ns) } } },
+    { "riptide_interval_seconds",
+      false,
+      true,
+      "Time between two ticks.",
+      { { "", FIGURE(interval_ns) } } },
+    COUNTER("riptide_dumps", observer.dumps, "Dumps of the open connections that were completed."),
+    COUNTER("riptide_dump_restarts", observer.restarts, "Dumps that began anew."),
+    COUNTER("riptide_dump_failures", observer.failures, "Dumps that were given up."),
+    COUNTER("riptide_ticks", estimator.ticks, "Rounds of computing."),
+    COUNTER("riptide_samples", estimator.samples, "Connections that were taken into a tick."),
+    COUNTER("riptide_samples_without_evidence", estimator.left_out,
+            "Samples that the policy left out."),
+    COUNTER("riptide_samples_invalid", estimator.invalid, "Samples that cannot be true."),
+    COUNTER("riptide_overflow", overflow,
+            "Connections and windows refused because of max_destinations."),
+    COUNTER("riptide_destinations_expired", estimator.expired,
+            "Destinations whose time to live passed."),
+    { "riptide_destinations",
+      false,
+      false,
+      "Destinations known.",
+      { { "", FIGURE(estimator.destinations) } } },
+    { "riptide_routes",
+      false,
+      false,
+      "Destinations by what became of their route.",
+      { { "state=\"applied\"", FIGURE(router.routes) },
+        { "state=\"left_alone\"", FIGURE(router.left_alone) } } },
+    { "riptide_rules_in_place",
+      false,
+      false,
+      "Whether our rules are in place, so that routes are looked at.",
+      { { "family=\"ipv4\"", FIGURE(are_rules_in_place[0]) },
+        { "family=\"ipv6\"", FIGURE(are_rules_in_place[1]) } } },
+    COUNTER("riptide_route_writes", router.written, "Route messages sent: add, replace, delete."),
+    COUNTER("riptide_route_write_failures", router.failed, "Of those, refused by the kernel."),
+    COUNTER("riptide_route_batches", router.batches, "Writes to the kernel, many messages each."),
+    COUNTER("riptide_routes_resolved", router.resolved, "Base routes that were asked for."),
+    COUNTER("riptide_routing_events", router.events,
+            "Notifications about somebody's routes, rules, links, addresses."),
+    COUNTER("riptide_resyncs", router.resyncs, "Times that everything was resolved again."),
+    COUNTER("riptide_notification_overruns", router.overruns,
+            "Times that notifications were lost."),
+    COUNTER("riptide_rule_lifts", router.lifts,
+            "Times that a rule was lifted until routes were right again."),
+    COUNTER("riptide_malformed_messages", router.malformed,
+            "Messages of the kernel that cannot be what they claim."),
+};
+
+void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t value)
+{
+    size_t i = 0;
+
+    while (bounds[i] && value > bounds[i])
+        i++;
+    histogram->counts[i]++;
+    histogram->sum += value;
+}
+
+void metrics_add_estimate(struct metrics *metrics, const struct riptide_estimate *estimate)
+{
+    for (size_t i = 0; i < metrics->n_prefixes; i++) {
+        struct metrics_prefix *row = &metrics->prefixes[i];
+
+        if (!riptide_prefix_contains(&row->prefix, &estimate->dst))
+            continue;
+        row->destinations++;
+        row->connections += estimate->samples;
+        row->cwnd_total += estimate->cwnd;
+        if (row->destinations == 1 || estimate->cwnd < row->cwnd_min)
+            row->cwnd_min = estimate->cwnd;
+        if (estimate->cwnd > row->cwnd_max)
+            row->cwnd_max = estimate->cwnd;
+    }
+}
+
+void metrics_clear_prefixes(struct metrics *metrics)
+{
+    for (size_t i = 0; i < metrics->n_prefixes; i++)
+        metrics->prefixes[i] = (struct metrics_prefix){ .prefix = metrics->prefixes[i].prefix };
+}
+
+static void print_metric(FILE *out, const struct metric *metric, const struct metrics *metrics)
+{
+    const char *suffix = metric->is_counter ? "_total" : "";
+
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
+            metric->is_counter ? "counter" : "gauge");
+    for (const struct series *series = metric->series; series->labels; series++) {
+        uint64_t value = *(const uint64_t *)(const void *)((const char *)metrics + series->offset);
+
+        if (metric->is_ns)
+            fprintf(out, "%s%s %.9g\n", metric->name, suffix, (double)value / 1e9);
+        else if (*series->labels)
+            fprintf(out, "%s%s{%s} %" PRIu64 "\n", metric->name, suffix, series->labels, value);
+        else
+            fprintf(out, "%s%s %" PRIu64 "\n", metric->name, suffix, value);
+    }
+}
+
+/* `per_unit`: how much of a figure is one of the metric's unit. */
+static void print_histogram(FILE *out, const char *name, const char *unit, const char *help,
+                            const struct histogram *histogram, const uint64_t *bounds,
+                            double per_unit)
+{
+    uint64_t count = 0;
+    size_t i;
+
+    fprintf(out, "# HELP %s %s\n# TYPE %s histogram\n# UNIT %s %s\n", name, help, name, name, unit);
+    for (i = 0; bounds[i]; i++) {
+        count += histogram->counts[i];
+        fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds[i] / per_unit,
+                count);
+    }
+    count += histogram->counts[i];
+    fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_count %" PRIu64 "\n%s_sum %.9g\n", name,
+            count, name, count, name, (double)histogram->sum / per_unit);
+}
+
+static const struct {
+    const char *name;
+    const char *help;
+    size_t offset; /* into struct metrics_prefix */
+} prefix_table[] = {
+    { "riptide_prefix_destinations", "Destinations known within the prefix.",
+      offsetof(struct metrics_prefix, destinations) },
+    { "riptide_prefix_connections", "Their connections, in the last tick that saw any.",
+      offsetof(struct metrics_prefix, connections) },
+    { "riptide_prefix_window_total_segments", "Their windows, added up.",
+      offsetof(struct metrics_prefix, cwnd_total) },
+    { "riptide_prefix_window_min_segments", "The smallest of their windows; 0: there is none.",
+      offsetof(struct metrics_prefix, cwnd_min) },
+    { "riptide_prefix_window_max_segments", "The largest of their windows; 0: there is none.",
+      offsetof(struct metrics_prefix, cwnd_max) },
+};
+
+static void print_prefixes(FILE *out, const struct metrics *metrics)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    for (size_t i = 0; i < sizeof(prefix_table) / sizeof(prefix_table[0]); i++) {
+        fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", prefix_table[i].name, prefix_table[i].help,
+                prefix_table[i].name);
+        for (size_t n = 0; n < metrics->n_prefixes; n++) {
+            const char *row = (const char *)&metrics->prefixes[n];
+
+            riptide_prefix_format(&metrics->prefixes[n].prefix, text);
+            fprintf(out, "%s{prefix=\"%s\"} %" PRIu64 "\n", prefix_table[i].name, text,
+                    *(const uint64_t *)(const void *)(row + prefix_table[i].offset));
+        }
+    }
+}
+
+void metrics_print(FILE *out, const struct metrics *metrics)
+{
+    fprintf(out,
+            "# HELP riptide_build_info The version that runs.\n# TYPE riptide_build_info gauge\n"
+            "riptide_build_info{version=\"%s\"} 1\n",
+            riptide_version());
+    for (size_t i = 0; i < sizeof(metrics_table) / sizeof(metrics_table[0]); i++)
+        print_metric(out, &metrics_table[i], metrics);
+    print_histogram(out, "riptide_initcwnd_segments", "segments",
+                    "Initial windows, each time that a route was written.", &metrics->windows,
+                    metrics_window_bounds, 1);
+    print_histogram(out, "riptide_tick_duration_seconds", "seconds",
+                    "From the beginning of the dump until the last route was in the kernel.",
+                    &metrics->durations, metrics_duration_bounds_ns, 1e9);
+    if (metrics->n_prefixes > 0)
+        print_prefixes(out, metrics);
+    fprintf(out, "# EOF\n");
+}

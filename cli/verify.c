@@ -1,0 +1,198 @@
+/*
+ * riptide verify: opens a connection, sends nothing, and proves from its own TCP_INFO that it
+ * starts with the window that Riptide has for it, or says what took it away.
+ */
+#include "verify/probe.h"
+
+#include "commands.h"
+#include "log.h"
+#include "resolve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As exit status; 1 is a connection that could not be opened, 2 wrong usage. */
+enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4 };
+
+const struct option_row verify_rows[] = {
+    COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
+    COMMAND_ROW("source", path, source, "connect from this address"),
+    COMMAND_ROW("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
+    COMMAND_ROW("interface", path, interface, "bind the connection to this link"),
+    COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
+    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
+    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
+    COMMAND_ROW("router-mark", mark, router.mark, "riptided's --mark"),
+    COMMAND_ROW("help", flag, help, "print help"),
+    { .name = NULL },
+};
+
+/* An address without a length, or nothing. */
+static bool parse_address(struct riptide_prefix *prefix, const char *text)
+{
+    return !strchr(text, '/') && riptide_prefix_parse(prefix, text) == 0;
+}
+
+/* What the command line asks for. Returns what is wrong with it, or NULL. */
+static const char *parse(struct probe *probe, const struct command_options *options)
+{
+    uint32_t port;
+
+    if (options->n_operands != 2)
+        return "give an address and a port";
+    if (!parse_address(&probe->peer, options->operands[0]))
+        return "the first operand is no IPv4 or IPv6 address";
+    if (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
+        return "the second operand is no port from 1 to 65535";
+    if (options->source && !parse_address(&probe->source, options->source))
+        return "--source: no IPv4 or IPv6 address";
+    if (options->source && probe->source.family != probe->peer.family)
+        return "--source: not of the same family as the address";
+    probe->peer_port = (uint16_t)port;
+    probe->mark = options->probe_mark;
+    probe->interface = options->interface;
+    return NULL;
+}
+
+static void on_answer(void *userdata, const struct riptide_route *route)
+{
+    *(struct riptide_route *)userdata = *route;
+}
+
+/* The longest route of ours that holds the peer. */
+static int find_route(struct evidence *evidence)
+{
+    struct riptide_route *routes;
+    size_t n;
+    int r = riptide_routes_read(&evidence->router, &routes, &n);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_contains(&routes[i].dst, &evidence->probe.peer) &&
+            (!evidence->has_route || routes[i].dst.len > evidence->route.dst.len)) {
+            evidence->has_route = true;
+            evidence->route = routes[i];
+        }
+    }
+    riptide_routes_free(routes);
+    return 0;
+}
+
+static int gather(struct evidence *evidence, struct riptide_rule **rulesp,
+                  const struct command_options *options, struct riptide_error *error)
+{
+    int holder;
+    int r = find_route(evidence);
+
+    if (r == 0)
+        r = probe_run(&evidence->probe, options->timeout_ns, error);
+    if (r < 0)
+        return r;
+    probe_ask_route(&evidence->probe, &evidence->answer);
+    evidence->has_holder = riptide_router_get_holder(&holder) == 0;
+    r = riptide_rules_read(&evidence->router, rulesp, &evidence->n_rules);
+    evidence->rules = *rulesp;
+    return r;
+}
+
+static void print_text(const struct evidence *evidence, const struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+    char source[RIPTIDE_PREFIX_TEXT_BYTES], peer[RIPTIDE_PREFIX_TEXT_BYTES];
+    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "-";
+
+    riptide_prefix_format(&probe->source, source);
+    riptide_prefix_format(&probe->peer, peer);
+    if (evidence->answer.match.family)
+        riptide_prefix_format(&evidence->answer.match, match);
+    printf("%s: %s port %u starts with %" PRIu32 " segments%s%s\n", verdict_name(verdict->kind),
+           peer, probe->peer_port, probe->cwnd, verdict->reason[0] ? ": " : "", verdict->reason);
+    printf("  connection  from %s port %u, %s, segments of %" PRIu32 " bytes, none sent\n", source,
+           probe->source_port, probe->congestion_control, probe->mss_bytes);
+    printf("  route       %s table %" PRIu32 " proto %u", match, evidence->answer.table,
+           evidence->answer.protocol);
+    if (evidence->answer.initcwnd)
+        printf(" initcwnd %" PRIu32, evidence->answer.initcwnd);
+    printf("\n  peer        takes ");
+    if (probe->snd_wnd_bytes && probe->mss_bytes)
+        printf("%" PRIu32 " bytes at first, %" PRIu32 " segments\n", probe->snd_wnd_bytes,
+               probe->snd_wnd_bytes / probe->mss_bytes);
+    else
+        printf("what this kernel does not tell\n");
+    if (verdict->note[0])
+        printf("  note        %s\n", verdict->note);
+}
+
+static json_t *number_or_null(uint32_t value)
+{
+    return value ? json_integer(value) : json_null();
+}
+
+static int print_json(const struct evidence *evidence, const struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+    char source[RIPTIDE_PREFIX_TEXT_BYTES], peer[RIPTIDE_PREFIX_TEXT_BYTES];
+    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    riptide_prefix_format(&probe->source, source);
+    riptide_prefix_format(&probe->peer, peer);
+    if (evidence->answer.match.family)
+        riptide_prefix_format(&evidence->answer.match, match);
+    return command_print_json(json_pack(
+        "{s:s, s:o, s:o, s:{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}}",
+        "verdict", verdict_name(verdict->kind), "reason",
+        verdict->reason[0] ? json_string(verdict->reason) : json_null(), "note",
+        verdict->note[0] ? json_string(verdict->note) : json_null(), "connection", "source", source,
+        "source_port", probe->source_port, "peer", peer, "peer_port", probe->peer_port,
+        "congestion_control", probe->congestion_control, "cwnd", (json_int_t)probe->cwnd,
+        "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
+        number_or_null(probe->snd_wnd_bytes), "route", "dst",
+        match[0] ? json_string(match) : json_null(), "table",
+        number_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
+        number_or_null(evidence->answer.initcwnd)));
+}
+
+static int report(const struct evidence *evidence, bool json)
+{
+    struct verdict verdict;
+
+    verdict_judge(evidence, &verdict);
+    if (!json)
+        print_text(evidence, &verdict);
+    else if (print_json(evidence, &verdict) < 0)
+        return EXIT_FAILURE;
+    return verdict.kind == VERDICT_APPLIED   ? EXIT_SUCCESS
+           : verdict.kind == VERDICT_BOUNDED ? EXIT_BOUNDED
+                                             : EXIT_OVERRIDDEN;
+}
+
+int verify_run(const struct command_options *options)
+{
+    struct evidence evidence = { .router = options->router };
+    const char *wrong = parse(&evidence.probe, options);
+    struct riptide_error error = { "" };
+    struct riptide_rule *rules = NULL;
+    int status = EXIT_FAILURE;
+    int r;
+
+    if (wrong) {
+        log_answer("verify: %s (riptide verify ADDRESS PORT)", wrong);
+        return EXIT_USAGE;
+    }
+    /* First, for it says in words what is wrong with the numbers. */
+    r = resolve(&evidence.router, &evidence.probe.peer, 1, on_answer, &evidence.dry, &error);
+    if (r == -EINVAL)
+        status = EXIT_USAGE;
+    if (r == 0)
+        r = gather(&evidence, &rules, options, &error);
+    if (r == 0)
+        status = report(&evidence, options->json);
+    else
+        log_answer("verify: %s port %s: %s", options->operands[0], options->operands[1],
+                   log_error_text(&error, r));
+    riptide_rules_free(rules);
+    return status;
+}

@@ -1,0 +1,155 @@
+/*
+ * The questions in the order in which the kernel decides: is there a route of ours, do rules lead
+ * to it, was it taken, did the window survive, does the peer take it.
+ */
+#include "judge.h"
+
+#include <inttypes.h>
+#include <linux/rtnetlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* TCP_INFINITE_SSTHRESH in include/net/tcp.h. */
+#define NO_SSTHRESH 0x7fffffffu
+
+__attribute__((format(printf, 2, 3))) static void say(struct verdict *verdict, const char *format,
+                                                      ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(verdict->reason, sizeof(verdict->reason), format, args);
+    va_end(args);
+}
+
+const char *verdict_name(enum verdict_kind kind)
+{
+    static const char *const names[] = { "applied", "bounded", "overridden" };
+
+    return names[kind];
+}
+
+static void judge_without_route(const struct evidence *evidence, struct verdict *verdict)
+{
+    if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
+        say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
+    else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
+        say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);
+    else if (!evidence->has_holder)
+        say(verdict, "no route of ours holds it, and no riptided runs here (or its --table and "
+                     "--protocol are others)");
+    else
+        say(verdict, "no route of ours holds it: riptided has seen no connection to it within the "
+                     "time to live, or it is not in --scope");
+}
+
+static bool are_rules_in_place(const struct evidence *evidence)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < evidence->n_rules; i++)
+        n += evidence->rules[i].family == evidence->probe.peer.family && evidence->rules[i].is_ours;
+    return n == 2;
+}
+
+/* Somebody's first rule that looks up the table. */
+static const struct riptide_rule *find_rule(const struct evidence *evidence, uint32_t table)
+{
+    for (size_t i = 0; i < evidence->n_rules; i++) {
+        const struct riptide_rule *rule = &evidence->rules[i];
+
+        if (rule->family == evidence->probe.peer.family && !rule->is_ours && rule->table == table)
+            return rule;
+    }
+    return NULL;
+}
+
+/* There is a route of ours, and rules, and the kernel took another. */
+static void judge_other_route(const struct evidence *evidence, struct verdict *verdict)
+{
+    const struct riptide_rule *rule = find_rule(evidence, evidence->answer.table);
+    const struct probe *probe = &evidence->probe;
+
+    if (probe->mark == evidence->router.mark)
+        say(verdict, "mark 0x%" PRIx32 " is the one that leads around our rules", probe->mark);
+    else if (evidence->answer.table != RT_TABLE_MAIN && rule)
+        say(verdict,
+            "the rule of priority %" PRIu32 " leads this connection to table %" PRIu32
+            ", by its mark, user, source or device",
+            rule->priority, rule->table);
+    else if (evidence->answer.table != RT_TABLE_MAIN)
+        say(verdict, "table %" PRIu32 " answered before ours", evidence->answer.table);
+    else if (probe->interface)
+        say(verdict, "it is bound to %s, and our route leads another way", probe->interface);
+    else
+        say(verdict, "main answered although a route of ours is there: it changed meanwhile; try "
+                     "again");
+}
+
+static void judge_other_window(const struct evidence *evidence, struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+
+    if (probe->retrans_segs > 0)
+        say(verdict, "SYNs were lost (sent again: %" PRIu32 "): after that the kernel starts small",
+            probe->retrans_segs);
+    else if (evidence->answer.initcwnd != evidence->route.initcwnd)
+        say(verdict, "our route changed meanwhile, from %" PRIu32 " to %" PRIu32 "; try again",
+            evidence->route.initcwnd, evidence->answer.initcwnd);
+    else
+        say(verdict,
+            "the kernel took our route and still started with %" PRIu32
+            ": congestion control %s or a BPF program set it",
+            probe->cwnd, probe->congestion_control);
+}
+
+/* The first flight is what the peer takes, too. */
+static void judge_peer(const struct evidence *evidence, struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+
+    verdict->kind = VERDICT_APPLIED;
+    if (probe->snd_wnd_bytes == 0 || probe->mss_bytes == 0 ||
+        probe->snd_wnd_bytes / probe->mss_bytes >= probe->cwnd)
+        return;
+    verdict->kind = VERDICT_BOUNDED;
+    say(verdict,
+        "the peer takes %" PRIu32 " bytes at first, which are %" PRIu32
+        " segments: the rest of the window waits for its first acknowledgement%s",
+        probe->snd_wnd_bytes, probe->snd_wnd_bytes / probe->mss_bytes,
+        probe->snd_wnd_bytes > 60000 ? " (a SYN-ACK cannot offer more than 65535)" : "");
+}
+
+static void note_threshold(const struct probe *probe, struct verdict *verdict)
+{
+    if (probe->ssthresh >= NO_SSTHRESH || probe->ssthresh >= probe->cwnd)
+        return;
+    snprintf(verdict->note, sizeof(verdict->note),
+             "the kernel remembers a slow start threshold of %" PRIu32
+             " segments from an earlier connection, so this window does not double: "
+             "ip tcp_metrics shows it, net.ipv4.tcp_no_metrics_save=1 ends it",
+             probe->ssthresh);
+}
+
+void verdict_judge(const struct evidence *evidence, struct verdict *verdict)
+{
+    const struct route_answer *answer = &evidence->answer;
+
+    *verdict = (struct verdict){ .kind = VERDICT_OVERRIDDEN };
+    note_threshold(&evidence->probe, verdict);
+    if (answer->error)
+        say(verdict, "the kernel does not tell its route: %s", strerror(-answer->error));
+    else if (answer->table == evidence->router.table && answer->initcwnd == evidence->probe.cwnd)
+        judge_peer(evidence, verdict);
+    else if (answer->table == evidence->router.table)
+        judge_other_window(evidence, verdict);
+    else if (!evidence->has_route)
+        judge_without_route(evidence, verdict);
+    else if (!are_rules_in_place(evidence))
+        say(verdict, "a route of ours is there, but our rules for IPv%c are not in place",
+            evidence->probe.peer.family == AF_INET ? '4' : '6');
+    else
+        judge_other_route(evidence, verdict);
+}

@@ -1,0 +1,63 @@
+/*
+ * Whether a new connection got the window that Riptide has for it, and what took it away otherwise.
+ * Pure: what was seen in, a verdict out.
+ */
+#ifndef CLI_VERIFY_JUDGE_H
+#define CLI_VERIFY_JUDGE_H
+
+#include <riptide/apply.h>
+
+/* The connection that was opened, from its own TCP_INFO, before anything was sent. */
+struct probe {
+    struct riptide_prefix peer;
+    uint16_t peer_port;
+    struct riptide_prefix source; /* the address that the kernel or the caller chose */
+    uint16_t source_port;
+    uint32_t mark;         /* as the caller set it; 0: none */
+    const char *interface; /* bound to; NULL: none */
+    uint32_t cwnd;         /* segments */
+    uint32_t ssthresh;     /* segments; from 0x7fffffff on: none */
+    uint32_t mss_bytes;
+    uint32_t retrans_segs;  /* SYNs sent again */
+    uint32_t snd_wnd_bytes; /* what the peer takes; 0: not known */
+    char congestion_control[16];
+};
+
+/* The kernel's route for exactly that connection. */
+struct route_answer {
+    int error; /* -errno of the query */
+    struct riptide_prefix match;
+    uint32_t table;
+    uint32_t initcwnd; /* segments; 0: not set */
+    uint8_t protocol;
+};
+
+struct evidence {
+    struct riptide_router_config router;
+    struct probe probe;
+    struct route_answer answer;
+    bool has_route; /* of ours, that holds the peer; read before the connection was opened */
+    struct riptide_route route;
+    const struct riptide_rule *rules;
+    size_t n_rules;
+    bool has_holder;          /* a router manages this namespace */
+    struct riptide_route dry; /* what a dry run says of the peer; reason: left alone */
+};
+
+enum verdict_kind {
+    VERDICT_APPLIED,    /* it starts with our window */
+    VERDICT_BOUNDED,    /* it does, but the peer takes less */
+    VERDICT_OVERRIDDEN, /* it does not */
+};
+
+struct verdict {
+    enum verdict_kind kind;
+    char reason[384]; /* empty where APPLIED */
+    char note[256];   /* what else is worth knowing; mostly empty */
+};
+
+const char *verdict_name(enum verdict_kind kind);
+
+void verdict_judge(const struct evidence *evidence, struct verdict *verdict);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * The connection and the question: system calls one after the other. What follows from them is
+ * judge.c's.
+ */
+#include "probe.h"
+
+#include "route_query.h"
+#include "rtnetlink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/tcp.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static int fail(struct riptide_error *error, const char *what, int r)
+{
+    snprintf(error->text, sizeof(error->text), "%s%s%s%s", what, *what ? ": " : "", strerror(-r),
+             r == -EPERM ? " (needs CAP_NET_ADMIN or CAP_NET_RAW)" : "");
+    return r;
+}
+
+static socklen_t to_address(union address *address, const struct riptide_prefix *prefix,
+                            uint16_t port, const char *interface)
+{
+    *address = (union address){ .any.sa_family = prefix->family };
+    if (prefix->family == AF_INET) {
+        address->v4.sin_port = htons(port);
+        memcpy(&address->v4.sin_addr, prefix->addr, sizeof(address->v4.sin_addr));
+        return sizeof(address->v4);
+    }
+    address->v6.sin6_port = htons(port);
+    memcpy(&address->v6.sin6_addr, prefix->addr, sizeof(address->v6.sin6_addr));
+    if (interface)
+        address->v6.sin6_scope_id = if_nametoindex(interface);
+    return sizeof(address->v6);
+}
+
+static void from_address(struct riptide_prefix *prefix, uint16_t *port,
+                         const union address *address)
+{
+    *prefix = (struct riptide_prefix){ .family = (uint8_t)address->any.sa_family };
+    if (prefix->family == AF_INET) {
+        prefix->len = 32;
+        *port = ntohs(address->v4.sin_port);
+        memcpy(prefix->addr, &address->v4.sin_addr, sizeof(address->v4.sin_addr));
+    } else {
+        prefix->len = 128;
+        *port = ntohs(address->v6.sin6_port);
+        memcpy(prefix->addr, &address->v6.sin6_addr, sizeof(address->v6.sin6_addr));
+    }
+}
+
+/* What an application might have set before connect(2). */
+static int prepare(int fd, const struct probe *probe, struct riptide_error *error)
+{
+    union address source;
+    socklen_t n_bytes;
+
+    if (probe->mark && setsockopt(fd, SOL_SOCKET, SO_MARK, &probe->mark, sizeof(probe->mark)) < 0)
+        return fail(error, "--mark", -errno);
+    if (probe->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, probe->interface,
+                                       (socklen_t)strlen(probe->interface)) < 0)
+        return fail(error, "--interface", -errno);
+    if (probe->source.family == 0)
+        return 0;
+    n_bytes = to_address(&source, &probe->source, 0, probe->interface);
+    if (bind(fd, &source.any, n_bytes) < 0)
+        return fail(error, "--source", -errno);
+    return 0;
+}
+
+static int wait_connected(int fd, uint64_t timeout_ns)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+    socklen_t n_bytes = sizeof(int);
+    int error = 0;
+    int n;
+
+    do
+        n = poll(&poll_fd, 1, (int)(timeout_ns / 1000000));
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n < 0 ? -errno : -ETIMEDOUT;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) < 0)
+        return -errno;
+    return -error;
+}
+
+static int look(int fd, struct probe *probe)
+{
+    struct tcp_info info = { 0 }; /* an older kernel fills less */
+    socklen_t info_bytes = sizeof(info);
+    socklen_t name_bytes = sizeof(probe->congestion_control);
+    union address source = { 0 };
+    socklen_t source_bytes = sizeof(source);
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) < 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, probe->congestion_control, &name_bytes) < 0 ||
+        getsockname(fd, &source.any, &source_bytes) < 0)
+        return -errno;
+    from_address(&probe->source, &probe->source_port, &source);
+    probe->cwnd = info.tcpi_snd_cwnd;
+    probe->ssthresh = info.tcpi_snd_ssthresh;
+    probe->mss_bytes = info.tcpi_snd_mss;
+    probe->retrans_segs = info.tcpi_total_retrans;
+    probe->snd_wnd_bytes = info.tcpi_snd_wnd;
+    return 0;
+}
+
+static int connect_and_look(int fd, struct probe *probe, uint64_t timeout_ns,
+                            struct riptide_error *error)
+{
+    union address peer;
+    socklen_t n_bytes = to_address(&peer, &probe->peer, probe->peer_port, probe->interface);
+    int r = prepare(fd, probe, error);
+
+    if (r < 0)
+        return r;
+    if (connect(fd, &peer.any, n_bytes) < 0)
+        r = errno == EINPROGRESS ? wait_connected(fd, timeout_ns) : -errno;
+    if (r == -ETIMEDOUT) {
+        snprintf(error->text, sizeof(error->text), "no answer within %" PRIu64 " ms (--timeout)",
+                 timeout_ns / 1000000);
+        return r;
+    }
+    if (r == 0)
+        r = look(fd, probe);
+    return r < 0 ? fail(error, "", r) : 0;
+}
+
+int probe_run(struct probe *probe, uint64_t timeout_ns, struct riptide_error *error)
+{
+    int fd = socket(probe->peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int r;
+
+    if (fd < 0)
+        return fail(error, "socket", -errno);
+    r = connect_and_look(fd, probe, timeout_ns, error);
+    close(fd);
+    return r;
+}
+
+static void on_answer(void *answer, const struct nlmsghdr *message)
+{
+    route_query_read(message, answer);
+}
+
+void probe_ask_route(const struct probe *probe, struct route_answer *answer)
+{
+    uint32_t ifindex = probe->interface ? if_nametoindex(probe->interface) : 0;
+    int r = rtnetlink_ask(route_query_new(probe, geteuid(), ifindex), on_answer, answer);
+
+    if (r < 0)
+        *answer = (struct route_answer){ .error = r };
+}

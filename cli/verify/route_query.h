@@ -1,0 +1,22 @@
+/*
+ * The kernel's route for one connection, all that rules can look at included: request and answer.
+ * Pure but for memory.
+ */
+#ifndef CLI_VERIFY_ROUTE_QUERY_H
+#define CLI_VERIFY_ROUTE_QUERY_H
+
+#include "judge.h"
+
+#include <linux/netlink.h>
+
+struct nl_msg;
+
+/*
+ * The request; NULL without memory. `uid` is the caller's, ifindex that of probe->interface or 0.
+ */
+struct nl_msg *route_query_new(const struct probe *probe, uint32_t uid, uint32_t ifindex);
+
+/* Reads the answer: answer->error is -EBADMSG where it is no route. */
+void route_query_read(const struct nlmsghdr *message, struct route_answer *answer);
+
+#endif

@@ -1,0 +1,346 @@
+"""riptide doctor: for each check a host in which it fires, and one in which it does not.
+
+Kinds of links and queues that not each kernel has are in tests/unit/test_doctor.c."""
+
+import json
+import subprocess
+
+import jsonschema
+import pytest
+from netns import (AS_NOBODY, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until,
+                   wait_window)
+
+SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
+STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}
+
+
+def doctor(host, *options, prefix=()):
+    """{check: finding}, after a look at schema, verdict and exit status."""
+    done = host.run(*prefix, RIPTIDE, "doctor", "--json", *options, check=False)
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA)
+    findings = document["findings"]
+    worst = max((finding["severity"] for finding in findings), key=list(STATUS).index)
+    assert document["verdict"] == worst
+    assert done.returncode == STATUS[worst]
+    for finding in findings:
+        assert (finding["remedy"] is None) == (finding["severity"] == "ok"), finding
+    return {finding["check"]: finding for finding in findings}
+
+
+def find(host, check, *options):
+    return doctor(host, *options)[check]
+
+
+def severity(host, check, *options):
+    return find(host, check, *options)["severity"]
+
+
+def test_every_check_of_the_schema_is_made_in_its_order(host):
+    done = host.run(RIPTIDE, "doctor", "--json", check=False)
+    names = [finding["check"] for finding in json.loads(done.stdout)["findings"]]
+    assert names == SCHEMA["properties"]["findings"]["items"]["properties"]["check"]["enum"]
+
+
+def test_verdict_is_the_exit_status(host):
+    host.sysctl("ipv4/tcp_rmem", "4096 2000000 6291456")
+    host.sysctl("ipv4/tcp_congestion_control", "bbr")
+    assert host.run(RIPTIDE, "doctor").returncode == 0
+    host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
+    assert host.run(RIPTIDE, "doctor", check=False).returncode == 3
+    host.ip("rule", "add", "fwmark", "1", "lookup", str(TABLE))
+    assert host.run(RIPTIDE, "doctor", check=False).returncode == 4
+
+
+def test_text_says_what_was_read_and_what_to_do(host):
+    host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
+    lines = host.run(RIPTIDE, "doctor", check=False).stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("warning  receiver"))
+    assert "read: net.ipv4.tcp_rmem = 4096 131072 6291456" in lines[at + 1]
+    assert 'do:   sysctl -w net.ipv4.tcp_rmem="4096 292000 6291456"' in lines[at + 2]
+
+
+def test_needs_no_privilege_and_changes_nothing(net):
+    # The kernel's own IPv6 routes may still come up.
+    commands = ("rule", "-6 rule", "-4 route show table all")
+    before = [net.host.ip(*command.split()) for command in commands]
+    assert doctor(net.host, prefix=AS_NOBODY)["kernel"]["severity"] == "ok"
+    assert [net.host.ip(*command.split()) for command in commands] == before
+
+
+def test_kernel_has_what_riptide_uses(host):
+    finding = find(host, "kernel")
+    assert finding["severity"] == "ok"
+    assert "TCP_INFO: 2" in finding["evidence"]
+
+
+def test_sockets_are_counted(net):
+    assert "hosts: 0" in find(net.host, "sockets")["summary"]
+    net.connect("203.0.113.1")
+    net.connect("2001:db8::1")
+    assert "hosts: 2" in find(net.host, "sockets")["summary"]
+
+
+def test_namespace_of_its_own_is_noted(host, tmp_path):
+    finding = find(host, "namespace", "--root", tmp_path)
+    assert finding["severity"] == "note"
+    assert "something with a network namespace of its own" in finding["summary"]
+    (tmp_path / "run/systemd").mkdir(parents=True)
+    (tmp_path / "run/systemd/container").write_text("docker\n")
+    finding = find(host, "namespace", "--root", tmp_path)
+    assert "a container with a network namespace of its own" in finding["summary"]
+    assert "/run/systemd/container" in finding["evidence"]
+
+
+def test_daemon_is_found_or_not(net):
+    assert find(net.host, "daemon")["summary"].startswith("no riptided runs")
+    with Daemon(net.host) as daemon:
+        finding = find(net.host, "daemon")
+        assert finding["severity"] == "ok"
+        assert f"process {daemon.pid};" in finding["evidence"]
+        assert severity(net.host, "numbers") == "ok"
+    assert severity(net.host, "daemon") == "note"
+
+
+def test_daemon_with_another_mark_is_no_stranger(net):
+    with Daemon(net.host, "--mark", "0x123"):
+        findings = doctor(net.host)
+    assert findings["daemon"]["severity"] == "ok"
+    assert findings["numbers"]["severity"] == "ok"
+    assert findings["rules"]["severity"] == "ok"
+
+
+def test_what_a_dead_daemon_left_is_a_warning(net):
+    with Daemon(net.host) as daemon:
+        daemon.kill()
+    finding = find(net.host, "daemon")
+    assert finding["severity"] == "warning"
+    assert "riptide flush" in finding["remedy"]
+    net.host.run(RIPTIDE, "flush")
+    assert severity(net.host, "daemon") == "note"
+
+
+def test_daemon_whose_rules_have_no_place_is_an_error(net):
+    with Daemon(net.host) as daemon:
+        net.host.ip("rule", "delete", "lookup", "main")
+        wait_until(lambda: "IPv4: off" in daemon.said(), "the daemon to notice")
+        findings = doctor(net.host)
+        assert findings["daemon"]["severity"] == "error"
+        assert "rules for IPv4" in findings["daemon"]["summary"]
+        assert findings["numbers"]["severity"] == "error"
+        assert "no unconditional rule `lookup main`" in findings["numbers"]["summary"]
+
+
+@pytest.mark.parametrize("family", ["-4", "-6"])
+@pytest.mark.parametrize("rule, word", [
+    (f"fwmark 1 lookup {TABLE}", f"table {TABLE}"),
+    (f"fwmark 1 lookup 100 protocol {PROTOCOL}", f"protocol {PROTOCOL}"),
+    ("fwmark 0x72697074 lookup 100", "mark 0x72697074"),
+])
+def test_numbers_that_others_use_are_an_error(host, family, rule, word):
+    assert severity(host, "numbers") == "ok"
+    host.ip(family, "rule", "add", *rule.split())
+    finding = find(host, "numbers")
+    assert finding["severity"] == "error"
+    assert word in finding["summary"]
+    # The daemon itself says the same.
+    done = host.run(RIPTIDED, "--once", check=False)
+    assert done.returncode == 1
+    assert finding["summary"].partition(": ")[2] in done.stderr
+
+
+def test_other_numbers_can_be_asked_about(net):
+    net.host.ip("route", "add", "192.0.2.0/24", "dev", "eth0", "table", str(TABLE))
+    assert severity(net.host, "numbers") == "error"
+    assert severity(net.host, "numbers", "--table", "7231") == "ok"
+
+
+def test_rule_between_ours_and_main(host):
+    host.ip("rule", "add", "fwmark", "1", "lookup", "100", "pref", "32760")
+    assert severity(host, "numbers") == "ok"
+    finding = find(host, "numbers", "--rule-priority", "32750")
+    assert finding["severity"] == "error"
+    assert "between the rule priority and `lookup main`" in finding["summary"]
+
+
+def test_rules_that_lead_tcp_away_are_noted(host):
+    assert severity(host, "rules") == "ok"
+    host.ip("-6", "rule", "add", "fwmark", "7", "lookup", "100", "pref", "500")
+    finding = find(host, "rules")
+    assert finding["severity"] == "note"
+    assert "IPv6 priority 500 fwmark 0x7 lookup 100" in finding["evidence"]
+    assert "our own priority" not in finding["summary"]
+    host.ip("rule", "add", "fwmark", "7", "lookup", "100", "pref", "32765")
+    assert "our own priority" in find(host, "rules")["summary"]
+
+
+def networkd(root, in_use=True, **files):
+    """An /etc and a /run below root. Files: {path with _ for /: text}."""
+    (root / "run/systemd/netif").mkdir(parents=True)
+    if in_use:
+        (root / "run/systemd/netif/state").write_text("")
+    for directory, text in files.items():
+        path = root / directory.replace("_", "/") / "systemd"
+        path.mkdir(parents=True, exist_ok=True)
+        for name, content in text.items():
+            (path / name).parent.mkdir(exist_ok=True)
+            (path / name).write_text(content)
+
+
+OFF = "[Network]\nManageForeignRoutes=no\nManageForeignRoutingPolicyRules=no\n"
+
+
+def test_networkd_that_removes_foreign_routes_is_a_warning(host, tmp_path):
+    networkd(tmp_path)
+    finding = find(host, "networkd", "--root", tmp_path)
+    assert finding["severity"] == "warning"
+    assert "our rules and routes" in finding["summary"]
+    # The remedy is a command: it does what it says.
+    command = finding["remedy"].partition(" && ")[0].replace(" /etc", f" {tmp_path}/etc")
+    subprocess.run(["sh", "-c", command], check=True)
+    assert severity(host, "networkd", "--root", tmp_path) == "ok"
+
+
+def test_networkd_that_does_not_run_is_no_matter(host, tmp_path):
+    networkd(tmp_path, in_use=False)
+    assert severity(host, "networkd", "--root", tmp_path) == "ok"
+
+
+@pytest.mark.parametrize("files, verdict, word", [
+    ({"etc": {"networkd.conf": OFF}}, "ok", "/etc/systemd/networkd.conf"),
+    ({"usr_lib": {"networkd.conf": OFF}}, "ok", "/usr/lib/systemd/networkd.conf"),
+    ({"etc": {"networkd.conf": OFF, "networkd.conf.d/50-a.conf":
+              "[Network]\nManageForeignRoutes=yes\n"}}, "warning", "our routes"),
+    ({"etc": {"networkd.conf.d/a.conf": "[Network]\nManageForeignRoutes=off\n"}},
+     "warning", "our rules "),
+    ({"etc": {"networkd.conf": OFF}, "usr_lib": {"networkd.conf": "[Network]\n"
+                                                 "ManageForeignRoutes=yes\n"}}, "ok", "/etc"),
+    ({"usr_lib": {"networkd.conf.d/a.conf": OFF}, "etc": {"networkd.conf.d/a.conf": ""}},
+     "warning", "rules and routes"),
+    ({"etc": {"networkd.conf": "[DHCP]\nManageForeignRoutes=no\n# ManageForeignRoutes=no\n"}},
+     "warning", "rules and routes"),
+], ids=["etc", "usr/lib", "drop-in wins", "one of two", "etc hides", "drop-in hides", "elsewhere"])
+def test_networkd_configuration_is_read_as_networkd_does(host, tmp_path, files, verdict, word):
+    networkd(tmp_path, **files)
+    finding = find(host, "networkd", "--root", tmp_path)
+    assert finding["severity"] == verdict
+    assert word in finding["summary"] + finding["evidence"]
+
+
+def test_windows_of_others_in_main(net):
+    assert severity(net.host, "main-table") == "ok"
+    net.host.ip("route", "change", "default", "via", "10.0.0.1", "initcwnd", "20")
+    finding = find(net.host, "main-table")
+    assert finding["severity"] == "note"
+    assert "0.0.0.0/0 initcwnd 20" in finding["evidence"]
+    net.host.ip("-6", "route", "add", "2001:db8::7", "via", "fd00::1", "initcwnd", "30")
+    finding = find(net.host, "main-table")
+    assert finding["severity"] == "warning"
+    assert "another agent" in finding["summary"]
+
+
+def test_destinations_that_are_left_alone(net):
+    assert "no open connection" in find(net.host, "destinations")["summary"]
+    net.connect("203.0.113.1")
+    assert severity(net.host, "destinations") == "ok"
+    # Two routes of one metric: the kernel chooses between them, a copy cannot.
+    net.host.ip("route", "add", "198.51.100.0/24", "nexthop", "via", "10.0.0.1",
+                "nexthop", "via", "10.0.1.1")
+    net.host.ip("route", "add", "blackhole", "203.0.113.9")
+    net.connect("203.0.113.2")
+    net.host.ip("route", "add", "table", "100", "203.0.113.2", "via", "10.0.1.1")
+    net.host.ip("rule", "add", "to", "203.0.113.2", "lookup", "100")
+    finding = find(net.host, "destinations")
+    assert finding["severity"] == "note"
+    assert "1 of 2 destinations" in finding["summary"]
+    assert "for example 203.0.113.2" in finding["evidence"]
+    # The reason is the daemon's.
+    done = net.host.run(RIPTIDED, "--dry-run", "--once")
+    reason = finding["evidence"].partition("): ")[2]
+    assert f"203.0.113.2: left alone: {reason}" in done.stderr
+
+
+def test_receiver(host):
+    host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
+    finding = find(host, "receiver")
+    assert finding["severity"] == "warning"
+    assert "44 segments, not 100" in finding["summary"]
+    # The remedy is a command: what it sets is enough, and lowers nothing.
+    host.run("sh", "-c", finding["remedy"].partition(" (")[0])
+    finding = find(host, "receiver")
+    assert finding["severity"] == "ok"
+    assert finding["evidence"].endswith("4096 292000 33554432")
+    assert severity(host, "receiver", "--cwnd-max", "101") == "warning"
+
+
+def test_first_window_of_peers(net):
+    assert find(net.host, "peer-window")["summary"].startswith("not known")
+    net.world.sysctl("ipv4/tcp_rmem", "4096 40000 6291456")
+    connection = net.connect("203.0.113.1")
+    finding = find(net.host, "peer-window")
+    assert finding["severity"] == "note"
+    assert "1 of 1 connections" in finding["summary"]
+    assert "203.0.113.1" in finding["summary"]
+    assert severity(net.host, "peer-window", "--cwnd-max", "10") == "ok"
+    # Once data flowed, the window is another one, and says nothing of the first.
+    connection.send(50000)
+    finding = find(net.host, "peer-window")
+    assert finding["summary"].startswith("not known")
+    assert "of which 0 have sent nothing" in finding["evidence"]
+
+
+def test_pacing(net):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    finding = find(net.host, "pacing")
+    assert finding["severity"] == "warning"
+    assert "reno" in finding["evidence"]
+    assert severity(net.host, "pacing", "--cwnd-max", "10") == "ok"
+    net.host.sysctl("ipv4/tcp_congestion_control", "bbr")
+    assert severity(net.host, "pacing") == "ok"
+
+
+def test_queue_of_a_link_is_named(net):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    net.host.run("tc", "qdisc", "add", "dev", "eth0", "root", "pfifo")
+    finding = find(net.host, "pacing")
+    assert "eth0 has queue pfifo" in finding["evidence"]
+    assert "tc qdisc replace dev eth0 root fq" in finding["remedy"]
+
+
+def test_idle_restart(host):
+    assert severity(host, "idle-restart") == "ok"
+    host.sysctl("ipv4/tcp_slow_start_after_idle", 0)
+    finding = find(host, "idle-restart")
+    assert finding["severity"] == "note"
+    assert "tcp_slow_start_after_idle = 0" in finding["evidence"]
+
+
+@pytest.mark.parametrize("options, named", [
+    (("--table", "0"), "table"), (("--cwnd-max", "0"), "cwnd_max"), (("--mark", "0"), "mark"),
+    (("everything",), "everything"),
+])
+def test_wrong_numbers_are_usage(host, options, named):
+    done = host.run(RIPTIDE, "doctor", *options, check=False)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_without_descriptors_it_could_not_look(host):
+    done = host.run("prlimit", "--nofile=4", RIPTIDE, "doctor", check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == "riptide: doctor: Too many open files\n"
+
+
+def test_learned_routes_do_not_change_the_verdict(net):
+    net.learned("203.0.113.1", 30)
+    before = {name: finding["severity"] for name, finding in doctor(net.host).items()}
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        after = {name: finding["severity"] for name, finding in doctor(net.host).items()}
+    assert before.pop("daemon") == "note"
+    assert after.pop("daemon") == "ok"
+    assert before == after

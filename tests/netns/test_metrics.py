@@ -1,0 +1,215 @@
+"""riptided --metrics: OpenMetrics text in a file, judged by the reference parser, the kernel and
+the log."""
+
+import os
+import re
+import stat
+import subprocess
+
+import pytest
+from netns import RIPTIDED, Daemon, initcwnd, routes, wait_until, wait_window, windows
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+# What node_exporter's reader of text files knows; a file with another type is refused whole.
+TEXT_TYPES = {"counter", "gauge", "histogram", "summary"}
+
+
+def read(path):
+    """{(name, labels): value}, as the reference parser reads the file."""
+    figures = {}
+    for family in text_string_to_metric_families(path.read_text()):
+        assert family.type in TEXT_TYPES, family.name
+        assert family.documentation.endswith("."), family.name
+        assert family.name.startswith("riptide_")
+        for sample in family.samples:
+            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
+            figures[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return figures
+
+
+def metrics(net, path, *options, every="0ms", **more):
+    return Daemon(net.host, "--metrics", path, "--metrics-interval", every, *options, **more)
+
+
+def wait_figures(path, condition, what):
+    """The figures of the first file for which the condition holds."""
+    def look():
+        figures = path.exists() and read(path)
+        return figures and condition(figures) and figures
+    return wait_until(look, what, deadline_s=20)
+
+
+def test_figures_are_those_of_kernel_and_log(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    for i, cwnd in enumerate((12, 25, 70)):
+        net.learned(f"203.0.113.{i + 1}", cwnd)
+    net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.1", "table", "100")
+    net.host.ip("rule", "add", "to", "203.0.113.3", "lookup", "100")
+    net.host.ip("route", "add", "203.0.113.3", "via", "10.0.0.2", "table", "100")
+    with metrics(net, path, "--log-level", "debug") as daemon:
+        wait_window(net.host, "203.0.113.1")
+        figures = wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 2
+                               and now["riptide_ticks_total"] > 3, "two routes")
+        kernel = routes(net.host)
+        said = daemon.said()
+    given = [line for line in said.splitlines() if " initcwnd " in line]
+    assert len(kernel) == 2
+    assert figures["riptide_routes{state=left_alone}"] == 1 == said.count("left alone")
+    assert figures["riptide_destinations"] == 3
+    assert figures["riptide_initcwnd_segments_count"] == len(given) == 2
+    assert figures["riptide_initcwnd_segments_sum"] == sum(map(initcwnd, kernel.values()))
+    assert figures["riptide_route_writes_total"] == 2
+    assert figures["riptide_route_write_failures_total"] == 0
+    assert figures["riptide_rules_in_place{family=ipv4}"] == 1
+    assert figures["riptide_rules_in_place{family=ipv6}"] == 1
+    assert figures["riptide_sockets_total{result=sample}"] == figures["riptide_samples_total"]
+    assert figures["riptide_samples_total"] == 3 * figures["riptide_dumps_total"]
+    ticks = figures["riptide_ticks_total"]
+    assert figures["riptide_tick_duration_seconds_count"] == ticks <= said.count("tick:")
+    assert figures["riptide_interval_seconds"] == 0.05
+    for name, pattern in {"riptide_tick_duration_seconds_sum": r"refused, ([\d.]+) ms",
+                          "riptide_dump_cpu_seconds_total": r"a look took ([\d.]+) ms"}.items():
+        milliseconds = [float(text) for text in re.findall(pattern, said)]
+        assert figures[name] * 1000 == pytest.approx(sum(milliseconds[:int(ticks)]),
+                                                     abs=0.05 * ticks + 0.1)
+
+
+def test_prefixes_are_counted_where_asked(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    net.learned("203.0.113.1", 20)
+    net.learned("203.0.113.1", 20)
+    net.learned("203.0.113.2", 40)
+    net.learned("2001:db8::1", 30)
+    options = ("--metrics-prefix", "203.0.113.0/24", "--metrics-prefix", "2001:db8::/32",
+               "--metrics-prefix", "203.0.113.0/24", "--metrics-prefix", "192.0.2.0/24")
+    with metrics(net, path, *options):
+        figures = wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 3, "routes")
+        kernel = windows(net.host)
+    of_24 = [cwnd for dst, cwnd in kernel.items() if dst.startswith("203.")]
+    assert figures["riptide_prefix_destinations{prefix=203.0.113.0/24}"] == 2
+    assert figures["riptide_prefix_connections{prefix=203.0.113.0/24}"] == 3
+    assert figures["riptide_prefix_window_min_segments{prefix=203.0.113.0/24}"] == min(of_24)
+    assert figures["riptide_prefix_window_max_segments{prefix=203.0.113.0/24}"] == max(of_24)
+    assert figures["riptide_prefix_window_total_segments{prefix=203.0.113.0/24}"] == sum(of_24)
+    assert figures["riptide_prefix_window_max_segments{prefix=2001:db8::/32}"] == \
+        kernel["2001:db8::1"]
+    assert figures["riptide_prefix_destinations{prefix=192.0.2.0/24}"] == 0
+
+
+def test_number_of_lines_does_not_depend_on_the_number_of_destinations(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    with metrics(net, path):
+        few = wait_figures(path, lambda now: True, "a file")
+        for i in range(100):
+            net.connect(f"203.0.113.{i + 1}")
+        many = wait_figures(path, lambda now: now["riptide_destinations"] == 100, "destinations")
+    assert few.keys() == many.keys()
+
+
+def test_file_is_readable_whatever_the_umask(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    before = os.umask(0o077)
+    try:
+        with metrics(net, path):
+            wait_figures(path, lambda now: True, "a file")
+            assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_file_is_never_seen_in_part(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    with metrics(net, path, interval="10ms"):
+        first = wait_figures(path, lambda now: True, "a file")["riptide_ticks_total"]
+        wait_figures(path, lambda now: now["riptide_ticks_total"] > first + 10, "ten ticks")
+    assert os.listdir(tmp_path) == []
+
+
+def test_file_goes_with_the_daemon(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    with metrics(net, path):
+        wait_until(path.exists, "a file")
+    assert not path.exists()
+
+
+def test_file_of_a_killed_daemon_is_overwritten(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    (tmp_path / "riptide.prom.tmp").write_text("half a ")
+    path.write_text("riptide_ticks_total 7000\n# EOF\n")
+    with metrics(net, path):
+        wait_until(lambda: "7000" not in path.read_text(), "a new file")
+        read(path)
+
+
+def test_interval_bounds_how_often_it_is_written(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    with metrics(net, path, "--log-level", "debug", every="1h") as daemon:
+        wait_until(lambda: daemon.said().count("tick:") > 3, "ticks", deadline_s=20)
+        assert read(path)["riptide_ticks_total"] == 1
+
+
+def test_once_leaves_a_file(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    net.learned("203.0.113.1", 20)
+    net.host.run(RIPTIDED, "--once", "--metrics", path)
+    assert read(path)["riptide_routes{state=applied}"] == 1
+
+
+def test_dry_run_has_no_rules_in_place(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    net.host.run(RIPTIDED, "--once", "--dry-run", "--metrics", path)
+    assert read(path)["riptide_rules_in_place{family=ipv4}"] == 0
+
+
+def test_missing_directory_is_said_once_and_the_daemon_goes_on(net, tmp_path):
+    path = tmp_path / "later/riptide.prom"
+    net.learned("203.0.113.1", 20)
+    with metrics(net, path, "--log-level", "debug") as daemon:
+        wait_window(net.host, "203.0.113.1")
+        wait_until(lambda: daemon.said().count("tick:") > 3, "ticks", deadline_s=20)
+        path.parent.mkdir()
+        wait_until(path.exists, "a file")
+        wait_until(lambda: "written again" in daemon.said(), "the line")
+        said = [line for line in daemon.said().splitlines() if "metrics: " in line]
+    assert len(said) == 2
+    assert f"warning: metrics: {path}: No such file or directory; it is written as soon" in said[0]
+
+
+def test_directory_in_its_place_is_said(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    path.mkdir()
+    with metrics(net, path) as daemon:
+        wait_until(lambda: f"metrics: {path}: Is a directory" in daemon.said(), "the line")
+    assert os.listdir(tmp_path) == ["riptide.prom"]
+
+
+def test_overflow_is_counted(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    for i in range(3):
+        net.connect(f"203.0.113.{i + 1}")
+    with metrics(net, path, "--max-destinations", "1"):
+        figures = wait_figures(path, lambda now: now["riptide_ticks_total"] > 1, "two ticks")
+    assert figures["riptide_overflow_total"] == 2 * figures["riptide_ticks_total"]
+    assert figures["riptide_destinations"] == 1
+
+
+def test_full_disk_is_said_once_and_leaves_the_last_file_whole(net, tmp_path):
+    disk = tmp_path / "disk"
+    path = disk / "riptide.prom"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+    try:
+        net.learned("203.0.113.1", 20)
+        with metrics(net, path) as daemon:
+            wait_until(path.exists, "a file")
+            with pytest.raises(OSError), open(disk / "ballast", "wb", buffering=0) as ballast:
+                while True:
+                    ballast.write(bytes(4096))
+            wait_until(lambda: "No space left" in daemon.said(), "the line")
+            read(path)
+            wait_window(net.host, "203.0.113.1")
+            (disk / "ballast").unlink()
+            wait_until(lambda: "written again" in daemon.said(), "the line")
+            assert daemon.said().count("No space left") == 1
+    finally:
+        subprocess.run(["umount", disk], check=True)

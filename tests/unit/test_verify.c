@@ -1,0 +1,189 @@
+/*
+ * cli/verify/judge: the answers that no host of the tests can be made to give, and the order of
+ * the questions. The others are in tests/netns/test_verify.py.
+ */
+#include "verify/route_query.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bytes.h"
+
+static const struct riptide_rule rules[] = {
+    { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .target = 32766 },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
+};
+
+/* A connection that got what it should. */
+static struct evidence applied(void)
+{
+    struct evidence evidence = {
+        .probe = { .peer = prefix("203.0.113.1"),
+                   .cwnd = 40,
+                   .ssthresh = 0x7fffffff,
+                   .mss_bytes = 1448,
+                   .snd_wnd_bytes = 65160,
+                   .congestion_control = "cubic" },
+        .answer = { .table = 7230, .initcwnd = 40 },
+        .has_route = true,
+        .route = { .initcwnd = 40 },
+        .rules = rules,
+        .n_rules = sizeof(rules) / sizeof(rules[0]),
+        .has_holder = true,
+    };
+
+    riptide_router_config_init(&evidence.router, sizeof(evidence.router));
+    return evidence;
+}
+
+static void assert_verdict(const struct evidence *evidence, enum verdict_kind kind,
+                           const char *reason)
+{
+    struct verdict verdict;
+
+    verdict_judge(evidence, &verdict);
+    if (verdict.kind != kind || !strstr(verdict.reason, reason))
+        fail_msg("%s: %s; expected %s", verdict_name(verdict.kind), verdict.reason, reason);
+    if (kind == VERDICT_APPLIED)
+        assert_string_equal(verdict.reason, "");
+}
+
+static void test_applied(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    assert_verdict(&evidence, VERDICT_APPLIED, "");
+    /* Old kernels do not say what the peer takes. */
+    evidence.probe.snd_wnd_bytes = 0;
+    assert_verdict(&evidence, VERDICT_APPLIED, "");
+}
+
+static void test_the_same_window_by_chance_is_no_proof(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.answer.table = RT_TABLE_MAIN;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "main answered although");
+}
+
+static void test_bounded_by_a_segment(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.probe.snd_wnd_bytes = 40 * 1448;
+    assert_verdict(&evidence, VERDICT_APPLIED, "");
+    evidence.probe.snd_wnd_bytes--;
+    assert_verdict(&evidence, VERDICT_BOUNDED, "39 segments");
+}
+
+static void test_another_window_on_our_route(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.probe.cwnd = 4;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "congestion control cubic or a BPF program");
+    evidence.answer.initcwnd = 50;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "from 40 to 50");
+    evidence.probe.cwnd = 1;
+    evidence.probe.retrans_segs = 2;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "SYNs were lost (sent again: 2)");
+}
+
+static void test_without_a_route(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.answer.table = RT_TABLE_MAIN;
+    evidence.has_route = false;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "has seen no connection");
+    evidence.has_holder = false;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "no riptided runs here");
+    evidence.dry.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    strcpy(evidence.dry.reason, "it is multicast");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "alone: it is multicast");
+    evidence.answer.error = -EHOSTUNREACH;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "No route to host");
+}
+
+static void test_rules_of_the_other_family_do_not_count(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.answer.table = RT_TABLE_MAIN;
+    evidence.probe.peer = prefix("2001:db8::1");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "rules for IPv6 are not in place");
+}
+
+static void test_threshold_is_noted(void **state)
+{
+    struct evidence evidence = applied();
+    struct verdict verdict;
+
+    (void)state;
+    evidence.probe.ssthresh = 40;
+    verdict_judge(&evidence, &verdict);
+    assert_string_equal(verdict.note, "");
+    evidence.probe.ssthresh = 12;
+    verdict_judge(&evidence, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_APPLIED);
+    assert_non_null(strstr(verdict.note, "threshold of 12 segments"));
+}
+
+static void test_answers(void **state)
+{
+    struct rtmsg header = {
+        .rtm_family = AF_INET, .rtm_dst_len = 24, .rtm_table = 252, .rtm_protocol = 230
+    };
+    struct route_answer answer;
+    struct bytes bytes;
+    size_t at;
+
+    (void)state;
+    bytes_begin(&bytes, RTM_NEWROUTE, &header, sizeof(header));
+    bytes_put_u32(&bytes, RTA_TABLE, 7230);
+    bytes_put_address(&bytes, RTA_DST, "203.0.113.0");
+    at = bytes_nest(&bytes, RTA_METRICS);
+    bytes_put_u32(&bytes, RTAX_INITCWND, 33);
+    bytes_nest_end(&bytes, at);
+    route_query_read(bytes_message(&bytes), &answer);
+    assert_int_equal(answer.error, 0);
+    assert_int_equal(answer.table, 7230);
+    assert_int_equal(answer.initcwnd, 33);
+    assert_int_equal(answer.protocol, 230);
+    assert_int_equal(answer.match.len, 24);
+    bytes_message(&bytes)->nlmsg_len = NLMSG_HDRLEN;
+    route_query_read(bytes_message(&bytes), &answer);
+    assert_int_equal(answer.error, -EBADMSG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_applied),
+        cmocka_unit_test(test_the_same_window_by_chance_is_no_proof),
+        cmocka_unit_test(test_bounded_by_a_segment),
+        cmocka_unit_test(test_another_window_on_our_route),
+        cmocka_unit_test(test_without_a_route),
+        cmocka_unit_test(test_rules_of_the_other_family_do_not_count),
+        cmocka_unit_test(test_threshold_is_noted),
+        cmocka_unit_test(test_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
