@@ -297,12 +297,27 @@ static int do_load(void *userdata, int fd, bool is_replacing, struct riptide_loa
     return r;
 }
 
+static json_t *say_metrics(void *userdata)
+{
+    struct daemon *daemon = userdata;
+    json_t *answer;
+    char *text;
+    size_t size;
+
+    if (metrics_file_text(&daemon->metrics, daemon->agent, &text, &size) < 0)
+        return NULL;
+    answer = json_pack("{s:s}", "metrics", text);
+    free(text);
+    return answer;
+}
+
 struct request_daemon answers_of(struct daemon *daemon)
 {
     daemon->health.started_ns = boot_ns();
     return (struct request_daemon){
         .userdata = daemon,
         .status = say_status,
+        .metrics = say_metrics,
         .explain = say_explanation,
         .next = say_next,
         .hint = do_hint,

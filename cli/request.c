@@ -70,6 +70,13 @@ static json_t *run_status(struct call *call)
     return call->daemon->status(call->daemon->userdata);
 }
 
+static json_t *run_metrics(struct call *call)
+{
+    if (!take_members(call, "{}"))
+        return NULL;
+    return call->daemon->metrics(call->daemon->userdata);
+}
+
 static json_t *run_show(struct call *call)
 {
     const char *prefix = NULL;
@@ -177,11 +184,11 @@ static const struct verb {
     bool changes; /* root and the control group only */
     verb_function *run;
 } verbs[] = {
-    { "status", false, run_status },   { "show", false, run_show },
-    { "explain", false, run_explain }, { "hint", true, run_hint },
-    { "pause", true, run_pause },      { "resume", true, run_resume },
-    { "save", true, run_save },        { "load", true, run_load },
-    { "merge", true, run_merge },
+    { "status", false, run_status }, { "metrics", false, run_metrics },
+    { "show", false, run_show },     { "explain", false, run_explain },
+    { "hint", true, run_hint },      { "pause", true, run_pause },
+    { "resume", true, run_resume },  { "save", true, run_save },
+    { "load", true, run_load },      { "merge", true, run_merge },
 };
 
 static const struct verb *find_verb(struct call *call)

@@ -31,6 +31,7 @@ struct request_daemon {
     /* An object, the caller's; NULL without memory. */
     json_t *(*status)(void *userdata);
     json_t *(*explain)(void *userdata, const struct riptide_prefix *dst);
+    json_t *(*metrics)(void *userdata);
     /* Walks over the destinations; false behind the last. */
     bool (*next)(void *userdata, uint32_t *cursor, struct request_row *row);
     /* The hint begins now and holds for for_ns. */

@@ -38,6 +38,7 @@ static const struct command {
     { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows" },
     { "merge", "FILE", keep_rows, merge_run, "the file joins what the daemon knows, newer wins" },
     { "flush", NULL, flush_rows, flush_run, "remove all routes and rules" },
+    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as OpenMetrics text" },
     { "doctor", NULL, doctor_rows, doctor_run,
       "what stands in the way on this host, and what to do" },
     { "verify", "ADDRESS PORT", verify_rows, verify_run,

@@ -8,7 +8,7 @@ import pytest
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_window
 
 COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
-            "merge", "flush", "doctor", "verify", "version", "help")
+            "merge", "flush", "metrics", "doctor", "verify", "version", "help")
 VERSION = "0.1.0"
 
 

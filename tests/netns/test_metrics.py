@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import pytest
-from netns import RIPTIDED, Daemon, initcwnd, routes, wait_until, wait_window, windows
+from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, initcwnd, routes, wait_until, wait_window, windows
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 # What node_exporter's reader of text files knows; a file with another type is refused whole.
@@ -15,9 +15,14 @@ TEXT_TYPES = {"counter", "gauge", "histogram", "summary"}
 
 
 def read(path):
-    """{(name, labels): value}, as the reference parser reads the file."""
+    """The figures of a file."""
+    return figures_of(path.read_text())
+
+
+def figures_of(text):
+    """{name{labels}: value}, as the reference parser reads the text."""
     figures = {}
-    for family in text_string_to_metric_families(path.read_text()):
+    for family in text_string_to_metric_families(text):
         assert family.type in TEXT_TYPES, family.name
         assert family.documentation.endswith("."), family.name
         assert family.name.startswith("riptide_")
@@ -213,3 +218,35 @@ def test_full_disk_is_said_once_and_leaves_the_last_file_whole(net, tmp_path):
             assert daemon.said().count("No space left") == 1
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_daemon_says_the_same_on_its_socket(net, tmp_path):
+    path = tmp_path / "riptide.prom"
+    net.learned("203.0.113.1", 20)
+    with metrics(net, path, "--metrics-prefix", "203.0.113.0/24"):
+        wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 1, "a route")
+        before = read(path)
+        said = figures_of(net.host.run(*AS_NOBODY, RIPTIDE, "metrics").stdout)
+        after = wait_figures(path, lambda now: now["riptide_ticks_total"]
+                             > said["riptide_ticks_total"], "another round")
+    assert said.keys() == before.keys()
+    for name, value in said.items():
+        low, high = sorted((before[name], after[name]))
+        assert low <= value <= high, name
+
+
+def test_socket_has_metrics_without_a_file(net):
+    with Daemon(net.host) as daemon:
+        figures = wait_until(lambda: figures_of(net.host.run(RIPTIDE, "metrics").stdout), "figures")
+        assert figures["riptide_rules_in_place{family=ipv4}"] == 1
+        net.host.run(RIPTIDE, "pause")
+        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+        assert figures["riptide_rules_in_place{family=ipv4}"] == 0
+        assert daemon.is_running()
+
+
+def test_without_a_daemon_there_are_no_metrics(host):
+    done = host.run(RIPTIDE, "metrics", check=False)
+    assert done.returncode == 3
+    assert "not running" in done.stderr
+    assert done.stdout == ""

@@ -29,6 +29,12 @@ static inline json_t *stand_in_status(void *userdata)
     return json_pack("{s:s}", "health", "ok");
 }
 
+static inline json_t *stand_in_metrics(void *userdata)
+{
+    (void)userdata;
+    return json_pack("{s:s}", "metrics", "a_total 1\n# EOF\n");
+}
+
 static inline json_t *stand_in_explain(void *userdata, const struct riptide_prefix *dst)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -111,6 +117,7 @@ static inline struct request_daemon stand_in_daemon(struct stand_in *stand_in)
         .userdata = stand_in,
         .status = stand_in_status,
         .explain = stand_in_explain,
+        .metrics = stand_in_metrics,
         .next = stand_in_next,
         .hint = stand_in_hint,
         .pause = stand_in_pause,

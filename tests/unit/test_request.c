@@ -70,6 +70,8 @@ static void questions_are_answered(void **state)
 
     (void)state;
     assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"health\":\"ok\",\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"metrics\"}",
+                  "{\"metrics\":\"a_total 1\\n# EOF\\n\",\"ok\":true}");
     assert_answer(&stand_in, " { \"dst\" : \"2001:DB8::1\", \"request\":\"explain\" } ",
                   "{\"destination\":\"2001:db8::1\",\"ok\":true}");
     assert_answer(&stand_in, "{\"request\":\"show\"}", "{\"routes\":[]," COLUMNS ",\"ok\":true}");
