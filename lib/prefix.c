@@ -33,7 +33,7 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
     if (prefix_family_bits(prefix->family) == 0 || prefix->len > prefix_family_bits(prefix->family))
         return false;
     prefix_truncate(&masked, prefix->len);
-    return riptide_prefix_equal(prefix, &masked);
+    return prefix_is_same(prefix, &masked);
 }
 
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
@@ -138,7 +138,7 @@ RIPTIDE_PUBLIC bool riptide_prefix_contains(const struct riptide_prefix *outer,
 RIPTIDE_PUBLIC bool riptide_prefix_equal(const struct riptide_prefix *a,
                                          const struct riptide_prefix *b)
 {
-    return memcmp(a, b, sizeof(*a)) == 0;
+    return prefix_is_same(a, b);
 }
 
 const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,

@@ -5,6 +5,7 @@
 #define RIPTIDE_LIB_PREFIX_H
 
 #include <riptide/riptide.h>
+#include <string.h>
 
 /* Both families, in the order of arrays that have one element for each. */
 extern const uint8_t families[2];
@@ -17,6 +18,17 @@ uint8_t prefix_family_bits(uint8_t family);
 
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
+
+/* riptide_prefix_equal for what runs once for every socket of the host. */
+static inline bool prefix_is_same(const struct riptide_prefix *a, const struct riptide_prefix *b)
+{
+    uint64_t words_a[2], words_b[2];
+
+    memcpy(words_a, a->addr, sizeof(words_a));
+    memcpy(words_b, b->addr, sizeof(words_b));
+    return words_a[0] == words_b[0] && words_a[1] == words_b[1] && a->family == b->family &&
+           a->len == b->len;
+}
 
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);

@@ -4,6 +4,8 @@
  */
 #include "prefix_table.h"
 
+#include "prefix.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +58,7 @@ static uint32_t bucket_of(const struct prefix_table *table, const struct riptide
     uint32_t mask = table->n_buckets - 1, b = hash(table, key) & mask;
 
     while (table->buckets[b] != PREFIX_TABLE_NONE &&
-           !riptide_prefix_equal(key_at(table, table->buckets[b]), key))
+           !prefix_is_same(key_at(table, table->buckets[b]), key))
         b = (b + 1) & mask;
     return b;
 }

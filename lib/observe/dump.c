@@ -321,6 +321,8 @@ static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
     int r;
 
     while ((message = walk_message(&walk))) {
+        if (index == SOCKETS && reply_is_data(message, &expected))
+            continue;
         r = take_message(dump, index, message);
         if (r != 0)
             return r;
@@ -376,7 +378,7 @@ int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
         return RIPTIDE_E_RESTARTED;
     }
     while ((message = walk_message(&dump->unread))) {
-        if (reply_read(message, &dump->unread_expected).kind == REPLY_DATA) {
+        if (reply_is_data(message, &dump->unread_expected)) {
             *messagep = message;
             return 0;
         }

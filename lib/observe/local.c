@@ -12,6 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static bool is_host(const struct riptide_prefix *prefix)
 {
@@ -35,6 +36,7 @@ void local_set_clear(struct local_set *set)
 {
     set->n = 0;
     set->n_short = 0;
+    memset(set->last_bytes, 0, sizeof(set->last_bytes));
 }
 
 static int add(struct local_set *set, const struct riptide_prefix *prefix)
@@ -67,6 +69,7 @@ static bool find_dst(struct walk *dst, struct walk walk)
 
 int local_set_add_route(struct local_set *set, const void *payload, size_t len)
 {
+    static const struct riptide_prefix loopback = { AF_INET, 8, { 127 } };
     static const uint8_t any[16];
     struct riptide_prefix prefix;
     struct walk dst = { 0 };
@@ -93,7 +96,15 @@ int local_set_add_route(struct local_set *set, const void *payload, size_t len)
     if (prefix.family != route.rtm_family)
         return 0;
     prefix_truncate(&prefix, route.rtm_dst_len);
+    /* Every host has this one, and peers in it are known without being looked up. */
+    if (riptide_prefix_contains(&loopback, &prefix))
+        return 0;
     return add(set, &prefix);
+}
+
+static uint8_t last_byte(const struct riptide_prefix *host)
+{
+    return host->addr[prefix_family_bits(host->family) / 8 - 1];
 }
 
 void local_set_sort(struct local_set *set)
@@ -103,16 +114,17 @@ void local_set_sort(struct local_set *set)
         qsort(set->prefixes, set->n, sizeof(*set->prefixes), compare);
     while (set->n_short < set->n && !is_host(&set->prefixes[set->n_short]))
         set->n_short++;
+    for (size_t i = set->n_short; i < set->n; i++) {
+        uint8_t byte = last_byte(&set->prefixes[i]);
+
+        set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
+    }
 }
 
-bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
+static bool has_host(const struct local_set *set, const struct riptide_prefix *dst)
 {
     size_t low = set->n_short, high = set->n;
 
-    for (size_t i = 0; i < set->n_short; i++) {
-        if (riptide_prefix_contains(&set->prefixes[i], dst))
-            return true;
-    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int order = memcmp(&set->prefixes[middle], dst, sizeof(*dst));
@@ -125,4 +137,16 @@ bool local_set_contains(const struct local_set *set, const struct riptide_prefix
             high = middle;
     }
     return false;
+}
+
+bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
+{
+    uint8_t byte = last_byte(dst);
+
+    for (size_t i = 0; i < set->n_short; i++) {
+        if (riptide_prefix_contains(&set->prefixes[i], dst))
+            return true;
+    }
+    /* Most peers end in a byte that no address of this host ends in. */
+    return (set->last_bytes[byte / 64] >> byte % 64 & 1) && has_host(set, dst);
 }

@@ -12,7 +12,8 @@
 struct local_set {
     struct riptide_prefix *prefixes; /* once sorted: shorter prefixes first, then full length */
     size_t n;
-    size_t n_short; /* known once sorted */
+    size_t n_short;         /* known once sorted */
+    uint64_t last_bytes[4]; /* once sorted: those that an address of full length ends in, as bits */
     size_t capacity;
 };
 

@@ -32,4 +32,12 @@ struct reply {
 
 struct reply reply_read(const struct nlmsghdr *message, const struct reply_expected *expected);
 
+/* Whether it is data of ours, uninterrupted: nearly every message is, so that most need no more. */
+static inline bool reply_is_data(const struct nlmsghdr *message,
+                                 const struct reply_expected *expected)
+{
+    return message->nlmsg_type == expected->type && message->nlmsg_seq == expected->seq &&
+           message->nlmsg_pid == expected->portid && !(message->nlmsg_flags & NLM_F_DUMP_INTR);
+}
+
 #endif

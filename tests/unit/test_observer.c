@@ -83,19 +83,31 @@ static void test_local_addresses_and_prefixes(void **state)
     (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
-    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
+    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "198.18.0.0/15");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8:a::/64");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.1");
     local_set_sort(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "10.0.0.1"));
     assert_true(contains(&set, "2001:db8::1"));
-    assert_true(contains(&set, "127.9.9.9"));
+    assert_true(contains(&set, "198.19.9.9"));
     assert_true(contains(&set, "2001:db8:a::77"));
     assert_false(contains(&set, "192.0.2.2"));
     assert_false(contains(&set, "192.0.2.0"));
     assert_false(contains(&set, "2001:db8::2"));
     assert_false(contains(&set, "2001:db8:b::77"));
+    local_set_deinit(&set);
+}
+
+/* Every host has them, and sample.c knows such peers by itself. */
+static void test_local_does_not_keep_loopback(void **state)
+{
+    struct local_set set = { 0 };
+
+    (void)state;
+    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
+    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.1");
+    assert_int_equal(set.n, 0);
     local_set_deinit(&set);
 }
 
@@ -466,6 +478,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_local_empty_set_holds_nothing),
         cmocka_unit_test(test_local_addresses_and_prefixes),
+        cmocka_unit_test(test_local_does_not_keep_loopback),
         cmocka_unit_test(test_local_thousands_are_found),
         cmocka_unit_test(test_local_passes_over_other_routes),
         cmocka_unit_test(test_local_mapped_routes_say_nothing_about_v4),
