@@ -153,7 +153,12 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 {
     int r = riptide_router_start(agent->router, error);
 
-    return r < 0 ? r : error_fill(error, round_first(agent));
+    if (r < 0)
+        return r;
+    r = round_first(agent);
+    if (r < 0)
+        riptide_router_stop(agent->router);
+    return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)

@@ -152,8 +152,11 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     }
     if (!router->config.dry_run)
         r = claim(router, error);
-    if (r == 0 && router->lock_fd >= 0)
+    if (r == 0 && router->lock_fd >= 0) {
         r = add_to_epoll(router->epoll_fd, router->lock_fd);
+        if (r < 0)
+            claim_release(router);
+    }
     if (r < 0)
         return error_fill(error, r);
     router->is_started = true;

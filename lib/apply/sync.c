@@ -252,6 +252,9 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
         r = add_rule(router, i, RULE_LOOKUP, error);
     state->is_in_place = r == 0;
     state->is_lifted = false;
+    /* One of them may stand, or both where the answer was lost. */
+    if (r < 0)
+        flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
     return r;
 }
 
