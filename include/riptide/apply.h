@@ -144,9 +144,17 @@ int riptide_router_pause(struct riptide_router *router);
 void riptide_router_resume(struct riptide_router *router);
 
 /*
+ * Tries again what the kernel refused or what found no memory since the last time: base routes,
+ * RIPTIDE_ROUTE_FAILED. For a host's regular round; the agent does it in each of its own. A
+ * destination that fails as before is not popped again.
+ */
+void riptide_router_retry(struct riptide_router *router);
+
+/*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
- * Errors: those of send(2) and recv(2) on the netlink sockets. A change that the kernel refuses is
- * no error here: it is popped as RIPTIDE_ROUTE_FAILED.
+ * Errors: those of send(2) and recv(2) on the netlink sockets, -ENOMEM; where they may pass, only
+ * after some more dispatches that lifted the rules and looked at everything anew. A change that
+ * the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_router_dispatch(struct riptide_router *router);
 

@@ -188,6 +188,7 @@ int round_on_timer(struct riptide_agent *agent)
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    riptide_router_retry(agent->router);
     /* A round that takes longer than the interval is not overtaken by the next one. */
     return agent->phase == PHASE_WAITING ? begin_round(agent, now_ns) : schedule(agent, now_ns);
 }

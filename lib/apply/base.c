@@ -18,22 +18,21 @@ enum { CACHEINFO_HZ = 100 };
 static const char *const no_room = "its base route has more attributes than fit";
 static const char *const malformed = "the kernel's answer makes no sense";
 
+bool base_is_answer(int error)
+{
+    return error == -ENETUNREACH || error == -EINVAL || error == -EHOSTUNREACH || error == -EACCES;
+}
+
 static const char *error_reason(const struct nlmsghdr *answer)
 {
     const struct nlmsgerr *error = nlmsg_data(answer);
 
     if (!nlmsg_valid_hdr(answer, sizeof(*error)))
         return malformed;
-    switch (-error->error) {
-    case ENETUNREACH:
-        return "there is no route to it";
-    case EINVAL:
-    case EHOSTUNREACH:
-    case EACCES:
-        return "its base route is blackhole, unreachable or prohibit";
-    default:
+    if (!base_is_answer(error->error))
         return "the kernel refused the route query";
-    }
+    return error->error == -ENETUNREACH ? "there is no route to it"
+                                        : "its base route is blackhole, unreachable or prohibit";
 }
 
 /* The metrics that are ours to set or to raise are kept apart from those that are only copied. */

@@ -40,4 +40,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
 
 bool base_equal(const struct base *a, const struct base *b);
 
+/* Whether a query that ended with this error was answered: there is no way, or a forbidden one. */
+bool base_is_answer(int error);
+
 #endif

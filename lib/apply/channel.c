@@ -305,6 +305,12 @@ int channel_dump_all(struct channel *channel, struct nl_msg *(*begin)(void *user
     return r == RIPTIDE_E_DONE ? 0 : r == RIPTIDE_E_RESTARTED ? -EINTR : r;
 }
 
+bool channel_is_transient(int error)
+{
+    return error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN || error == -EINTR ||
+           error == -EBUSY;
+}
+
 bool channel_is_absence(int error)
 {
     return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;

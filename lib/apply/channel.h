@@ -76,6 +76,9 @@ int channel_dump(struct channel *channel, struct nl_msg *message);
 /* Whether a dump failed since there is nothing to dump: a family, or a table, that is not there. */
 bool channel_is_absence(int error);
 
+/* Whether the same may go well a moment later: something was short or busy. */
+bool channel_is_transient(int error);
+
 typedef int channel_message_fn(void *userdata, const struct nlmsghdr *message);
 
 /*

@@ -34,6 +34,7 @@ struct resolve {
     struct base base;
     uint32_t expires_s;
     const char *reason;
+    bool is_refused; /* one of the queries: the others say nothing then */
 };
 
 /* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
@@ -85,8 +86,12 @@ static void resolved(struct resolve *resolve, uint32_t slot)
         reason = "main has more specific routes inside it";
     if (!reason)
         reason = scan_contested_reason(&router->scan, &resolve->base.match, &target->dst);
-    if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0)
+    if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0) {
         reason = "no memory for its base route";
+        resolve->is_refused = true;
+    }
+    target->is_failed = resolve->is_refused;
+    router->has_failures |= resolve->is_refused;
     /* What was learned on another path says nothing about this one. */
     if (number != target->base)
         target->pmtu_bytes = 0;
@@ -129,6 +134,9 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
     /* The acknowledgement that closes the batch is no answer to a query. */
     if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
         return;
+    if (resolve->asked[n].query == QUERY_MARKED)
+        resolve->is_refused = false;
+    resolve->is_refused |= error && !base_is_answer(error);
     switch (resolve->asked[n].query) {
     case QUERY_MARKED:
         resolve->reason = NULL;

@@ -26,6 +26,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* What is short for longer is the host's to deal with. */
+enum { MAX_SETBACKS = 8 };
+
 static int add_to_epoll(int epoll_fd, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -265,6 +268,29 @@ static void queue_all(struct riptide_router *router)
     router->stats.resyncs++;
 }
 
+RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
+{
+    const struct prefix_table *table = &router->targets.table;
+
+    if (router->has_work)
+        watch_set_work(router, true);
+    if (!router->has_failures)
+        return;
+    router->has_failures = false;
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        struct target *target = targets_at(&router->targets, slot);
+
+        if (!target->is_failed)
+            continue;
+        target->is_failed = false;
+        if (target->initcwnd != 0)
+            queue_wanted(router, slot);
+        else
+            targets_push(&router->targets, QUEUE_WRITE, slot);
+        watch_set_work(router, true);
+    }
+}
+
 /* A query that takes a wrong turn through our own table tells nothing. */
 static int check_rules(struct riptide_router *router)
 {
@@ -367,8 +393,10 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
         r = work(router);
     else
         watch_set_work(router, true);
+    if (r >= 0)
+        router->n_setbacks = 0;
     /* Answers were lost: what the batch did, the next look will tell. */
-    if (r == -ENOBUFS)
+    else if (channel_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS)
         r = watch_overrun(router);
     return r < 0 ? r : 0;
 }

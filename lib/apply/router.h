@@ -30,6 +30,7 @@ struct riptide_router {
     int epoll_fd;
     int work_fd; /* eventfd: readable while there is work */
     bool has_work;
+    bool is_readable; /* the eventfd, because of it */
     bool is_started;
     bool is_paused;
     int lock_fd;  /* -1: not started, or dry_run */
@@ -41,6 +42,8 @@ struct riptide_router {
     bool is_pass_under_way;       /* a look was had; what it showed is being put right */
     bool is_main_stale;   /* main changed since the last look, where no target was touched */
     bool are_paths_known; /* what was learned on our routes, for the writes at hand */
+    bool has_failures;    /* some target is_failed */
+    uint32_t n_setbacks;  /* dispatches in a row that began anew for want of something */
     struct rule_state rules[2];
     struct riptide_router_stats stats;
     struct riptide_route popped;

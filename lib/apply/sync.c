@@ -84,9 +84,16 @@ static int put_message(struct writes *writes, const struct target *target)
     return r == 0 ? message_route_put(writes->message, writes->begun_bytes, base, &addition) : r;
 }
 
+static void note_failed(struct riptide_router *router, uint32_t slot)
+{
+    targets_at(&router->targets, slot)->is_failed = true;
+    router->has_failures = true;
+    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_FAILED);
+}
+
 static void note_failed_put(struct riptide_router *router, uint32_t slot)
 {
-    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_FAILED);
+    note_failed(router, slot);
     /* What stands there may lead elsewhere by now: without us is better than wrong. */
     if (targets_at(&router->targets, slot)->kernel.exists)
         targets_push(&router->targets, QUEUE_WRITE, slot);
@@ -165,7 +172,7 @@ static void note(struct riptide_router *router, const struct write *write)
     else if (write->is_put)
         note_put(router, write->slot);
     else if (write->error)
-        targets_set_state(&router->targets, write->slot, RIPTIDE_ROUTE_FAILED);
+        note_failed(router, write->slot);
     else if (!target_is_wanted(target))
         note_delete(router, write->slot);
 }

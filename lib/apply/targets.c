@@ -87,6 +87,11 @@ void targets_set_state(struct targets *targets, uint32_t slot, enum riptide_rout
 {
     struct target *target = targets_at(targets, slot);
 
+    /* A retry that fails as the one before is no news. */
+    if (state == RIPTIDE_ROUTE_FAILED && target->state == (uint8_t)state &&
+        target->said_error == target->error)
+        return;
+    target->said_error = target->error;
     targets->n_left_alone += state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
     target->state = (uint8_t)state;

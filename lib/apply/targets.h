@@ -23,6 +23,7 @@ struct target {
     struct riptide_prefix dst;
     bool is_queued[QUEUES];
     bool is_inside_contested; /* main has more specific routes inside */
+    bool is_failed;           /* asking or writing was refused: riptide_router_retry tries again */
     uint8_t state;            /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
@@ -40,6 +41,7 @@ struct target {
         uint32_t rto_min_ms; /* ours or the base's */
     } kernel;
     int error;          /* -errno of the last write; 0: none */
+    int said_error;     /* the one that the host has heard of while the state is FAILED */
     const char *reason; /* why it is left alone, static; NULL: it is not */
     char *failure;      /* the kernel's words with `error`, owned; NULL: none */
 };

@@ -81,14 +81,13 @@ void watch_set_work(struct riptide_router *router, bool is_there)
 {
     eventfd_t value = 1;
 
-    /* Said for each of 10,000 windows of a tick, and the kernel needs to hear it once. */
-    if (router->has_work == is_there)
-        return;
     router->has_work = is_there;
-    if (is_there)
-        eventfd_write(router->work_fd, value);
-    else
-        eventfd_read(router->work_fd, &value);
+    /* Said for each of 10,000 windows of a tick, and the kernel needs to hear it once. */
+    if (router->is_readable == is_there)
+        return;
+    if ((is_there ? eventfd_write(router->work_fd, value)
+                  : eventfd_read(router->work_fd, &value)) == 0)
+        router->is_readable = is_there;
 }
 
 void watch_want_scan(struct riptide_router *router, enum scan_extent extent)
