@@ -183,7 +183,8 @@ int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slic
 enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *observer);
 
 /*
- * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2).
+ * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2). A dump that waits because
+ * the kernel was still busy with an earlier one is asked for again.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 

@@ -189,6 +189,13 @@ int round_on_timer(struct riptide_agent *agent)
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     riptide_router_retry(agent->router);
-    /* A round that takes longer than the interval is not overtaken by the next one. */
-    return agent->phase == PHASE_WAITING ? begin_round(agent, now_ns) : schedule(agent, now_ns);
+    /*
+     * A round that takes longer than the interval is not overtaken by the next one; a dump that the
+     * kernel was too busy for is asked for again.
+     */
+    if (agent->phase == PHASE_WAITING)
+        return begin_round(agent, now_ns);
+    if (agent->phase == PHASE_OBSERVING)
+        riptide_observer_start(agent->observer);
+    return schedule(agent, now_ns);
 }

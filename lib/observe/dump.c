@@ -205,6 +205,9 @@ static int begin(struct dump *dump)
 
 int dump_start(struct dump *dump)
 {
+    /* It waits for the end of an old dump, which may have been lost. */
+    if (dump->phase != IDLE && dump->channels[phases[dump->phase].channel].refused)
+        return request_phase(dump);
     if (!dump_is_idle(dump))
         return -EBUSY;
     dump->restarts_left = dump->max_restarts;

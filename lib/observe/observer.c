@@ -212,7 +212,7 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
     int r;
 
     if (!dump_is_idle(&observer->dump))
-        return -EBUSY;
+        return dump_start(&observer->dump);
     take_slice(observer);
     /* All slices together show what is open. Where there is no memory for a larger filter, a small
      * one errs more often: to the safe side. */
