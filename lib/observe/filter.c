@@ -94,7 +94,7 @@ static int put_slice(struct byte_code *code, uint32_t slice, uint32_t slices, in
     struct span spans[MAX_SPANS];
     size_t n;
 
-    if (slices == 1)
+    if (slices <= 1)
         return inside;
     for (uint32_t remainder = 0; remainder < slices; remainder++) {
         n = 0;

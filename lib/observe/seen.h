@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* A filter is never larger than this; it takes two bytes for each socket of a dump. */
-#define SEEN_FILTER_MAX_BYTES (1024 * 1024)
+#define SEEN_FILTER_MAX_BYTES ((size_t)1024 * 1024)
 
 /*
  * A Bloom filter whose cookies each have four bits of one word. It may take a cookie for one that
