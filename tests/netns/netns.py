@@ -25,6 +25,9 @@ RIPTIDED = MOUNTED / "cli" / "riptided"
 AS_NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--")
 WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--")
 
+# What the programs run under, as words: valgrind in a lane of its own.
+WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
+
 TABLE = 7230
 PROTOCOL = 230
 MARK = 0x72697074
@@ -87,9 +90,9 @@ class Host:
     def run(self, *command, check=True, **options):
         """Runs a program to its end; its output is text."""
         with self.entered():
-            done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+            done = subprocess.run(list(_words(command)), stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, timeout=30, **options)
+                                  universal_newlines=True, **{"timeout": 30, **options})
         if check and done.returncode:
             raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stderr}")
         return done
@@ -97,7 +100,7 @@ class Host:
     def start(self, *command, **options):
         """Starts a program; it ends with the host at the latest."""
         with self.entered():
-            process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+            process = subprocess.Popen(list(_words(command)), stdin=subprocess.DEVNULL,
                                        **options)
         self.processes.append(process)
         return process
@@ -139,6 +142,14 @@ class Host:
     def socket(self, family):
         with self.entered():
             return socket.socket(family, socket.SOCK_STREAM)
+
+
+def _words(command):
+    """The command as text, our program in its wrapper."""
+    for word in command:
+        if word in (RIPTIDE, RIPTIDED):
+            yield from WRAPPER
+        yield str(word)
 
 
 def _setns(fd):

@@ -1,0 +1,417 @@
+/*
+ * Lets each call of the library fail in turn, in a host with open connections:
+ *
+ *     faults STATE_FILE KIND ERROR N_FAIL          the first call, then the second, and so on
+ *     faults STATE_FILE KIND ERROR N_FAIL POINT    that one alone, in this process: for a debugger
+ *
+ * KIND: allocation, call or request (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
+ * after the other. Each run is the life of an agent in a process of its own: load, start, rounds, a
+ * route that changes, save, stop. Lines out: what was not as it should be, then the sum.
+ */
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <poll.h>
+#include <riptide/agent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TEXT_BYTES = 4096,
+    ROUNDS = 3,
+    INTERVAL_NS = 10 * 1000 * 1000,
+    MAX_LATE_ROUNDS = 5,
+    DEADLINE_MS = 10000,
+    MAX_POINTS = 5000,
+    FIRST_FD = 3,
+    END_FD = 64,
+};
+
+/* How a run in a process of its own ended. */
+enum ending {
+    ENDED_UNTOUCHED, /* nothing failed: there are no more calls */
+    ENDED_SURVIVED,  /* the agent went on, and its routes are right */
+    ENDED_LATE,      /* so it did, but not in the round after the failure */
+    ENDED_REFUSED,   /* the start returned an error, and nothing was left */
+    ENDED_GIVEN_UP,  /* the dispatch did, and all was taken back */
+    ENDED_WRONG,
+    N_ENDINGS,
+};
+
+static const char *const kinds[] = {
+    [SHIM_ALLOCATION] = "allocation", [SHIM_CALL] = "call", [SHIM_REQUEST] = "request"
+};
+
+enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* What the kernel has of ours after the first round and after the change, from a run without
+ * faults. */
+static char expected[2][TEXT_BYTES], reached[2][TEXT_BYTES];
+
+static struct riptide_router_config router_config;
+static char state_path[PATH_MAX];
+static bool is_right; /* nothing was wrong in this run */
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static bool complain(const char *what, const char *detail)
+{
+    printf("%s%s%s\n", what, *detail ? ": " : "", detail);
+    return false;
+}
+
+static int on_rule(struct nl_msg *message, void *text)
+{
+    struct fib_rule_hdr *rule = nlmsg_data(nlmsg_hdr(message));
+    struct nlattr *protocol = nlmsg_find_attr(nlmsg_hdr(message), sizeof(*rule), FRA_PROTOCOL);
+
+    if (protocol && *(uint8_t *)nla_data(protocol) == 230)
+        sprintf((char *)text + strlen(text), "rule of family %u, action %u\n", rule->family,
+                rule->action);
+    return NL_OK;
+}
+
+/* Our rules and routes, as the kernel has them. */
+static void read_kernel(char text[TEXT_BYTES])
+{
+    struct nl_sock *socket = nl_socket_alloc();
+    struct riptide_route *routes = NULL;
+    size_t n = 0;
+
+    *text = '\0';
+    nl_connect(socket, NETLINK_ROUTE);
+    nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, on_rule, text);
+    for (unsigned char family = AF_INET; family; family = family == AF_INET ? AF_INET6 : 0) {
+        struct fib_rule_hdr rule = { .family = family };
+
+        nl_send_simple(socket, RTM_GETRULE, NLM_F_DUMP, &rule, sizeof(rule));
+        nl_recvmsgs_default(socket);
+    }
+    nl_socket_free(socket);
+
+    if (riptide_routes_read(&router_config, &routes, &n) < 0)
+        strcat(text, "unreadable\n");
+    for (size_t i = 0; i < n; i++) {
+        char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        riptide_prefix_format(&routes[i].dst, dst);
+        riptide_prefix_format(&routes[i].gateway, gateway);
+        sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
+                routes[i].ifindex, routes[i].initcwnd);
+    }
+    riptide_routes_free(routes);
+}
+
+static bool kernel_has(const char *wanted)
+{
+    char found[TEXT_BYTES];
+
+    read_kernel(found);
+    return strcmp(found, wanted) == 0;
+}
+
+/* Another gateway for some of the destinations: 203.0.113.0/24 via 10.0.0.2. */
+static void move_route(uint16_t type, int flags)
+{
+    static const uint8_t dst[] = { 203, 0, 113, 0 }, gateway[] = { 10, 0, 0, 2 };
+    const struct rtmsg route = { .rtm_family = AF_INET,
+                                 .rtm_dst_len = 24,
+                                 .rtm_table = RT_TABLE_MAIN,
+                                 .rtm_protocol = RTPROT_STATIC,
+                                 .rtm_type = RTN_UNICAST };
+    struct nl_sock *socket = nl_socket_alloc();
+    struct nl_msg *message = nlmsg_alloc_simple(type, flags);
+
+    nl_connect(socket, NETLINK_ROUTE);
+    nlmsg_append(message, (void *)&route, sizeof(route), NLMSG_ALIGNTO);
+    nla_put(message, RTA_DST, sizeof(dst), dst);
+    nla_put(message, RTA_GATEWAY, sizeof(gateway), gateway);
+    nl_send_sync(socket, message); /* frees the message */
+    nl_socket_free(socket);
+}
+
+static uint32_t count_fds(void)
+{
+    uint32_t n = 0;
+
+    for (int fd = FIRST_FD; fd < END_FD; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+struct run {
+    struct riptide_agent *agent;
+    uint32_t n_failures; /* as far as they were noticed */
+    uint64_t failed_ns;  /* when the last call failed; 0: none yet */
+    uint32_t rounds;
+    uint32_t rounds_after; /* that began after the failure */
+    bool is_started;
+    bool is_moved; /* the route has changed */
+    bool is_right; /* the kernel's routes, at the end of the last such round */
+    bool is_late;  /* they were not at the end of an earlier one */
+};
+
+/* A round has ended: look at the kernel, change the route after the first. */
+static void on_round(struct run *run, const struct riptide_tick *tick)
+{
+    run->rounds++;
+    if (run->failed_ns && tick->started_ns > run->failed_ns) {
+        run->rounds_after++;
+        run->is_late |= run->rounds_after > 1 && !run->is_right;
+        run->is_right = kernel_has(expected[run->is_moved]);
+    }
+    if (run->rounds == 1) {
+        read_kernel(reached[0]);
+        move_route(RTM_NEWROUTE, NLM_F_CREATE);
+        run->is_moved = true;
+    }
+}
+
+static int dispatch(struct run *run)
+{
+    const struct riptide_agent_event *event;
+    int r = riptide_agent_dispatch(run->agent);
+
+    if (shim_failures() > run->n_failures) {
+        run->n_failures = shim_failures();
+        run->failed_ns = now_ns();
+        run->rounds_after = 0;
+        run->is_right = false;
+    }
+    while (riptide_agent_pop(run->agent, &event) == 0) {
+        shim_pause();
+        if (event->kind == RIPTIDE_AGENT_TICK)
+            on_round(run, event->tick);
+        shim_resume();
+    }
+    return r;
+}
+
+/* A few rounds; where a call failed, as many more as it takes until the routes are right. */
+static int serve(struct run *run)
+{
+    uint64_t end_ns = now_ns() + DEADLINE_MS * UINT64_C(1000000);
+    struct pollfd fd = { .fd = riptide_agent_get_fd(run->agent), .events = POLLIN };
+    int r = 0;
+
+    while (r == 0 && now_ns() < end_ns &&
+           (run->rounds < ROUNDS || (run->failed_ns && !run->is_right)) &&
+           run->rounds_after <= MAX_LATE_ROUNDS)
+        r = poll(&fd, 1, 100) > 0 ? dispatch(run) : 0;
+    return r;
+}
+
+/* The agent's life up to the end of its service. */
+static int live(struct run *run)
+{
+    struct riptide_agent_config config;
+    struct riptide_error error = { "" };
+    struct riptide_load_counts counts;
+    int r;
+
+    riptide_agent_config_init(&config, sizeof(config));
+    config.interval_ns = INTERVAL_NS;
+    r = riptide_agent_new(&run->agent, &config, &error);
+    if (r == 0) {
+        riptide_agent_load(run->agent, state_path, &counts, NULL);
+        r = riptide_agent_start(run->agent, &error);
+    }
+    run->is_started = r == 0;
+    if (r < 0 && !error.text[0])
+        is_right = complain("an error without a line", strerror(-r));
+    return r == 0 ? serve(run) : r;
+}
+
+/* Whatever became of a save: one file, and whole. */
+static void check_state(void)
+{
+    struct riptide_estimator_config config;
+    struct riptide_estimator *estimator;
+    struct riptide_load_counts counts = { 0 };
+    struct riptide_error error = { "" };
+    glob_t found = { 0 };
+    char pattern[sizeof(state_path) + 1];
+
+    riptide_estimator_config_init(&config, sizeof(config));
+    if (riptide_estimator_new(&estimator, &config, &error) == 0) {
+        if (riptide_state_load(estimator, state_path, &counts, &error) != 0 || counts.loaded == 0)
+            is_right = complain("the state is lost", error.text);
+        riptide_estimator_free(estimator);
+    }
+    snprintf(pattern, sizeof(pattern), "%s*", state_path);
+    if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
+        is_right = complain("a file is left beside the state", "");
+    globfree(&found);
+}
+
+/* After the agent: nothing of it is left, here or in the kernel. */
+static void check_end(bool is_taken_back, uint32_t fds_before)
+{
+    if (shim_blocks() != 0)
+        is_right = complain("memory was not freed", "");
+    if (count_fds() != fds_before)
+        is_right = complain("files were not closed", "");
+    /* Where taking back failed as well, flush must do. */
+    if (!is_taken_back && riptide_flush(&router_config, NULL, NULL) < 0)
+        is_right = complain("flush failed", "");
+    if (!kernel_has("")) {
+        char found[TEXT_BYTES];
+
+        read_kernel(found);
+        is_right = complain("left in the kernel", found);
+    }
+}
+
+/* One life of an agent under a plan. */
+static enum ending run_plan(const struct shim_plan *plan)
+{
+    struct run run = { .agent = NULL };
+    uint32_t fds_before = count_fds();
+    bool is_taken_back = true;
+    int r, stopped = 0;
+
+    is_right = true;
+    shim_start(plan);
+    r = live(&run);
+    shim_pause();
+    read_kernel(reached[1]);
+    if (r == 0 && run.failed_ns && !run.is_right)
+        is_right = complain("the routes did not become right", reached[1]);
+    shim_resume();
+    if (run.is_started) {
+        riptide_agent_save(run.agent, state_path, NULL);
+        stopped = riptide_agent_stop(run.agent);
+    }
+    riptide_agent_free(run.agent);
+    shim_pause();
+    is_taken_back = stopped == 0 && plan->n_fail <= 1;
+    check_end(is_taken_back, fds_before);
+    check_state();
+    if (!is_right)
+        return ENDED_WRONG;
+    if (shim_failures() == 0)
+        return ENDED_UNTOUCHED;
+    if (r < 0)
+        return run.is_started ? ENDED_GIVEN_UP : ENDED_REFUSED;
+    return run.is_late ? ENDED_LATE : ENDED_SURVIVED;
+}
+
+/* What a run without faults reaches is what the others are measured by. */
+static bool learn(void)
+{
+    const struct shim_plan none = { .n = 0 };
+
+    /* Twice: the first has no state to load. */
+    for (int i = 0; i < 2; i++) {
+        if (run_plan(&none) != ENDED_UNTOUCHED && i > 0)
+            return complain("without faults it does not work", "");
+        move_route(RTM_DELROUTE, 0);
+    }
+    memcpy(expected, reached, sizeof(expected));
+    if (strcmp(expected[0], expected[1]) == 0 || !strstr(expected[0], "initcwnd"))
+        return complain("the host has no connections to learn from", "");
+    return true;
+}
+
+/* As run_plan, in a process that may crash. */
+static enum ending run_apart(const struct shim_plan *plan)
+{
+    enum ending ending = ENDED_WRONG;
+    pid_t child;
+    int status;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(20);
+        ending = run_plan(plan);
+        fflush(stdout);
+        _exit((int)ending);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        exit(EXIT_FAILURE);
+    if (WIFSIGNALED(status))
+        complain("crashed", strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) > ENDED_WRONG)
+        complain("ended by a sanitizer", "");
+    else
+        ending = (enum ending)WEXITSTATUS(status);
+    return ending;
+}
+
+/* Every point in turn, until nothing fails any more. */
+static int run_all(struct shim_plan *plan)
+{
+    uint32_t n[N_ENDINGS] = { 0 };
+    enum ending ending = ENDED_SURVIVED;
+
+    for (plan->n = 1; ending != ENDED_UNTOUCHED && plan->n <= MAX_POINTS; plan->n++) {
+        ending = run_apart(plan);
+        n[ending]++;
+        if (ending == ENDED_WRONG) {
+            printf("^ %s %s %u\n", kinds[plan->kind], strerrorname_np(plan->error), plan->n);
+            riptide_flush(&router_config, NULL, NULL);
+        }
+        move_route(RTM_DELROUTE, 0);
+    }
+    printf("%s %s: points %u, survived %u, of them late %u, refused %u, given up %u, wrong %u\n",
+           kinds[plan->kind], strerrorname_np(plan->error), plan->n - 2,
+           n[ENDED_SURVIVED] + n[ENDED_LATE], n[ENDED_LATE], n[ENDED_REFUSED], n[ENDED_GIVEN_UP],
+           n[ENDED_WRONG]);
+    return n[ENDED_WRONG] || n[ENDED_UNTOUCHED] != 1 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool read_plan(struct shim_plan *plan, char **arguments)
+{
+    for (size_t i = 0; i < N_KINDS; i++) {
+        if (strcmp(arguments[0], kinds[i]) == 0)
+            plan->kind = (enum shim_kind)i;
+    }
+    for (int error = 1; error < 134 && !plan->error; error++) {
+        const char *name = strerrorname_np(error);
+
+        plan->error = name && strcmp(name, arguments[1]) == 0 ? error : 0;
+    }
+    plan->n_fail = (uint32_t)atoi(arguments[2]);
+    return strcmp(kinds[plan->kind], arguments[0]) == 0 && plan->error && plan->n_fail;
+}
+
+int main(int argc, char **argv)
+{
+    struct shim_plan plan = { .n = 0 };
+    bool is_learnt;
+
+    shim_pause();
+    if (argc < 5 || !read_plan(&plan, argv + 2)) {
+        fprintf(stderr, "faults STATE_FILE allocation|call|request ERROR N_FAIL [POINT]\n");
+        return 2;
+    }
+    snprintf(state_path, sizeof(state_path), "%s", argv[1]);
+    riptide_router_config_init(&router_config, sizeof(router_config));
+    is_learnt = learn();
+    if (!is_learnt)
+        return EXIT_FAILURE;
+    if (argc == 5)
+        return run_all(&plan);
+    plan.n = (uint32_t)atoi(argv[5]);
+    printf("ended %d\n", run_plan(&plan));
+    move_route(RTM_DELROUTE, 0);
+    return EXIT_SUCCESS;
+}

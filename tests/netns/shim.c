@@ -1,0 +1,441 @@
+/*
+ * What fails is counted in one place, fails(). Below it a wrapper for each function, with the
+ * errors that it can give: EPERM is among them everywhere, as a seccomp filter gives it.
+ */
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { MAX_PARTS = 8, MAX_REFUSED = 64, BATCH_BYTES = 256 * 1024 };
+
+static struct shim_plan current;
+static bool is_following;
+static uint32_t n_seen, n_failed;
+static int64_t n_blocks;
+
+/* Requests whose acknowledgement is to become a refusal. */
+static uint32_t refused[MAX_REFUSED];
+static uint32_t n_refused;
+
+void shim_start(const struct shim_plan *plan)
+{
+    current = *plan;
+    n_seen = n_failed = n_refused = 0;
+    n_blocks = 0;
+    is_following = true;
+}
+
+void shim_resume(void)
+{
+    is_following = true;
+}
+
+void shim_pause(void)
+{
+    is_following = false;
+}
+
+uint32_t shim_failures(void)
+{
+    return n_failed;
+}
+
+int64_t shim_blocks(void)
+{
+    return n_blocks;
+}
+
+static bool is_turn(void)
+{
+    n_seen++;
+    if (current.n == 0 || n_seen < current.n || n_seen >= current.n + current.n_fail)
+        return false;
+    n_failed++;
+    return true;
+}
+
+/* Whether this allocation fails. */
+static bool lacks_memory(void)
+{
+    if (!is_following || current.kind != SHIM_ALLOCATION || !is_turn())
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+/* Whether this call fails: `errors` are those that it can give beside EPERM, ended by 0. */
+static bool fails(const int *errors)
+{
+    bool can = current.error == EPERM;
+
+    if (!is_following || current.kind != SHIM_CALL)
+        return false;
+    for (; *errors; errors++)
+        can |= *errors == current.error;
+    if (!can || !is_turn())
+        return false;
+    errno = current.error;
+    return true;
+}
+
+#define CAN_GIVE(...) ((const int[]){ __VA_ARGS__, 0 })
+
+/* The function that ours hides. */
+#define REAL(name) ((__typeof__(name) *)real(#name))
+
+static void (*real(const char *name))(void)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void (*function)(void);
+
+    if (!found)
+        abort();
+    memcpy(&function, &found, sizeof(function)); /* ISO C casts no such pointers */
+    return function;
+}
+
+void *malloc(size_t n)
+{
+    static __typeof__(malloc) *next;
+    void *block;
+
+    if (!next)
+        next = REAL(malloc);
+    block = lacks_memory() ? NULL : next(n);
+    n_blocks += is_following && block;
+    return block;
+}
+
+void free(void *block)
+{
+    static __typeof__(free) *next;
+    static bool is_looking;
+
+    /* dlsym frees the words of an error before. */
+    if (!next && is_looking)
+        return;
+    is_looking = true;
+    if (!next)
+        next = REAL(free);
+    n_blocks -= is_following && block;
+    next(block);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    static __typeof__(calloc) *next;
+    void *block;
+
+    if (!next)
+        next = REAL(calloc);
+    block = lacks_memory() ? NULL : next(n, size);
+    n_blocks += is_following && block;
+    return block;
+}
+
+void *realloc(void *old, size_t n)
+{
+    static __typeof__(realloc) *next;
+    void *block;
+
+    if (!next)
+        next = REAL(realloc);
+    block = lacks_memory() ? NULL : next(old, n);
+    n_blocks += is_following && block && !old;
+    return block;
+}
+
+void *reallocarray(void *old, size_t n, size_t size)
+{
+    size_t n_bytes;
+
+    if (__builtin_mul_overflow(n, size, &n_bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(old, n_bytes);
+}
+
+int posix_memalign(void **blockp, size_t alignment, size_t n)
+{
+    int r = lacks_memory() ? ENOMEM : REAL(posix_memalign)(blockp, alignment, n);
+
+    n_blocks += is_following && r == 0;
+    return r;
+}
+
+char *strdup(const char *text)
+{
+    char *copy = malloc(strlen(text) + 1);
+
+    if (copy)
+        strcpy(copy, text);
+    return copy;
+}
+
+int socket(int domain, int type, int protocol)
+{
+    if (fails(CAN_GIVE(EMFILE, ENOBUFS, ENOMEM)))
+        return -1;
+    return REAL(socket)(domain, type, protocol);
+}
+
+int bind(int fd, const struct sockaddr *address, socklen_t n)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(bind)(fd, address, n);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t n)
+{
+    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(connect)(fd, address, n);
+}
+
+int listen(int fd, int n)
+{
+    return fails(CAN_GIVE(EPERM)) ? -1 : REAL(listen)(fd, n);
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *n, int flags)
+{
+    if (fails(CAN_GIVE(EINTR, EMFILE, ENOBUFS, ENOMEM)))
+        return -1;
+    return REAL(accept4)(fd, address, n, flags);
+}
+
+int getsockname(int fd, struct sockaddr *address, socklen_t *n)
+{
+    return fails(CAN_GIVE(ENOBUFS)) ? -1 : REAL(getsockname)(fd, address, n);
+}
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *n)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(getsockopt)(fd, level, name, value, n);
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t n)
+{
+    return fails(CAN_GIVE(ENOBUFS, ENOMEM)) ? -1 : REAL(setsockopt)(fd, level, name, value, n);
+}
+
+/* A request that the kernel only acknowledges, once its type says nothing. */
+static void refuse(struct nlmsghdr *message)
+{
+    if (n_refused == MAX_REFUSED)
+        abort();
+    refused[n_refused++] = message->nlmsg_seq;
+    message->nlmsg_type = NLMSG_NOOP;
+    message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+}
+
+/* Requests in a copy of what is sent, those refused whose turn it is. */
+static const void *with_refusals(const void *bytes, size_t n)
+{
+    static _Alignas(struct nlmsghdr) unsigned char copy[BATCH_BYTES];
+
+    if (!is_following || current.kind != SHIM_REQUEST || n > sizeof(copy))
+        return bytes;
+    memcpy(copy, bytes, n);
+    for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
+        struct nlmsghdr *message = (struct nlmsghdr *)(copy + at);
+
+        if (is_turn())
+            refuse(message);
+        at += NLMSG_ALIGN(message->nlmsg_len);
+    }
+    return copy;
+}
+
+/* The acknowledgements of refused requests become what the plan says. */
+static void answer_refused(void *bytes, ssize_t n)
+{
+    struct nlmsghdr *message = bytes;
+
+    for (ssize_t left = n; left > 0 && NLMSG_OK(message, (size_t)left);
+         message = NLMSG_NEXT(message, left)) {
+        struct nlmsgerr *answer = NLMSG_DATA(message);
+
+        for (uint32_t i = 0; i < n_refused; i++) {
+            if (message->nlmsg_type == NLMSG_ERROR && message->nlmsg_seq == refused[i])
+                answer->error = -current.error;
+        }
+    }
+}
+
+#define SENDING   CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM)
+#define RECEIVING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM)
+
+ssize_t send(int fd, const void *bytes, size_t n, int flags)
+{
+    return fails(SENDING) ? -1 : REAL(send)(fd, with_refusals(bytes, n), n, flags);
+}
+
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *address,
+               socklen_t n_address)
+{
+    if (fails(SENDING))
+        return -1;
+    return REAL(sendto)(fd, with_refusals(bytes, n), n, flags, address, n_address);
+}
+
+/* A message begins in the first part; what stands in the others is left as it is. */
+ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
+{
+    struct iovec parts[MAX_PARTS];
+    struct msghdr copy = *header;
+
+    if (fails(SENDING))
+        return -1;
+    if (header->msg_iovlen == 0 || header->msg_iovlen > MAX_PARTS)
+        abort();
+    memcpy(parts, header->msg_iov, header->msg_iovlen * sizeof(parts[0]));
+    parts[0].iov_base = (void *)with_refusals(parts[0].iov_base, parts[0].iov_len);
+    copy.msg_iov = parts;
+    return REAL(sendmsg)(fd, &copy, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *header, int flags)
+{
+    ssize_t n;
+
+    if (fails(RECEIVING))
+        return -1;
+    n = REAL(recvmsg)(fd, header, flags);
+    answer_refused(header->msg_iov[0].iov_base, n);
+    return n;
+}
+
+ssize_t recvfrom(int fd, void *bytes, size_t n, int flags, struct sockaddr *address,
+                 socklen_t *n_address)
+{
+    return fails(RECEIVING) ? -1 : REAL(recvfrom)(fd, bytes, n, flags, address, n_address);
+}
+
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags, struct timespec *timeout)
+{
+    return fails(RECEIVING) ? -1 : REAL(recvmmsg)(fd, messages, n, flags, timeout);
+}
+
+int setns(int fd, int type)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(setns)(fd, type);
+}
+
+ssize_t read(int fd, void *bytes, size_t n)
+{
+    return fails(CAN_GIVE(EINTR, EAGAIN, EIO)) ? -1 : REAL(read)(fd, bytes, n);
+}
+
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? -1 : REAL(write)(fd, bytes, n);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    mode_t mode;
+
+    va_start(arguments, flags);
+    mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    if (fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)))
+        return -1;
+    return REAL(open)(path, flags, mode);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    long argument;
+
+    va_start(arguments, command);
+    argument = va_arg(arguments, long);
+    va_end(arguments);
+    return fails(CAN_GIVE(EMFILE)) ? -1 : REAL(fcntl)(fd, command, argument);
+}
+
+int stat(const char *path, struct stat *found)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(stat)(path, found);
+}
+
+int mkostemp(char *path, int flags)
+{
+    return fails(CAN_GIVE(EMFILE, ENOSPC)) ? -1 : REAL(mkostemp)(path, flags);
+}
+
+int fstat(int fd, struct stat *stat)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(fstat)(fd, stat);
+}
+
+int fsync(int fd)
+{
+    return fails(CAN_GIVE(EINTR, EIO, ENOSPC)) ? -1 : REAL(fsync)(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    return fails(CAN_GIVE(ENOSPC, EBUSY, EIO)) ? -1 : REAL(rename)(from, to);
+}
+
+int unlink(const char *path)
+{
+    return fails(CAN_GIVE(EBUSY, EIO)) ? -1 : REAL(unlink)(path);
+}
+
+int epoll_create1(int flags)
+{
+    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? -1 : REAL(epoll_create1)(flags);
+}
+
+int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
+{
+    if (fails(CAN_GIVE(ENOMEM, ENOSPC)))
+        return -1;
+    return REAL(epoll_ctl)(epoll_fd, action, fd, event);
+}
+
+int epoll_wait(int fd, struct epoll_event *events, int n, int timeout_ms)
+{
+    return fails(CAN_GIVE(EINTR)) ? -1 : REAL(epoll_wait)(fd, events, n, timeout_ms);
+}
+
+int eventfd(unsigned int value, int flags)
+{
+    return fails(CAN_GIVE(EMFILE, ENODEV, ENOMEM)) ? -1 : REAL(eventfd)(value, flags);
+}
+
+int eventfd_read(int fd, eventfd_t *value)
+{
+    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(eventfd_read)(fd, value);
+}
+
+int eventfd_write(int fd, eventfd_t value)
+{
+    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(eventfd_write)(fd, value);
+}
+
+int timerfd_create(clockid_t clock, int flags)
+{
+    return fails(CAN_GIVE(EMFILE, ENODEV, ENOMEM)) ? -1 : REAL(timerfd_create)(clock, flags);
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
+{
+    return fails(CAN_GIVE(ECANCELED)) ? -1 : REAL(timerfd_settime)(fd, flags, value, old);
+}
