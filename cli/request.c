@@ -93,7 +93,7 @@ static json_t *run_show(struct call *call)
 static json_t *run_explain(struct call *call)
 {
     struct riptide_prefix dst;
-    const char *text;
+    const char *text = NULL;
 
     if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst))
         return NULL;
@@ -103,8 +103,8 @@ static json_t *run_explain(struct call *call)
 static json_t *run_hint(struct call *call)
 {
     struct riptide_hint hint = { .cwnd_max = 0 };
-    json_int_t cwnd_max = 0, for_ms;
-    const char *text;
+    json_int_t cwnd_max = 0, for_ms = 0;
+    const char *text = NULL;
     double scale = 0;
 
     if (!take_members(call, "{s:s, s?I, s?F, s:I}", "dst", &text, "cwnd_max", &cwnd_max, "scale",

@@ -13,7 +13,7 @@ case $lane in
 --asan | --valgrind | --analyze) # what a save needs is not freed
     sed -i 's/CLEANUP(freep) unsigned char \*bytes = malloc(n);/unsigned char *bytes = malloc(n);/' \
         lib/agent/state_file.c
-    caught='LeakSanitizer|definitely lost|analyzer-malloc-leak' ;;
+    caught='LeakSanitizer|definitely lost|Memory leak: bytes' ;;
 --tsan) # a counter that all agents share
     sed -i '/^RIPTIDE_PUBLIC int riptide_agent_dispatch/,/^{/s/^{/{\n    static int calls; calls++;/' \
         lib/agent/agent.c
