@@ -209,7 +209,7 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
     if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) == 0)
-        window = explanation_window(&explanation, &settings->estimator, boot_ns());
+        window = explanation_window(&explanation, boot_ns());
     if (riptide_router_find(router, &group, &found) == 0)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);

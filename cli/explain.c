@@ -80,7 +80,7 @@ static int add_look(const struct command_options *options, json_t *document,
     if (r != 0)
         return r;
     if (look.has_window)
-        window = explanation_window(&look.explanation, &look.config, look.now_ns);
+        window = explanation_window(&look.explanation, look.now_ns);
     if (look.has_route)
         route = route_to_json(&look.route);
     json_object_set_new(

@@ -8,7 +8,9 @@
 
 static const char *const states[] = { "applied", "withdrawn", "left alone", "failed" };
 
-static const char *const bounds[] = { "min", "max", "cap", "hint_scale", "hint_max" };
+static const char *const bounds[] = {
+    "min", "max", "override_min", "override_max", "override_scale", "hint_scale", "hint_max",
+};
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
 
@@ -46,19 +48,29 @@ static json_t *bounds_that_bit(uint32_t bits)
     return names;
 }
 
-json_t *explanation_window(const struct riptide_explanation *explanation,
-                           const struct riptide_estimator_config *config, uint64_t now_ns)
+/* A share where 1 says that there is none. */
+static json_t *share(double value)
 {
+    return value < 1 ? json_real(value) : json_null();
+}
+
+json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns)
+{
+    char override[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    if (explanation->override.family)
+        riptide_prefix_format(&explanation->override, override);
     return json_pack(
-        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:f, s:o,"
+        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:I, s:o, s:f, "
+        "s:o,"
         " s:{s:f, s:f, s:I, s:f, s:f, s:f}}",
         "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
         (json_int_t)explanation->samples, "left_out", explanation_left_out(explanation->left_out),
         "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
         explanation->is_drop, "bounds", bounds_that_bit(explanation->bounds), "cwnd_min",
-        (json_int_t)config->cwnd_min, "cwnd_max", (json_int_t)config->cwnd_max, "cap",
-        figure(explanation->cap), "hint_scale",
-        explanation->hint_scale < 1 ? json_real(explanation->hint_scale) : json_null(),
+        (json_int_t)explanation->cwnd_min, "cwnd_max", (json_int_t)explanation->cwnd_max,
+        "override", override[0] ? override : NULL, "override_scale",
+        share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
         "hint_cwnd_max", figure(explanation->hint_cwnd_max), "cwnd", (json_int_t)explanation->cwnd,
         "rto_min_ms",
         explanation->rto_min_us ? json_real(explanation->rto_min_us / MS_PER_S) : json_null(),

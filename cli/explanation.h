@@ -12,9 +12,8 @@
 /* "applied", "withdrawn", "left alone", "failed" */
 const char *explanation_route_state(enum riptide_route_state state);
 
-/* How the window came about. The bounds are those of the configuration. NULL without memory. */
-json_t *explanation_window(const struct riptide_explanation *explanation,
-                           const struct riptide_estimator_config *config, uint64_t now_ns);
+/* How the window came about. NULL without memory. */
+json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns);
 
 /* The connections that a policy left out, by reason. */
 json_t *explanation_left_out(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]);

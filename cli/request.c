@@ -164,9 +164,10 @@ static json_t *load(struct call *call, bool is_replacing)
     if (call->daemon->load(call->daemon->userdata, call->caller->fd, is_replacing, &counts,
                            &call->error) != 0)
         return NULL;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded, "expired",
-                     (json_int_t)counts.expired, "older", (json_int_t)counts.older, "regrouped",
-                     (json_int_t)counts.regrouped, "overflow", (json_int_t)counts.overflow);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded,
+                     "expired", (json_int_t)counts.expired, "older", (json_int_t)counts.older,
+                     "regrouped", (json_int_t)counts.regrouped, "repoliced",
+                     (json_int_t)counts.repoliced, "overflow", (json_int_t)counts.overflow);
 }
 
 static json_t *run_load(struct call *call)

@@ -36,7 +36,6 @@ const struct option_row settings_rows[] = {
     ROW("max-share", weight, agent.max_share,
         "stretch the interval to keep to this share of a core"),
     ROW("closed-weight", weight, estimator.closed_weight, "of those, beside open ones, 0 to 1"),
-    ROW("cap", caps, caps, "no window above N within PREFIX (many times)"),
     ROW("control", path, control, "socket for `riptide`; none: no socket"),
     ROW("control-group", group, control_group,
         "its members may change things by the socket, beside root"),
@@ -100,7 +99,6 @@ void settings_deinit(struct settings *settings)
     scope_options_deinit(&settings->scope);
     prefix_list_deinit(&settings->aggregates);
     prefix_list_deinit(&settings->metrics_prefixes);
-    cap_list_deinit(&settings->caps);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
@@ -117,7 +115,5 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     settings->observer.scope = scope_options_get(&settings->scope);
     settings->estimator.aggregates = settings->aggregates.items;
     settings->estimator.n_aggregates = settings->aggregates.n;
-    settings->estimator.caps = settings->caps.items;
-    settings->estimator.n_caps = settings->caps.n;
     return 0;
 }

@@ -16,7 +16,6 @@ struct settings {
     struct riptide_router_config router;
     struct scope_options scope;
     struct prefix_list aggregates;
-    struct cap_list caps;
     const char *state;         /* file; NULL: none */
     const char *control;       /* path of the socket, or "none" */
     const char *control_group; /* name or number; NULL: root alone */

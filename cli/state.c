@@ -25,7 +25,7 @@ void state_load(const struct daemon *daemon)
         log_line(LOG_LEVEL_INFO,
                  "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
                  path, counts.loaded, counts.expired,
-                 counts.older + counts.regrouped + counts.overflow);
+                 counts.older + counts.regrouped + counts.repoliced + counts.overflow);
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
                  log_error_text(&error, r));

@@ -230,41 +230,6 @@ static void smoothing_print(FILE *out, const void *target)
         fputs(smoothing->name, out);
 }
 
-/* PREFIX=N */
-static int caps_parse(void *target, const char *text)
-{
-    const char *equals = strrchr(text, '=');
-    char prefix[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct cap_list *list = target;
-    struct riptide_cap cap;
-    struct riptide_cap *items;
-    uint64_t cwnd_max;
-
-    if (!equals || (size_t)(equals - text) >= sizeof(prefix))
-        return -EINVAL;
-    snprintf(prefix, sizeof(prefix), "%.*s", (int)(equals - text), text);
-    if (riptide_prefix_parse(&cap.dst, prefix) || parse_number(equals + 1, UINT32_MAX, &cwnd_max))
-        return -EINVAL;
-    cap.cwnd_max = (uint32_t)cwnd_max;
-    items = reallocarray(list->items, list->n + 1, sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    items[list->n++] = cap;
-    list->items = items;
-    return 0;
-}
-
-static void caps_print(FILE *out, const void *target)
-{
-    const struct cap_list *list = target;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    for (size_t i = 0; i < list->n; i++) {
-        riptide_prefix_format(&list->items[i].dst, text);
-        fprintf(out, "%s%s=%" PRIu32, i ? " " : "", text, list->items[i].cwnd_max);
-    }
-}
-
 /* FIRST-LAST, or one port. */
 static int ports_parse(void *target, const char *text)
 {
@@ -369,12 +334,6 @@ void prefix_list_deinit(struct prefix_list *list)
     *list = (struct prefix_list){ .items = NULL };
 }
 
-void cap_list_deinit(struct cap_list *list)
-{
-    free(list->items);
-    *list = (struct cap_list){ .items = NULL };
-}
-
 void port_list_deinit(struct port_list *list)
 {
     free(list->items);
@@ -395,7 +354,6 @@ KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, hos
      prefixes, prefixes);
 KIND(number, "N", "not a number (write 75)", weight, weight);
 KIND(smoothing, "NAME", "not a smoothing (--help lists them)", smoothing, smoothing);
-KIND(caps, "PREFIX=N", "not a prefix and a window (write 203.0.113.0/24=40)", caps, caps);
 KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", ports,
      ports);
 KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outside the mask)",

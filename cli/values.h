@@ -17,11 +17,6 @@ struct prefix_list {
     size_t n;
 };
 
-struct cap_list {
-    struct riptide_cap *items;
-    size_t n;
-};
-
 struct port_list {
     struct riptide_port_range *items;
     size_t n;
@@ -52,7 +47,6 @@ extern const struct value_kind value_policy;    /* const struct riptide_policy *
 extern const struct value_kind value_prefixes;  /* struct prefix_list, appended to */
 extern const struct value_kind value_number;    /* double */
 extern const struct value_kind value_smoothing; /* const struct riptide_smoothing * */
-extern const struct value_kind value_caps;      /* struct cap_list, appended to */
 extern const struct value_kind value_ports;     /* struct port_list, appended to */
 extern const struct value_kind value_masked;    /* struct mark_value */
 extern const struct value_kind value_name;      /* const char *, the argument itself */
@@ -65,7 +59,6 @@ extern const struct value_kind value_level;     /* enum log_level */
 const char *log_level_name(enum log_level level);
 
 void prefix_list_deinit(struct prefix_list *list);
-void cap_list_deinit(struct cap_list *list);
 void port_list_deinit(struct port_list *list);
 
 #endif

@@ -144,8 +144,10 @@ static void print_bounds(const json_t *window, FILE *out)
 
     fprintf(out, "  bounds       %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT " segments",
             number(window, "cwnd_min"), number(window, "cwnd_max"));
-    if (json_is_integer(get(window, "cap")))
-        fprintf(out, ", cap %" JSON_INTEGER_FORMAT, number(window, "cap"));
+    if (json_is_string(get(window, "override")))
+        fprintf(out, " by [prefix %s]", json_string_value(get(window, "override")));
+    if (json_is_real(get(window, "override_scale")))
+        fprintf(out, ", times %g", json_real_value(get(window, "override_scale")));
     if (json_is_integer(get(window, "hint_cwnd_max")))
         fprintf(out, ", hint at most %" JSON_INTEGER_FORMAT, number(window, "hint_cwnd_max"));
     if (json_is_real(get(window, "hint_scale")))

@@ -27,7 +27,7 @@ struct riptide_agent;
 
 /*
  * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
- * estimator, so that both speak of the same bound.
+ * estimator, the largest of its overrides included, so that both speak of the same bound.
  */
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
@@ -108,6 +108,16 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
  * Errors: -errno that leaves the agent unable to go on.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
+
+/*
+ * Goes on with another configuration from the next round on; routes, rules, windows and hints stay:
+ * riptide_estimator_reconfigure and riptide_router_reconfigure, and an observer that is new, its
+ * counters too. Destinations outside the new scope are withdrawn with the next round.
+ * Errors, with nothing changed: as riptide_agent_new, -EBUSY as riptide_router_reconfigure.
+ */
+int riptide_agent_reconfigure(struct riptide_agent *agent,
+                              const struct riptide_agent_config *config,
+                              struct riptide_error *error);
 
 /* Takes the next event. Outcomes: RIPTIDE_E_AGAIN where there is none. */
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);

@@ -94,6 +94,16 @@ int riptide_router_new(struct riptide_router **routerp, const struct riptide_rou
 struct riptide_router *riptide_router_free(struct riptide_router *router);
 
 /*
+ * Goes on with another cwnd_max, other steps and another max_routes; routes that they move are
+ * written anew by dispatch, all others stay. hash_seed stays.
+ * Errors, with nothing changed: -EINVAL as riptide_router_new; -EBUSY where another field differs,
+ * which cannot change (error names it).
+ */
+int riptide_router_reconfigure(struct riptide_router *router,
+                               const struct riptide_router_config *config,
+                               struct riptide_error *error);
+
+/*
  * Claims the namespace, removes what a crashed predecessor left, installs the rule.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
  * namespace; the line names its process), -EEXIST (somebody else uses our table, protocol, rule

@@ -102,11 +102,21 @@ const struct riptide_smoothing *riptide_smoothing_find(const char *name);
 const struct riptide_policy *riptide_policy_get(size_t n);
 const struct riptide_smoothing *riptide_smoothing_get(size_t n);
 
-/* No window above cwnd_max, segments, for any destination within `dst`. */
-struct riptide_cap {
+/*
+ * What is different for the destinations within `dst`; what is 0 or NULL is as for all others. Of
+ * several that hold a destination, the longest alone decides.
+ */
+struct riptide_override {
     struct riptide_prefix dst;
-    uint32_t cwnd_max;
+    uint32_t cwnd_min;                   /* segments */
+    uint32_t cwnd_max;                   /* segments; may be above the one for all */
+    const struct riptide_policy *policy; /* must outlive the estimator */
+    double scale;                        /* factor on the window, up to 1: a hint that stays */
 };
+
+/* How many overrides there can be, and how many policies besides the one for all. */
+#define RIPTIDE_MAX_OVERRIDES         1024
+#define RIPTIDE_MAX_OVERRIDE_POLICIES 15
 
 struct riptide_estimator_config {
     size_t size;                         /* of this struct, as the caller was compiled */
@@ -141,9 +151,8 @@ struct riptide_estimator_config {
     double percentile;        /* of policy "percentile": 0 to 100; default 50 */
     double window_percentile; /* of smoothing "window": 0 to 100; default 50 */
     uint64_t window_ns;       /* of smoothing "window": how far back; from 1 s; default 10 min */
-    /* Upper bounds by prefix; the longest that holds the destination decides. Default: none. */
-    const struct riptide_cap *caps;
-    size_t n_caps;
+    const struct riptide_override *overrides; /* each prefix once; default: none */
+    size_t n_overrides;
     /*
      * For "careful": what part of a proven capacity a new connection may claim (RFC 9959: half), 0
      * exclusive to 1; default 0.5.
@@ -178,11 +187,13 @@ struct riptide_estimate {
 
 /* What bounded a window, as bits. */
 enum riptide_bound {
-    RIPTIDE_BOUND_MIN = 1 << 0,        /* cwnd_min raised it */
-    RIPTIDE_BOUND_MAX = 1 << 1,        /* cwnd_max lowered it */
-    RIPTIDE_BOUND_CAP = 1 << 2,        /* a cap of the configuration lowered it */
-    RIPTIDE_BOUND_HINT_SCALE = 1 << 3, /* a hint scaled it down */
-    RIPTIDE_BOUND_HINT_MAX = 1 << 4,   /* a hint's cwnd_max lowered it */
+    RIPTIDE_BOUND_MIN = 1 << 0,            /* cwnd_min raised it */
+    RIPTIDE_BOUND_MAX = 1 << 1,            /* cwnd_max lowered it */
+    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its override raised it */
+    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of its override lowered it */
+    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* its override scaled it down */
+    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint scaled it down */
+    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* a hint's cwnd_max lowered it */
 };
 
 /*
@@ -199,7 +210,10 @@ struct riptide_explanation {
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard had history forgotten */
     uint32_t bounds;                             /* enum riptide_bound: those that bit */
-    uint32_t cap;                                /* the configured one for it, segments; 0: none */
+    struct riptide_prefix override;              /* the one that holds for it; family 0: none */
+    uint32_t cwnd_min;                           /* that hold for it, */
+    uint32_t cwnd_max;                           /* segments */
+    double override_scale;                       /* 1: none */
     double hint_scale;                           /* of the hints that hold for it; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
     uint32_t cwnd;                               /* the result, segments */
@@ -252,6 +266,19 @@ int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           struct riptide_error *error);
 
 struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator);
+
+/*
+ * Goes on with another configuration as if it had been the first: destinations keep window, history
+ * and age, and what their policies know where policy, evidence_ns, smoothing and window_ns are as
+ * they were. Hints and counters stay. Windows that the new bounds move wait to be popped; so do, as
+ * withdrawn, destinations that are none under the new prefix lengths and aggregates, that are more
+ * than max_destinations, and that lie outside the prefixes of `scope` (NULL: everything). Samples
+ * of the coming tick are forgotten. hash_seed stays. Errors: as riptide_estimator_new; nothing has
+ * changed then.
+ */
+int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
+                                  const struct riptide_estimator_config *config,
+                                  const struct riptide_scope *scope, struct riptide_error *error);
 
 /*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
@@ -318,14 +345,15 @@ struct riptide_load_counts {
     uint32_t expired;   /* their time to live has passed */
     uint32_t older;     /* ours is as new or newer */
     uint32_t regrouped; /* no destination under our prefix lengths and aggregates */
+    uint32_t repoliced; /* computed by another policy than the one that their override names */
     uint32_t overflow;  /* max_destinations was reached */
 };
 
 /*
  * Writes what is known as bytes, to be loaded by a successor or another host: versioned and
- * checksummed, 44 bytes and 48 for each destination. now_ns is the estimator's clock, realtime_ns
- * CLOCK_REALTIME at the same moment. Returns how many bytes that takes; where that is more than
- * `size`, nothing is written.
+ * checksummed, 44 bytes, 48 for each destination and 16 for each policy of overrides. now_ns is the
+ * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns how many bytes that
+ * takes; where that is more than `size`, nothing is written.
  *
  * Lifetimes are kept by the wall clock, the only one that goes on through a reboot. If it jumps
  * forward in between, windows live shorter; if it jumps back, they live longer, but never longer

@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 
 #include "agent/clock.h"
+#include "agent/config.h"
 #include "agent/round.h"
 #include "internal.h"
 #include "prefix.h"
@@ -15,17 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-#define NS_PER_MS UINT64_C(1000000)
-
-RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
-{
-    const struct riptide_agent_config defaults = { .size = size,
-                                                   .interval_ns = NS_PER_S,
-                                                   .netns_fd = -1 };
-
-    struct_give(config, size, &defaults, sizeof(defaults));
-}
 
 static void agent_freep(struct riptide_agent **agentp)
 {
@@ -39,69 +29,36 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int stages_new(struct riptide_agent *agent, const struct riptide_agent_config *config,
+static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    struct riptide_observer_config observer;
-    struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
-    int r;
+    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
 
-    riptide_observer_config_init(&observer, sizeof(observer));
-    riptide_estimator_config_init(&estimator, sizeof(estimator));
-    riptide_router_config_init(&router, sizeof(router));
-    r = config->observer ? config_copy(&observer, sizeof(observer), config->observer, error) : 0;
-    if (r == 0 && config->estimator)
-        r = config_copy(&estimator, sizeof(estimator), config->estimator, error);
-    if (r == 0 && config->router)
-        r = config_copy(&router, sizeof(router), config->router, error);
-    if (r < 0)
-        return r;
-    observer.size = sizeof(observer);
-    estimator.size = sizeof(estimator);
-    router.size = sizeof(router);
-    /* A connection is looked at once in that many rounds. */
-    if (estimator.ttl_ns > 0 && estimator.ttl_ns <= config->interval_ns * observer.slices) {
-        error_set(error, "ttl: must be longer than %s, or each window is forgotten",
-                  observer.slices > 1 ? "the interval times slices" : "the interval");
-        return -EINVAL;
-    }
-    router.cwnd_max = estimator.cwnd_max;
-    router.max_routes = estimator.max_destinations;
-    router.hash_seed = estimator.hash_seed;
-    if (config->netns_fd != -1)
-        observer.netns_fd = router.netns_fd = config->netns_fd;
-
-    r = riptide_observer_new(&agent->observer, &observer, error);
-    if (r == 0) /* which has checked the number of slices */
-        interval_init(&agent->interval, config->interval_ns, estimator.ttl_ns / observer.slices,
-                      config->max_share);
     if (r == 0)
-        r = riptide_estimator_new(&agent->estimator, &estimator, error);
+        r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
-        r = riptide_router_new(&agent->router, &router, error);
+        r = riptide_router_new(&agent->router, &stages->router, error);
     return r;
+}
+
+/* Behind the observer, which has checked the number of slices. */
+static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
+{
+    interval_init(&agent->interval, stages->interval_ns,
+                  stages->estimator.ttl_ns / stages->observer.slices, stages->max_share);
+    agent->router_config = stages->router;
 }
 
 static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                      struct riptide_error *error)
 {
     CLEANUP(agent_freep) struct riptide_agent *agent = NULL;
-    struct riptide_agent_config checked;
+    struct stages stages;
     int r;
 
-    riptide_agent_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, sizeof(checked), config, error);
+    r = stages_take(&stages, config, error);
     if (r < 0)
         return r;
-    if (checked.interval_ns < 10 * NS_PER_MS || checked.interval_ns > 3600 * NS_PER_S) {
-        error_set(error, "interval: must be 10 ms to one hour");
-        return -EINVAL;
-    }
-    if (!(checked.max_share >= 0 && checked.max_share <= 1)) {
-        error_set(error, "max_share: %g; must be 0 to 1", checked.max_share);
-        return -EINVAL;
-    }
     agent = calloc(1, sizeof(*agent));
     if (!agent)
         return -ENOMEM;
@@ -113,7 +70,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (agent->timer_fd < 0)
         return -errno;
-    r = stages_new(agent, &checked, error);
+    r = stages_new(agent, &stages, error);
     if (r == 0)
         r = watch(agent, agent->timer_fd);
     if (r == 0)
@@ -122,6 +79,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, riptide_router_get_fd(agent->router));
     if (r < 0)
         return r;
+    keep_stages(agent, &stages);
 
     *agentp = agent;
     agent = NULL;
@@ -171,6 +129,47 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_WAITING;
     return riptide_router_stop(agent->router);
+}
+
+/* The router first: it can go back to what it had, if the estimator refuses. */
+static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
+                       struct riptide_error *error)
+{
+    int r = riptide_router_reconfigure(agent->router, &stages->router, error);
+
+    if (r < 0)
+        return r;
+    r = riptide_estimator_reconfigure(agent->estimator, &stages->estimator, &stages->observer.scope,
+                                      error);
+    if (r < 0)
+        riptide_router_reconfigure(agent->router, &agent->router_config, NULL);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
+                                             const struct riptide_agent_config *config,
+                                             struct riptide_error *error)
+{
+    struct riptide_observer *observer = NULL;
+    struct stages stages;
+    int r;
+
+    error_set(error, "%s", "");
+    r = stages_take(&stages, config, error);
+    if (r == 0)
+        r = riptide_observer_new(&observer, &stages.observer, error);
+    if (r == 0)
+        r = watch(agent, riptide_observer_get_fd(observer));
+    if (r == 0)
+        r = reconfigure(agent, &stages, error);
+    if (r < 0) {
+        riptide_observer_free(observer);
+        return error_fill(error, r);
+    }
+    keep_stages(agent, &stages);
+    riptide_observer_free(agent->observer);
+    agent->observer = observer;
+    return round_restart(agent);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)

@@ -22,6 +22,7 @@ struct riptide_agent {
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
+    struct riptide_router_config router_config; /* as the router has it */
     enum phase phase;
     bool has_dumped;          /* open connections of this round are in the estimator */
     uint64_t next_ns;         /* when the next round begins */

@@ -71,6 +71,12 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
     return 0;
 }
 
+static void forget_samples(struct riptide_tick *tick)
+{
+    tick->closed_lost += tick->closed;
+    tick->samples = tick->closed = tick->overflow = 0;
+}
+
 /*
  * Forgets what the dump has brought. The estimator keeps no connection, so those that closed since
  * the last round go with it, unless the dump had brought none yet.
@@ -83,8 +89,7 @@ static void discard(struct riptide_agent *agent)
         return;
     riptide_estimator_discard(agent->estimator);
     agent->has_dumped = false;
-    tick->closed_lost += tick->closed;
-    tick->samples = tick->closed = tick->overflow = 0;
+    forget_samples(tick);
 }
 
 /* A dump that was given up costs one round. What is due to expire expires all the same. */
@@ -108,6 +113,22 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     agent->phase = PHASE_OBSERVING;
+    r = riptide_observer_start(agent->observer);
+    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
+}
+
+int round_restart(struct riptide_agent *agent)
+{
+    uint64_t now_ns = now();
+    int r = 0;
+
+    if (agent->next_ns != RIPTIDE_NEVER_NS && agent->next_ns > now_ns + agent->interval.current_ns)
+        r = set_timer(agent, now_ns + agent->interval.current_ns);
+    agent->has_dumped = false;
+    forget_samples(&agent->next);
+    if (r < 0 || agent->phase != PHASE_OBSERVING)
+        return r;
+    forget_samples(&agent->tick);
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;
 }

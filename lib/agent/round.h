@@ -9,6 +9,12 @@
 /* Has the first round begin at once. Errors: those of timerfd_settime(2). */
 int round_first(struct riptide_agent *agent);
 
+/*
+ * The observer is another one, the interval may be, and the samples of before are forgotten: a dump
+ * that is under way begins anew. Errors: those of timerfd_settime(2).
+ */
+int round_restart(struct riptide_agent *agent);
+
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);
 

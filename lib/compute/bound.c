@@ -1,6 +1,6 @@
 /*
- * What limits a window: the configured bounds, caps by prefix, and hints, which pass by themselves;
- * and the steps of rto_min. Pure but for memory.
+ * What limits a window: the configured bounds, overrides by prefix, and hints, which pass by
+ * themselves; and the steps of rto_min. Pure but for memory.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -10,18 +10,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-static uint32_t cap_of(const struct riptide_estimator_config *config,
-                       const struct riptide_prefix *dst)
+const struct riptide_override *override_of(const struct riptide_estimator_config *config,
+                                           const struct riptide_prefix *dst)
 {
-    const struct riptide_cap *best = NULL;
+    const struct riptide_override *best = NULL;
 
-    for (size_t i = 0; i < config->n_caps; i++) {
-        const struct riptide_cap *cap = &config->caps[i];
+    for (size_t i = 0; i < config->n_overrides; i++) {
+        const struct riptide_override *override = &config->overrides[i];
 
-        if (riptide_prefix_contains(&cap->dst, dst) && (!best || cap->dst.len > best->dst.len))
-            best = cap;
+        if ((!best || override->dst.len > best->dst.len) &&
+            riptide_prefix_contains(&override->dst, dst))
+            best = override;
     }
-    return best ? best->cwnd_max : 0;
+    return best;
 }
 
 struct limits limits_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
@@ -29,10 +30,14 @@ struct limits limits_of(const struct riptide_estimator *estimator, const struct 
     struct limits limits = {
         .min = estimator->config.cwnd_min,
         .max = estimator->config.cwnd_max,
-        .cap = cap_of(&estimator->config, dst),
+        .override = override_of(&estimator->config, dst),
         .scale = 1,
     };
 
+    if (limits.override && limits.override->cwnd_min > 0)
+        limits.min = limits.override->cwnd_min;
+    if (limits.override && limits.override->cwnd_max > 0)
+        limits.max = limits.override->cwnd_max;
     for (size_t i = 0; i < estimator->n_hints; i++) {
         const struct riptide_hint *hint = &estimator->hints[i];
 
@@ -46,33 +51,51 @@ struct limits limits_of(const struct riptide_estimator *estimator, const struct 
     return limits;
 }
 
+/* The lowest factor counts, as among hints. */
+static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit)
+{
+    double kept = limits->override && limits->override->scale > 0 ? limits->override->scale : 1;
+
+    if (kept < 1 && kept <= limits->scale) {
+        *bit |= RIPTIDE_BOUND_OVERRIDE_SCALE;
+        return cwnd * kept;
+    }
+    if (limits->scale < 1)
+        *bit |= RIPTIDE_BOUND_HINT_SCALE;
+    return cwnd * limits->scale;
+}
+
 /* The order is the meaning: what is known to be safe last, so that it holds whatever came first. */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
 {
-    double cwnd = smoothed;
+    const struct riptide_override *override = limits->override;
+    double cwnd;
 
     *bit = 0;
-    if (limits->scale < 1) {
-        cwnd *= limits->scale;
-        *bit |= RIPTIDE_BOUND_HINT_SCALE;
-    }
-    if (limits->cap > 0 && cwnd > limits->cap) {
-        cwnd = limits->cap;
-        *bit |= RIPTIDE_BOUND_CAP;
-    }
+    cwnd = scale_down(limits, smoothed, bit);
     if (limits->hint_max > 0 && cwnd > limits->hint_max) {
         cwnd = limits->hint_max;
         *bit |= RIPTIDE_BOUND_HINT_MAX;
     }
     if (cwnd > limits->max) {
         cwnd = limits->max;
-        *bit |= RIPTIDE_BOUND_MAX;
+        *bit |= override && override->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
     }
     if (cwnd < limits->min) {
         cwnd = limits->min;
-        *bit |= RIPTIDE_BOUND_MIN;
+        *bit |= override && override->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN : RIPTIDE_BOUND_MIN;
     }
     return (uint16_t)(cwnd + 0.5);
+}
+
+void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+    struct limits limits = limits_of(estimator, &destination->dst);
+    uint32_t bit;
+
+    destination->cwnd = limits_apply(&limits, destination->smoothed, &bit);
+    mark_changed(estimator, slot);
 }
 
 /* Rare: a hint comes or goes. */
@@ -81,15 +104,10 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
     uint32_t slot = prefix_table_next(&estimator->table, 0);
 
     for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
-        struct destination *destination = destination_at(estimator, slot);
-        struct limits limits;
-        uint32_t bit;
+        const struct destination *destination = destination_at(estimator, slot);
 
-        if (destination->cwnd == 0 || !riptide_prefix_contains(dst, &destination->dst))
-            continue;
-        limits = limits_of(estimator, &destination->dst);
-        destination->cwnd = limits_apply(&limits, destination->smoothed, &bit);
-        mark_changed(estimator, slot);
+        if (destination->cwnd > 0 && riptide_prefix_contains(dst, &destination->dst))
+            bound_destination(estimator, slot);
     }
 }
 
@@ -200,4 +218,16 @@ uint32_t rto_step_us(uint8_t step)
     if (step == 0)
         return 0;
     return (uint32_t)ceil(1000 * exp2((double)(step - 1) / STEPS_PER_OCTAVE) - 1e-3);
+}
+
+void rto_update(struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    uint8_t step = 0;
+
+    if (policy->delay_us)
+        step = rto_step_of(&estimator->config, policy->delay_us(memory_of(estimator, destination)));
+    if (step != destination->rto_step)
+        destination->flags |= IS_RTO_CHANGED;
+    destination->rto_step = step;
 }

@@ -38,14 +38,17 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
+static bool policy_is_valid(const struct riptide_policy *policy)
+{
+    return policy && policy->add && policy->combine && policy->tick_bytes <= policy->bytes &&
+           policy->bytes <= MAX_MEMORY_BYTES;
+}
+
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
-    const struct riptide_policy *policy = config->policy;
-
-    if (!policy || !policy->add || !policy->combine || policy->tick_bytes > policy->bytes ||
-        policy->bytes > MAX_MEMORY_BYTES)
+    if (!policy_is_valid(config->policy))
         error_set(error, "policy: not given, without its functions, or with too much memory");
-    else if (!(config->smoothing ? config->smoothing : policy->smoothing))
+    else if (!(config->smoothing ? config->smoothing : config->policy->smoothing))
         error_set(error, "smoothing: the policy has none of its own");
     else if (config->smoothing &&
              (!config->smoothing->smooth || config->smoothing->bytes > MAX_MEMORY_BYTES))
@@ -98,18 +101,76 @@ static int policy_options_check(const struct riptide_estimator_config *config,
     return -EINVAL;
 }
 
-static int caps_check(const struct riptide_estimator_config *config, struct riptide_error *error)
+/* Written so that no comparison is true of NaN. `name` begins the line. */
+static int override_check(const struct riptide_estimator_config *config,
+                          const struct riptide_override *override, const char *name,
+                          struct riptide_error *error)
 {
-    for (size_t i = 0; i < config->n_caps; i++) {
-        const struct riptide_cap *cap = &config->caps[i];
+    uint32_t min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
+    uint32_t max = override->cwnd_max ? override->cwnd_max : config->cwnd_max;
 
-        if (!prefix_is_valid(&cap->dst)) {
-            error_set(error, "caps: number %zu is for no prefix", i + 1);
+    if (max > RIPTIDE_CWND_LIMIT)
+        error_set(error, "%s: cwnd_max: %u; must be 1 to %d segments", name, max,
+                  RIPTIDE_CWND_LIMIT);
+    else if (min > max && override->cwnd_min)
+        error_set(error, "%s: cwnd_min: %u; must be 1 to cwnd_max, which is %u segments", name, min,
+                  max);
+    else if (min > max)
+        error_set(error, "%s: cwnd_max: %u; must be cwnd_min, which is %u segments, or more", name,
+                  max, min);
+    else if (override->policy && !policy_is_valid(override->policy))
+        error_set(error, "%s: policy: without its functions, or with too much memory", name);
+    else if (override->policy && !config->smoothing && !override->policy->smoothing)
+        error_set(error, "%s: policy: has no smoothing of its own", name);
+    else if (!(override->scale >= 0 && override->scale <= 1))
+        error_set(error, "%s: scale: %g; must be above 0 and at most 1", name, override->scale);
+    else
+        return 0;
+    return -EINVAL;
+}
+
+/* Whether the i-th override brings a policy that neither the configuration nor one before has. */
+static bool is_new_policy(const struct riptide_estimator_config *config, size_t i)
+{
+    const struct riptide_policy *policy = config->overrides[i].policy;
+
+    for (size_t j = 0; j < i; j++) {
+        if (config->overrides[j].policy == policy)
+            return false;
+    }
+    return policy && policy != config->policy;
+}
+
+static int overrides_check(const struct riptide_estimator_config *config,
+                           struct riptide_error *error)
+{
+    char name[sizeof("overrides: ") + RIPTIDE_PREFIX_TEXT_BYTES] = "overrides: ";
+    size_t n_policies = 0;
+
+    if (config->n_overrides > RIPTIDE_MAX_OVERRIDES) {
+        error_set(error, "overrides: %zu; at most %d", config->n_overrides, RIPTIDE_MAX_OVERRIDES);
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < config->n_overrides; i++) {
+        const struct riptide_override *override = &config->overrides[i];
+
+        if (!prefix_is_valid(&override->dst)) {
+            error_set(error, "overrides: number %zu is for no prefix", i + 1);
             return -EINVAL;
         }
-        if (cap->cwnd_max < config->cwnd_min) {
-            error_set(error, "caps: number %zu is %u; must be cwnd_min, which is %u, or more",
-                      i + 1, cap->cwnd_max, config->cwnd_min);
+        riptide_prefix_format(&override->dst, name + sizeof("overrides: ") - 1);
+        if (override_check(config, override, name, error) < 0)
+            return -EINVAL;
+        for (size_t j = 0; j < i; j++) {
+            if (riptide_prefix_equal(&config->overrides[j].dst, &override->dst)) {
+                error_set(error, "%s: given twice", name);
+                return -EINVAL;
+            }
+        }
+        n_policies += is_new_policy(config, i);
+        if (n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES) {
+            error_set(error, "%s: policy: is one more than %d besides that for all", name,
+                      RIPTIDE_MAX_OVERRIDE_POLICIES);
             return -EINVAL;
         }
     }
@@ -133,7 +194,7 @@ int estimator_config_take(struct riptide_estimator_config *kept,
                           struct riptide_error *error)
 {
     struct riptide_estimator_config checked;
-    void *aggregates, *caps;
+    void *aggregates, *overrides;
     int r;
 
     riptide_estimator_config_init(&checked, sizeof(checked));
@@ -147,7 +208,7 @@ int estimator_config_take(struct riptide_estimator_config *kept,
     if (r == 0)
         r = aggregates_check(&checked, error);
     if (r == 0)
-        r = caps_check(&checked, error);
+        r = overrides_check(&checked, error);
     if (r < 0)
         return r;
     r = array_copy(&aggregates, checked.aggregates, checked.n_aggregates,
@@ -155,12 +216,12 @@ int estimator_config_take(struct riptide_estimator_config *kept,
     if (r < 0)
         return r;
     checked.aggregates = aggregates;
-    r = array_copy(&caps, checked.caps, checked.n_caps, sizeof(*checked.caps));
+    r = array_copy(&overrides, checked.overrides, checked.n_overrides, sizeof(*checked.overrides));
     if (r < 0) {
         free(aggregates);
         return r;
     }
-    checked.caps = caps;
+    checked.overrides = overrides;
     *kept = checked;
     return 0;
 }
@@ -168,5 +229,5 @@ int estimator_config_take(struct riptide_estimator_config *kept,
 void estimator_config_release(struct riptide_estimator_config *kept)
 {
     free((void *)kept->aggregates);
-    free((void *)kept->caps);
+    free((void *)kept->overrides);
 }

@@ -20,6 +20,37 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
     return group;
 }
 
+bool destination_is_group(const struct riptide_estimator_config *config,
+                          const struct riptide_prefix *dst)
+{
+    struct riptide_prefix host = *dst, group;
+
+    host.len = prefix_family_bits(dst->family);
+    group = destination_group(config, &host);
+    return riptide_prefix_equal(&group, dst);
+}
+
+void destination_init(const struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_override *override = override_of(&estimator->config, &destination->dst);
+    size_t n = 0;
+
+    if (override && override->policy) {
+        while (estimator->methods[n].policy != override->policy)
+            n++;
+    }
+    destination->flags = (uint8_t)(n << METHOD_SHIFT);
+}
+
+void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
+{
+    const struct destination *destination = destination_at(estimator, slot);
+
+    if (destination->cwnd == 0 && destination->popped_cwnd == 0 &&
+        !(destination->flags & (IS_TOUCHED | IS_CHANGED)))
+        prefix_table_remove(&estimator->table, slot);
+}
+
 void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
 {
     if (destination->older != NONE)
@@ -86,11 +117,23 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
-    const struct riptide_policy *policy = estimator->config.policy;
+    const struct method *method = method_of(estimator, destination);
+    const struct riptide_policy *policy = method->policy;
     unsigned char *memory = memory_of(estimator, destination);
 
     memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
-    memset(smoothing_memory_of(estimator, destination), 0, estimator->smoothing->bytes);
+    memset(smoothing_memory_of(estimator, destination), 0, method->smoothing->bytes);
+}
+
+void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
+                  uint64_t now_ns)
+{
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+
+    forget_kept(estimator, destination);
+    input_set(estimator, destination, now_ns);
+    if (policy->restore)
+        policy->restore(&estimator->input, memory_of(estimator, destination), destination->cwnd);
 }
 
 uint64_t destination_updated_ns(const struct destination *destination)

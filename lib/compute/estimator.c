@@ -24,18 +24,58 @@ static void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-/* Lays out a destination and the memory behind it. Returns the bytes of all of it. */
-static size_t lay_out(struct riptide_estimator *estimator)
+static size_t align(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+static void add_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
+{
+    const struct riptide_smoothing *smoothing = estimator->config.smoothing;
+    struct method *method = estimator->methods;
+
+    while (method < estimator->methods + estimator->n_methods && method->policy != policy)
+        method++;
+    if (method < estimator->methods + estimator->n_methods)
+        return;
+    *method = (struct method){
+        .policy = policy,
+        .smoothing = smoothing ? smoothing : policy->smoothing,
+        .add = policy->add,
+        .memory_offset = policy->bytes <= MEMORY_BYTES ? offsetof(struct destination, memory)
+                                                       : sizeof(struct destination),
+    };
+    estimator->n_methods++;
+}
+
+/* A destination, and behind it the memory of any of the methods. */
+void estimator_lay_out(struct riptide_estimator *estimator)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    size_t policy_bytes = (config->policy->bytes + 7) / 8 * 8;
-    bool fits = policy_bytes <= MEMORY_BYTES;
+    size_t policy_bytes = 0, smoothing_bytes = 0;
 
-    estimator->smoothing = config->smoothing ? config->smoothing : config->policy->smoothing;
-    estimator->memory_offset =
-        fits ? offsetof(struct destination, memory) : sizeof(struct destination);
-    estimator->smoothing_offset = sizeof(struct destination) + (fits ? 0 : policy_bytes);
-    return estimator->smoothing_offset + (estimator->smoothing->bytes + 7) / 8 * 8;
+    add_method(estimator, config->policy);
+    for (size_t i = 0; i < config->n_overrides; i++) {
+        if (config->overrides[i].policy)
+            add_method(estimator, config->overrides[i].policy);
+    }
+    for (size_t i = 0; i < estimator->n_methods; i++) {
+        const struct method *method = &estimator->methods[i];
+
+        if (method->policy->bytes > MEMORY_BYTES && method->policy->bytes > policy_bytes)
+            policy_bytes = method->policy->bytes;
+        if (method->smoothing->bytes > smoothing_bytes)
+            smoothing_bytes = method->smoothing->bytes;
+    }
+    estimator->smoothing_offset = sizeof(struct destination) + align(policy_bytes);
+    estimator->is_plain = config->n_aggregates == 0 && config->prefix_len4 == 32 &&
+                          config->prefix_len6 == 128 && estimator->n_methods == 1;
+    estimator->touched = NONE;
+    estimator->changed_head = estimator->changed_tail = NONE;
+    estimator->oldest = estimator->newest = NONE;
+    estimator->input.config = &estimator->config;
+    prefix_table_init(&estimator->table, estimator->smoothing_offset + align(smoothing_bytes),
+                      config->max_destinations, config->hash_seed);
 }
 
 static int estimator_new(struct riptide_estimator **estimatorp,
@@ -50,17 +90,8 @@ static int estimator_new(struct riptide_estimator **estimatorp,
     r = estimator_config_take(&estimator->config, config, error);
     if (r < 0)
         return r;
-    estimator->touched = NONE;
-    estimator->changed_head = estimator->changed_tail = NONE;
-    estimator->oldest = estimator->newest = NONE;
     estimator->next_hint_ns = RIPTIDE_NEVER_NS;
-    estimator->is_grouped = estimator->config.n_aggregates > 0 ||
-                            estimator->config.prefix_len4 < 32 ||
-                            estimator->config.prefix_len6 < 128;
-    estimator->add = estimator->config.policy->add;
-    estimator->input.config = &estimator->config;
-    prefix_table_init(&estimator->table, lay_out(estimator), estimator->config.max_destinations,
-                      estimator->config.hash_seed);
+    estimator_lay_out(estimator);
 
     *estimatorp = estimator;
     estimator = NULL;
@@ -139,8 +170,12 @@ __attribute__((noinline)) static int insert_group(struct riptide_estimator *esti
                                                   const struct riptide_prefix *dst, uint32_t *slotp)
 {
     struct riptide_prefix group = destination_group(&estimator->config, dst);
+    uint32_t n = estimator->table.n;
+    int r = prefix_table_insert(&estimator->table, &group, slotp);
 
-    return prefix_table_insert(&estimator->table, &group, slotp);
+    if (r == 0 && estimator->table.n != n)
+        destination_init(estimator, at(estimator, *slotp));
+    return r;
 }
 
 __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
@@ -167,8 +202,8 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
         estimator->stats.left_out++;
         return 0;
     }
-    r = estimator->is_grouped ? insert_group(estimator, &sample->dst, &slot)
-                              : prefix_table_insert(&estimator->table, &sample->dst, &slot);
+    r = estimator->is_plain ? prefix_table_insert(&estimator->table, &sample->dst, &slot)
+                            : insert_group(estimator, &sample->dst, &slot);
     if (r != 0)
         return refuse(estimator, r);
 
@@ -176,7 +211,8 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
     if (!(destination->flags & IS_TOUCHED))
         touch(estimator, destination, slot);
     estimator->input.cwnd = destination->cwnd;
-    reason = estimator->add(&estimator->input, memory_of(estimator, destination), sample);
+    reason = method_of(estimator, destination)
+                 ->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason == RIPTIDE_LEFT_OUT_NOT)
         destination->n_counted++;
     else
@@ -195,18 +231,9 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
-    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
+    memset(memory_of(estimator, destination), 0,
+           method_of(estimator, destination)->policy->tick_bytes);
     return slot;
-}
-
-/* A destination that nobody outside has heard of, and that has no estimate, is none. */
-static void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
-{
-    const struct destination *destination = at(estimator, slot);
-
-    if (destination->cwnd == 0 && destination->popped_cwnd == 0 &&
-        !(destination->flags & (IS_TOUCHED | IS_CHANGED)))
-        prefix_table_remove(&estimator->table, slot);
 }
 
 RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimator)
@@ -219,6 +246,7 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
 static double smooth(struct riptide_estimator *estimator, struct destination *destination,
                      double combined)
 {
+    const struct riptide_smoothing *smoothing = method_of(estimator, destination)->smoothing;
     void *memory = smoothing_memory_of(estimator, destination);
     bool is_drop = destination->smoothed >= 0 &&
                    combined < (1 - estimator->config.drop_share) * (double)destination->combined;
@@ -226,28 +254,16 @@ static double smooth(struct riptide_estimator *estimator, struct destination *de
     destination->flags &= (uint8_t)~IS_DROP;
     if (is_drop) {
         destination->flags |= IS_DROP;
-        memset(memory, 0, estimator->smoothing->bytes);
+        memset(memory, 0, smoothing->bytes);
     }
-    return estimator->smoothing->smooth(&estimator->input, memory,
-                                        is_drop ? NO_HISTORY : destination->smoothed, combined);
-}
-
-static void set_rto(struct riptide_estimator *estimator, struct destination *destination)
-{
-    const struct riptide_estimator_config *config = &estimator->config;
-    uint8_t step = 0;
-
-    if (config->policy->delay_us)
-        step = rto_step_of(config, config->policy->delay_us(memory_of(estimator, destination)));
-    if (step != destination->rto_step)
-        destination->flags |= IS_RTO_CHANGED;
-    destination->rto_step = step;
+    return smoothing->smooth(&estimator->input, memory,
+                             is_drop ? NO_HISTORY : destination->smoothed, combined);
 }
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
-    const struct riptide_policy *policy = estimator->config.policy;
     struct destination *destination = at(estimator, slot);
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
     double combined, smoothed = NO_HISTORY;
     bool is_renewed = true;
     struct limits limits;
@@ -277,7 +293,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         age_list_insert(estimator, slot);
     }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
-    set_rto(estimator, destination);
+    rto_update(estimator, destination);
     mark_changed(estimator, slot);
 }
 

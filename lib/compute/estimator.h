@@ -1,6 +1,6 @@
 /*
  * What an estimator is made of, for the files of this folder: estimator.c (rounds), destination.c,
- * bound.c (limits and hints), explain.c (answers) and state.c (bytes).
+ * bound.c (limits and hints), explain.c (answers), reconfigure.c and state.c (bytes).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -20,6 +20,7 @@ enum {
     IS_CHANGED = 1 << 1,     /* waits to be popped */
     IS_RTO_CHANGED = 1 << 2, /* its rto_min is not the one popped last */
     IS_DROP = 1 << 3,        /* the drop guard had its history forgotten */
+    METHOD_SHIFT = 4,        /* above them: the number of its method */
 };
 
 /* What a policy may keep for a destination without going over the budget. */
@@ -55,14 +56,24 @@ static_assert(sizeof(struct destination) <= 128, "the budget of a destination");
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= MEMORY_BYTES, "memory of a policy is over its budget")
 
-struct riptide_estimator {
-    struct riptide_estimator_config config;
+/* How the windows of some destinations are computed. */
+struct method {
+    const struct riptide_policy *policy;
     const struct riptide_smoothing *smoothing;
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample); /* the policy's */
     size_t memory_offset;                                              /* into a destination */
+};
+
+enum { MAX_METHODS = 1 + RIPTIDE_MAX_OVERRIDE_POLICIES };
+static_assert(MAX_METHODS <= 1 << (8 - METHOD_SHIFT), "the number of a method fits in the flags");
+
+struct riptide_estimator {
+    struct riptide_estimator_config config;
+    struct method methods[MAX_METHODS]; /* the configuration's, then those of overrides */
+    size_t n_methods;
     size_t smoothing_offset;
-    bool is_grouped; /* not every destination is one host */
+    bool is_plain; /* every destination is one host, and there is one method */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
@@ -82,11 +93,17 @@ static inline struct destination *destination_at(const struct riptide_estimator 
     return prefix_table_at(&estimator->table, slot);
 }
 
+static inline const struct method *method_of(const struct riptide_estimator *estimator,
+                                             const struct destination *destination)
+{
+    return &estimator->methods[destination->flags >> METHOD_SHIFT];
+}
+
 /* The policy's memory: in its place, or behind the destination where it is more than fits. */
 static inline void *memory_of(const struct riptide_estimator *estimator,
                               const struct destination *destination)
 {
-    return (unsigned char *)destination + estimator->memory_offset;
+    return (unsigned char *)destination + method_of(estimator, destination)->memory_offset;
 }
 
 /* The smoothing's memory is behind all else. */
@@ -98,6 +115,30 @@ static inline void *smoothing_memory_of(const struct riptide_estimator *estimato
 
 /* Forgets all that the policy keeps from tick to tick, and the smoothing. */
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
+
+/* Replaces that by what its window stands for, as if it had been computed. */
+void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
+                  uint64_t now_ns);
+
+/* The configuration is there: sets up all that follows from it. */
+void estimator_lay_out(struct riptide_estimator *estimator);
+
+/* Gives a new destination its method. */
+void destination_init(const struct riptide_estimator *estimator, struct destination *destination);
+
+/* A destination that nobody outside has heard of, and that has no estimate, is none. */
+void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
+
+/* Bounds it anew. */
+void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
+
+/* The override that decides for `dst`, or NULL. */
+const struct riptide_override *override_of(const struct riptide_estimator_config *config,
+                                           const struct riptide_prefix *dst);
+
+/* Whether `dst` is what counts as one destination. */
+bool destination_is_group(const struct riptide_estimator_config *config,
+                          const struct riptide_prefix *dst);
 
 /* What counts as one destination with this peer. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
@@ -136,8 +177,8 @@ void input_set(struct riptide_estimator *estimator, const struct destination *de
 
 /* All that limits the window of one destination. */
 struct limits {
-    uint32_t min, max; /* of the configuration */
-    uint32_t cap;      /* 0: none */
+    const struct riptide_override *override; /* NULL: none */
+    uint32_t min, max;
     double scale;      /* by hints; 1: none */
     uint32_t hint_max; /* 0: none */
 };
@@ -150,6 +191,9 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
 
 /* Forgets the hints that have passed and bounds anew what they held down. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
+
+/* Takes its rto_min from what the policy knows now. */
+void rto_update(struct riptide_estimator *estimator, struct destination *destination);
 
 /* rto_min in steps: from the delay that it must cover, and back. 0: none. */
 uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us);

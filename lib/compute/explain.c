@@ -43,7 +43,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
                                              struct riptide_explanation *explanation, size_t size)
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst);
-    const struct riptide_policy *policy = estimator->config.policy;
+    const struct riptide_policy *policy;
     const struct destination *destination;
     struct riptide_explanation full;
     struct limits limits;
@@ -52,18 +52,21 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     if (slot == NONE || destination_at(estimator, slot)->cwnd == 0)
         return RIPTIDE_E_UNKNOWN;
     destination = destination_at(estimator, slot);
+    policy = method_of(estimator, destination)->policy;
     limits = limits_of(estimator, dst);
     limits_apply(&limits, destination->smoothed, &bit);
     full = (struct riptide_explanation){
         .dst = *dst,
         .policy = policy->name,
-        .smoothing = estimator->smoothing->name,
+        .smoothing = method_of(estimator, destination)->smoothing->name,
         .samples = destination->samples,
         .combined = (double)destination->combined,
         .smoothed = destination->smoothed,
         .is_drop = destination->flags & IS_DROP,
         .bounds = bit,
-        .cap = limits.cap,
+        .cwnd_min = limits.min,
+        .cwnd_max = limits.max,
+        .override_scale = 1,
         .hint_scale = limits.scale,
         .hint_cwnd_max = limits.hint_max,
         .cwnd = destination->cwnd,
@@ -71,6 +74,10 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
     };
+    if (limits.override)
+        full.override = limits.override->dst;
+    if (limits.override && limits.override->scale > 0)
+        full.override_scale = limits.override->scale;
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
     if (policy->explain)

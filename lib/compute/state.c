@@ -2,11 +2,12 @@
  * What an estimator knows as bytes, and back: to start where a predecessor was, or to learn from
  * another host. Pure; files are lib/agent/state_file.c's.
  *
- * All numbers are little-endian. Head: "riptide\n", version u32, number of destinations u32, when
- * saved u64 (ns, CLOCK_REALTIME), name of the policy (16 bytes, zeros behind it). Each destination,
- * least recently computed first: family, length, address (1, 1, 16 bytes), window u16, samples u32,
- * age when saved u64 (ns), combined and smoothed window (IEEE 754 binary64). Last: CRC-32 of all
- * before.
+ * All numbers are little-endian. Head: "riptide\n", version u16, number of overrides' policies u16,
+ * number of destinations u32, when saved u64 (ns, CLOCK_REALTIME), name of the policy (16 bytes,
+ * zeros behind it). Each destination, least recently computed first: family 4 or 6 and, in the
+ * upper four bits, the number of its policy (0: the head's), length, address (1, 1, 16 bytes),
+ * window u16, samples u32, age when saved u64 (ns), combined and smoothed window (IEEE 754
+ * binary64). Then the names of overrides' policies (16 bytes each). Last: CRC-32 of all before.
  *
  * Only the window is kept, not what the policy has in its memory: it knows what a window stands for
  * (riptide_policy.restore), and so a file outlives changes of a policy's memory.
@@ -30,6 +31,7 @@ static const unsigned char magic[8] = { 'r', 'i', 'p', 't', 'i', 'd', 'e', '\n' 
 
 struct record {
     struct riptide_prefix dst;
+    uint8_t method;
     uint16_t cwnd;
     uint32_t samples;
     uint64_t age_ns;
@@ -76,7 +78,8 @@ static unsigned char *put_record(unsigned char *at, const struct destination *de
 {
     uint64_t age_ns = destination_age_ns(destination, now_ns);
 
-    *at++ = destination->dst.family == AF_INET ? 4 : 6;
+    *at++ = (uint8_t)((destination->dst.family == AF_INET ? 4 : 6) |
+                      destination->flags >> METHOD_SHIFT << 4);
     *at++ = destination->dst.len;
     memcpy(at, destination->dst.addr, sizeof(destination->dst.addr));
     at += sizeof(destination->dst.addr);
@@ -89,10 +92,12 @@ static unsigned char *put_record(unsigned char *at, const struct destination *de
 
 static struct record get_record(const unsigned char *at)
 {
-    struct record record = { .dst.family = at[0] == 4   ? AF_INET
-                                           : at[0] == 6 ? AF_INET6
-                                                        : 0,
-                             .dst.len = at[1] };
+    uint8_t family = at[0] & 0xf;
+    struct record record = { .dst.family = family == 4   ? AF_INET
+                                           : family == 6 ? AF_INET6
+                                                         : 0,
+                             .dst.len = at[1],
+                             .method = at[0] >> 4 };
 
     memcpy(record.dst.addr, at + 2, sizeof(record.dst.addr));
     at += 18;
@@ -102,6 +107,13 @@ static struct record get_record(const unsigned char *at)
     record.combined = get_double(&at);
     record.smoothed = get_double(&at);
     return record;
+}
+
+static unsigned char *put_policy(unsigned char *at, const struct riptide_policy *policy)
+{
+    memset(at, 0, POLICY_BYTES);
+    memcpy(at, policy->name, strnlen(policy->name, POLICY_BYTES));
+    return at + POLICY_BYTES;
 }
 
 static uint32_t count_windows(const struct riptide_estimator *estimator)
@@ -119,39 +131,49 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              size_t size)
 {
     uint32_t n = count_windows(estimator);
-    size_t needed = HEAD_BYTES + (size_t)n * RECORD_BYTES + CRC_BYTES;
-    const char *policy = estimator->config.policy->name;
+    size_t n_names = estimator->n_methods - 1;
+    size_t needed = HEAD_BYTES + n * (size_t)RECORD_BYTES + n_names * POLICY_BYTES + CRC_BYTES;
     unsigned char *at = bytes;
 
     if (size < needed)
         return needed;
     memcpy(at, magic, sizeof(magic));
-    at = put(at + sizeof(magic), VERSION, 4);
+    at = put(at + sizeof(magic), VERSION, 2);
+    at = put(at, n_names, 2);
     at = put(at, n, 4);
     at = put(at, realtime_ns, 8);
-    memset(at, 0, POLICY_BYTES);
-    memcpy(at, policy, strnlen(policy, POLICY_BYTES));
-    at += POLICY_BYTES;
+    at = put_policy(at, estimator->methods[0].policy);
     for (uint32_t slot = estimator->oldest; slot != NONE;
          slot = destination_at(estimator, slot)->newer)
         at = put_record(at, destination_at(estimator, slot), now_ns);
+    for (size_t i = 1; i <= n_names; i++)
+        at = put_policy(at, estimator->methods[i].policy);
     put(at, crc32(bytes, needed - CRC_BYTES), CRC_BYTES);
     return needed;
 }
 
-static bool record_is_valid(const struct record *record, uint64_t older_age_ns)
+/* What a state says in its head, and where the rest is. */
+struct frame {
+    const unsigned char *records;
+    uint32_t n;
+    const unsigned char *names; /* of overrides' policies */
+    uint8_t n_names;
+};
+
+static bool record_is_valid(const struct record *record, const struct frame *frame,
+                            uint64_t older_age_ns)
 {
-    return prefix_is_valid(&record->dst) && record->cwnd > 0 && isfinite(record->combined) &&
-           record->combined >= 0 && isfinite(record->smoothed) && record->smoothed >= 0 &&
-           record->age_ns <= older_age_ns;
+    return record->method <= frame->n_names && prefix_is_valid(&record->dst) && record->cwnd > 0 &&
+           isfinite(record->combined) && record->combined >= 0 && isfinite(record->smoothed) &&
+           record->smoothed >= 0 && record->age_ns <= older_age_ns;
 }
 
-/* The bytes are ours, whole and of a version that we read. Sets *np. */
-static int check_frame(const unsigned char *bytes, size_t size, uint32_t *np,
+/* The bytes are ours, whole and of a version that we read. Sets *frame. */
+static int check_frame(const unsigned char *bytes, size_t size, struct frame *frame,
                        struct riptide_error *error)
 {
     const unsigned char *at = bytes + sizeof(magic), *crc;
-    uint64_t version, n, needed;
+    uint64_t version, n_names, n, needed;
 
     if (size < sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0) {
         error_set(error, "state: foreign, it does not begin as a state of riptide does");
@@ -161,14 +183,15 @@ static int check_frame(const unsigned char *bytes, size_t size, uint32_t *np,
         error_set(error, "state: truncated, %zu bytes hold no head", size);
         return -EINVAL;
     }
-    version = get(&at, 4);
-    if (version != VERSION) {
+    version = get(&at, 2);
+    n_names = get(&at, 2);
+    if (version != VERSION || n_names >= MAX_METHODS) {
         error_set(error, "state: of version %u; this library reads version %d", (unsigned)version,
                   VERSION);
         return -EINVAL;
     }
     n = get(&at, 4);
-    needed = HEAD_BYTES + n * RECORD_BYTES + CRC_BYTES;
+    needed = HEAD_BYTES + n * RECORD_BYTES + n_names * POLICY_BYTES + CRC_BYTES;
     if (size != needed) {
         error_set(error, "state: %s, %zu bytes where its head says %llu",
                   size < needed ? "truncated" : "damaged", size, (unsigned long long)needed);
@@ -179,13 +202,16 @@ static int check_frame(const unsigned char *bytes, size_t size, uint32_t *np,
         error_set(error, "state: damaged, its checksum is wrong");
         return -EINVAL;
     }
-    *np = (uint32_t)n;
+    *frame = (struct frame){ .records = bytes + HEAD_BYTES,
+                             .n = (uint32_t)n,
+                             .names = bytes + HEAD_BYTES + n * RECORD_BYTES,
+                             .n_names = (uint8_t)n_names };
     return 0;
 }
 
 /* What is whole may still not be for us. Sets *passed_ns, the time since it was saved. */
 static int check_contents(const struct riptide_estimator *estimator, const unsigned char *bytes,
-                          uint32_t n, uint64_t realtime_ns, uint64_t *passed_nsp,
+                          const struct frame *frame, uint64_t realtime_ns, uint64_t *passed_nsp,
                           struct riptide_error *error)
 {
     const unsigned char *at = bytes + sizeof(magic) + 8;
@@ -203,10 +229,10 @@ static int check_contents(const struct riptide_estimator *estimator, const unsig
                   (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
         return -EINVAL;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        struct record record = get_record(bytes + HEAD_BYTES + (size_t)i * RECORD_BYTES);
+    for (uint32_t i = 0; i < frame->n; i++) {
+        struct record record = get_record(frame->records + (size_t)i * RECORD_BYTES);
 
-        if (!record_is_valid(&record, older_age_ns)) {
+        if (!record_is_valid(&record, frame, older_age_ns)) {
             error_set(error, "state: damaged, destination %u cannot be", i + 1);
             return -EINVAL;
         }
@@ -219,6 +245,7 @@ static int check_contents(const struct riptide_estimator *estimator, const unsig
 /* A load under way. */
 struct load {
     struct riptide_estimator *estimator;
+    struct frame frame;
     uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
     uint32_t last; /* what was taken over last: none that comes is older; NONE: nothing yet */
@@ -230,9 +257,6 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
 {
     struct riptide_estimator *estimator = load->estimator;
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = estimator->config.policy;
-    struct limits limits = limits_of(estimator, &destination->dst);
-    uint32_t bit;
 
     if (load->last == slot)
         load->last = destination->older;
@@ -243,21 +267,30 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     destination->combined = (float)record->combined;
     destination->smoothed = record->smoothed;
     destination->updated_ns = updated_ns;
-    destination->cwnd = limits_apply(&limits, record->smoothed, &bit);
-    forget_kept(estimator, destination);
-    input_set(estimator, destination, load->now_ns);
-    if (policy->restore)
-        policy->restore(&estimator->input, memory_of(estimator, destination), destination->cwnd);
+    bound_destination(estimator, slot);
+    restore_kept(estimator, destination, load->now_ns);
     age_list_insert_behind(estimator, load->last, slot);
     load->last = slot;
-    mark_changed(estimator, slot);
+}
+
+/* Whether the policy that computed the record is the one that `dst` has here. */
+static bool is_of_its_policy(const struct load *load, const struct record *record)
+{
+    const struct riptide_estimator_config *config = &load->estimator->config;
+    const struct riptide_override *override = override_of(config, &record->dst);
+    const struct riptide_policy *policy =
+        override && override->policy ? override->policy : config->policy;
+    const char *name = record->method == 0 ? config->policy->name
+                                           : (const char *)load->frame.names +
+                                                 (size_t)(record->method - 1) * POLICY_BYTES;
+
+    return strncmp(name, policy->name, POLICY_BYTES) == 0;
 }
 
 static int load_record(struct load *load, const struct record *record)
 {
     struct riptide_estimator *estimator = load->estimator;
     struct riptide_load_counts *counts = &load->counts;
-    struct riptide_prefix host = record->dst, group;
     uint64_t age_ns = record->age_ns + load->passed_ns;
     int64_t updated_ns;
     const struct destination *known;
@@ -268,10 +301,12 @@ static int load_record(struct load *load, const struct record *record)
         counts->expired++;
         return 0;
     }
-    host.len = prefix_family_bits(host.family);
-    group = destination_group(&estimator->config, &host);
-    if (!riptide_prefix_equal(&group, &record->dst)) {
+    if (!destination_is_group(&estimator->config, &record->dst)) {
         counts->regrouped++;
+        return 0;
+    }
+    if (!is_of_its_policy(load, record)) {
+        counts->repoliced++;
         return 0;
     }
     /* Shortly after a reboot that lies before the zero of this clock. */
@@ -288,6 +323,8 @@ static int load_record(struct load *load, const struct record *record)
         return 0;
     }
     if (r == 0) {
+        if (!known)
+            destination_init(estimator, destination_at(estimator, slot));
         adopt(load, slot, record, updated_ns);
         counts->loaded++;
     }
@@ -299,19 +336,17 @@ static int load_bytes(struct riptide_estimator *estimator, bool is_replacing, ui
                       struct riptide_load_counts *counts, struct riptide_error *error)
 {
     struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
-    uint32_t n = 0;
     int r;
 
     if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
-    r = check_frame(bytes, size, &n, error);
+    r = check_frame(bytes, size, &load.frame, error);
     if (r == 0)
-        r = check_contents(estimator, bytes, n, realtime_ns, &load.passed_ns, error);
+        r = check_contents(estimator, bytes, &load.frame, realtime_ns, &load.passed_ns, error);
     while (r == 0 && is_replacing && estimator->oldest != NONE)
         forget_window(estimator, estimator->oldest);
-    for (uint32_t i = 0; i < n && r == 0; i++) {
-        struct record record =
-            get_record((const unsigned char *)bytes + HEAD_BYTES + (size_t)i * RECORD_BYTES);
+    for (uint32_t i = 0; i < load.frame.n && r == 0; i++) {
+        struct record record = get_record(load.frame.records + (size_t)i * RECORD_BYTES);
 
         r = load_record(&load, &record);
     }

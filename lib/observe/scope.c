@@ -33,18 +33,21 @@ bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample
            scope_has_port(scope->remote_ports, scope->n_remote_ports, sample->remote_port);
 }
 
-RIPTIDE_PUBLIC bool riptide_scope_matches(const struct riptide_scope *scope,
-                                          const struct riptide_sample *sample)
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst)
 {
     const struct riptide_prefix *exclude, *learn;
 
-    if (!scope_admits(scope, sample))
-        return false;
-    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &sample->dst);
+    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, dst);
     if (scope->n_learn == 0)
         return !exclude;
-    learn = prefix_longest_match(scope->learn, scope->n_learn, &sample->dst);
+    learn = prefix_longest_match(scope->learn, scope->n_learn, dst);
     return learn && (!exclude || learn->len > exclude->len);
+}
+
+RIPTIDE_PUBLIC bool riptide_scope_matches(const struct riptide_scope *scope,
+                                          const struct riptide_sample *sample)
+{
+    return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
 }
 
 static int check_array(const void *items, size_t n, const char *field, struct riptide_error *error)

@@ -17,6 +17,9 @@ void scope_deinit(struct riptide_scope *copy);
 /* Whether one of the ranges holds the port. */
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port);
 
+/* Whether its prefixes hold the destination. */
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst);
+
 /* riptide_scope_matches without the prefixes. */
 bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample);
 

@@ -62,6 +62,17 @@ static inline uint32_t cwnd_of(const struct riptide_estimator *estimator)
     return estimate.cwnd;
 }
 
+/* What is known of a destination; window 0: nothing. */
+static inline struct riptide_estimate find_host(const struct riptide_estimator *estimator,
+                                                const char *dst)
+{
+    struct riptide_prefix prefix = prefix_of_text(dst);
+    struct riptide_estimate estimate = { .cwnd = 0 };
+
+    riptide_estimator_find(estimator, &prefix, &estimate);
+    return estimate;
+}
+
 static inline struct riptide_explanation explain(const struct riptide_estimator *estimator)
 {
     struct riptide_prefix dst = prefix_of_text("192.0.2.1");

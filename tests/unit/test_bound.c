@@ -1,5 +1,6 @@
 /*
- * What limits a window: bounds, caps by prefix, hints that pass; and what the explanation says.
+ * What limits a window: bounds, overrides by prefix, hints that pass; and what the explanation
+ * says.
  */
 #include "estimators.h"
 
@@ -67,42 +68,141 @@ static void clamp_says_which_bound_bit(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void longest_cap_decides(void **state)
+static void longest_override_decides_alone(void **state)
 {
-    const struct riptide_cap caps[] = { { prefix_of_text("192.0.0.0/16"), 20 },
-                                        { prefix_of_text("192.0.2.0/24"), 44 },
-                                        { prefix_of_text("0.0.0.0/0"), 15 } };
+    const struct riptide_override overrides[] = {
+        { .dst = prefix_of_text("192.0.0.0/16"), .cwnd_max = 20, .scale = 0.1 },
+        { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 44 },
+        { .dst = prefix_of_text("0.0.0.0/0"), .cwnd_max = 15 },
+    };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
+    struct riptide_explanation explanation;
 
     (void)state;
-    config.caps = caps;
-    config.n_caps = 3;
+    config.overrides = overrides;
+    config.n_overrides = 3;
     estimator = estimator_of_config(&config);
     add_cwnd(estimator, 70);
     riptide_estimator_tick(estimator, S);
     assert_int_equal(cwnd_of(estimator), 44);
-    assert_int_equal(explain(estimator).cap, 44);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_CAP);
+    explanation = explain(estimator);
+    assert_true(riptide_prefix_equal(&explanation.override, &overrides[1].dst));
+    assert_int_equal(explanation.cwnd_min, 10);
+    assert_int_equal(explanation.cwnd_max, 44);
+    assert_true(explanation.override_scale == 1);
+    assert_int_equal(explanation.bounds, RIPTIDE_BOUND_OVERRIDE_MAX);
     riptide_estimator_free(estimator);
 }
 
-static void caps_are_refused_by_name(void **state)
+/* The window that 70 becomes under an override of that destination, and what bit. */
+static uint32_t window_under(struct riptide_override override, uint32_t *bounds)
 {
-    struct riptide_cap cap = { prefix_of_text("192.0.2.0/24"), 9 };
     struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+    uint32_t cwnd;
+
+    override.dst = prefix_of_text("192.0.2.0/24");
+    config.overrides = &override;
+    config.n_overrides = 1;
+    estimator = estimator_of_config(&config);
+    add_cwnd(estimator, 70);
+    riptide_estimator_tick(estimator, S);
+    cwnd = cwnd_of(estimator);
+    *bounds = explain(estimator).bounds;
+    riptide_estimator_free(estimator);
+    return cwnd;
+}
+
+static void override_says_which_part_of_it_bit(void **state)
+{
+    uint32_t bounds;
+
+    (void)state;
+    assert_int_equal(window_under((struct riptide_override){ .cwnd_min = 80 }, &bounds), 80);
+    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_MIN);
+    assert_int_equal(window_under((struct riptide_override){ .scale = 0.5 }, &bounds), 35);
+    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_SCALE);
+    assert_int_equal(window_under((struct riptide_override){ .scale = 0.1 }, &bounds), 10);
+    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_SCALE | RIPTIDE_BOUND_MIN);
+    assert_int_equal(
+        window_under((struct riptide_override){ .cwnd_min = 90, .cwnd_max = 90 }, &bounds), 90);
+    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_MIN);
+    assert_int_equal(window_under((struct riptide_override){ .scale = 1 }, &bounds), 70);
+    assert_int_equal(bounds, 0);
+}
+
+static void override_may_go_beyond_the_bounds_for_all(void **state)
+{
+    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 300 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.overrides = &override;
+    config.n_overrides = 1;
+    estimator = estimator_of_config(&config);
+    add_cwnd(estimator, 250);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 250);
+    riptide_estimator_free(estimator);
+}
+
+static void lowest_scale_of_override_and_hints_counts(void **state)
+{
+    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.overrides = &override;
+    config.n_overrides = 1;
+    estimator = estimator_of_config(&config);
+    add_cwnd(estimator, 100);
+    riptide_estimator_tick(estimator, S);
+    add_hint(estimator, "192.0.2.1", 0, 0.8, 10 * S);
+    assert_int_equal(cwnd_of(estimator), 50);
+    add_hint(estimator, "192.0.2.1", 0, 0.2, 10 * S);
+    assert_int_equal(cwnd_of(estimator), 20);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_SCALE);
+    riptide_estimator_free(estimator);
+}
+
+static void overrides_are_refused_by_name(void **state)
+{
+    const struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
+    const struct {
+        struct riptide_override override;
+        const char *text;
+    } cases[] = {
+        { { .dst = dst, .cwnd_max = 9 },
+          "cwnd_max: 9; must be cwnd_min, which is 10 segments, or more" },
+        { { .dst = dst, .cwnd_min = 101 },
+          "cwnd_min: 101; must be 1 to cwnd_max, which is 100 segments" },
+        { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
+        { { .dst = dst, .scale = 1.5 }, "scale: 1.5; must be above 0 and at most 1" },
+        { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
+    };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_override twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
     struct riptide_estimator *estimator = NULL;
     struct riptide_error error;
 
     (void)state;
-    config.caps = &cap;
-    config.n_caps = 1;
+    config.n_overrides = 1;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        config.overrides = &cases[i].override;
+        assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
+        assert_memory_equal(error.text, "overrides: 192.0.2.0/24: ", 25);
+        assert_string_equal(error.text + 25, cases[i].text);
+    }
+    config.overrides = twice;
+    config.n_overrides = 2;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_string_equal(error.text, "caps: number 1 is 9; must be cwnd_min, which is 10, or more");
-    cap = (struct riptide_cap){ prefix_of_text("192.0.2.0"), 20 };
-    cap.dst.len = 33;
+    assert_string_equal(error.text, "overrides: 192.0.2.0/24: given twice");
+    twice[0].dst.len = 33;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_string_equal(error.text, "caps: number 1 is for no prefix");
+    assert_string_equal(error.text, "overrides: number 1 is for no prefix");
 }
 
 static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
@@ -225,8 +325,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(explanation_holds_every_figure),
         cmocka_unit_test(clamp_says_which_bound_bit),
-        cmocka_unit_test(longest_cap_decides),
-        cmocka_unit_test(caps_are_refused_by_name),
+        cmocka_unit_test(longest_override_decides_alone),
+        cmocka_unit_test(override_says_which_part_of_it_bit),
+        cmocka_unit_test(override_may_go_beyond_the_bounds_for_all),
+        cmocka_unit_test(lowest_scale_of_override_and_hints_counts),
+        cmocka_unit_test(overrides_are_refused_by_name),
         cmocka_unit_test(hint_takes_effect_at_once_and_passes_by_itself),
         cmocka_unit_test(lowest_of_the_hints_counts),
         cmocka_unit_test(hint_for_the_same_prefix_replaces),

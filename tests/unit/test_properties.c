@@ -107,6 +107,24 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
     return config;
 }
 
+/* Within the bounds for all, so that these stay the bounds of every window. */
+static void add_any_overrides(struct riptide_estimator_config *config,
+                              struct riptide_override overrides[3])
+{
+    config->overrides = overrides;
+    config->n_overrides = below(4);
+    for (uint8_t i = 0; i < config->n_overrides; i++) {
+        overrides[i] = (struct riptide_override){
+            .dst = { AF_INET, (uint8_t)(28 + 2 * i), { 10, 0, 0, 0 } },
+            .policy = below(2) ? riptide_policy_get(below(8)) : NULL,
+            .scale = below(2) ? below(101) / 100.0 : 0,
+            .cwnd_max = below(2) ? config->cwnd_min + below(20) : 0,
+        };
+        if (overrides[i].cwnd_max > config->cwnd_max)
+            overrides[i].cwnd_max = config->cwnd_max;
+    }
+}
+
 static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     struct riptide_hint hint = { host(below(HOSTS)), below(100), below(100) / 100.0,
@@ -115,7 +133,10 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
     riptide_estimator_add_hint(estimator, &hint, NULL);
 }
 
-/* Never outside the bounds; no window past its time to live; what is given is withdrawn. */
+/*
+ * Never outside the bounds; no window past its time to live; what is given is withdrawn; all of it
+ * whatever the configuration becomes meanwhile.
+ */
 static void windows_keep_to_bounds_and_lifetimes(void **state)
 {
     const struct riptide_policy *policy;
@@ -125,6 +146,7 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
     for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
         struct riptide_estimator_config config = any_config(policy);
         struct riptide_estimator *estimator = estimator_of_config(&config);
+        struct riptide_override overrides[3];
         struct told told[HOSTS] = { { 0 } };
         struct riptide_estimator_stats stats;
         uint64_t now_ns = S;
@@ -139,6 +161,11 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
                 riptide_estimator_discard(estimator);
             if (below(10) == 0)
                 add_any_hint(estimator, now_ns);
+            if (below(20) == 0) {
+                config = any_config(riptide_policy_get(below(8)));
+                add_any_overrides(&config, overrides);
+                assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+            }
             if (step > 0 && below(10) == 0)
                 assert_int_equal(riptide_estimator_tick(estimator, now_ns - 1), RIPTIDE_E_INVALID);
             now_ns += below(10) ? below(5) * S : below(200) * S;

@@ -99,9 +99,10 @@ static void changes_are_made(void **state)
     assert_true(stand_in.hint.scale == 0.5);
     assert_int_equal(stand_in.hint.dst.len, 24);
     assert_int_equal(stand_in.for_ns, UINT64_C(600000000000));
-    assert_answer(&stand_in, "{\"request\":\"merge\"}",
-                  "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"overflow\":0,"
-                  "\"ok\":true}");
+    assert_answer(
+        &stand_in, "{\"request\":\"merge\"}",
+        "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"repoliced\":0,\"overflow\":0,"
+        "\"ok\":true}");
     assert_false(stand_in.is_replacing);
     free(answer_to(&stand_in, "{\"request\":\"load\"}", true, NULL));
     assert_true(stand_in.is_replacing);

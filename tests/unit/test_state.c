@@ -19,15 +19,6 @@ static void add_host(struct riptide_estimator *estimator, const char *dst, uint3
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
 
-static struct riptide_estimate find(const struct riptide_estimator *estimator, const char *dst)
-{
-    struct riptide_prefix prefix = prefix_of_text(dst);
-    struct riptide_estimate estimate = { .cwnd = 0 };
-
-    riptide_estimator_find(estimator, &prefix, &estimate);
-    return estimate;
-}
-
 /* 192.0.2.1 with 64 at 100 s, 2001:db8::1 with 33.25 at 110 s, saved at 120 s. */
 static size_t save_two(unsigned char bytes[ROOM])
 {
@@ -71,10 +62,10 @@ static void restart_begins_where_it_was(void **state)
     /* History goes on, and so does the time to live. */
     add_host(estimator, "2001:db8::1", 43);
     riptide_estimator_tick(estimator, 190 * S - 1);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 64);
-    assert_true(find(estimator, "2001:db8::1").smoothed == (33.25 + 43) / 2);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 64);
+    assert_true(find_host(estimator, "2001:db8::1").smoothed == (33.25 + 43) / 2);
     riptide_estimator_tick(estimator, 190 * S);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 0);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
     riptide_estimator_free(estimator);
 }
 
@@ -93,13 +84,13 @@ static void reboot_keeps_what_has_not_passed(void **state)
         riptide_estimator_load(estimator, 5 * S, SAVED + 72 * S, bytes, n, &counts, NULL), 0);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.expired, 1);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 33);
-    assert_int_equal(find(estimator, "2001:db8::1").updated_ns, 0);
-    assert_int_equal(find(estimator, "2001:db8::1").expires_ns, 13 * S);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
+    assert_int_equal(find_host(estimator, "2001:db8::1").updated_ns, 0);
+    assert_int_equal(find_host(estimator, "2001:db8::1").expires_ns, 13 * S);
     riptide_estimator_tick(estimator, 13 * S - 1);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 33);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     riptide_estimator_tick(estimator, 13 * S);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 0);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
     riptide_estimator_free(estimator);
 }
 
@@ -140,18 +131,18 @@ static void newer_evidence_wins_a_merge(void **state)
         riptide_estimator_load(estimator, 1000 * S, SAVED + 20 * S, bytes, n, &counts, NULL), 0);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.older, 1);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 20);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 33);
-    assert_int_equal(find(estimator, "198.51.100.7").cwnd, 25);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
+    assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
     /* All of them pass in their order. */
     riptide_estimator_tick(estimator, (961 + 90) * S);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 0);
-    assert_int_equal(find(estimator, "198.51.100.7").cwnd, 25);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
+    assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
     riptide_estimator_tick(estimator, (969 + 90) * S);
-    assert_int_equal(find(estimator, "198.51.100.7").cwnd, 0);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 33);
+    assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 0);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     riptide_estimator_tick(estimator, (970 + 90) * S);
-    assert_int_equal(find(estimator, "2001:db8::1").cwnd, 0);
+    assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
     riptide_estimator_free(estimator);
 }
 
@@ -174,8 +165,8 @@ static void replacing_forgets_what_the_state_does_not_name(void **state)
         riptide_estimator_replace(estimator, 130 * S, SAVED + 10 * S, bytes, n, &counts, NULL), 0);
     assert_int_equal(counts.loaded, 2);
     assert_int_equal(counts.older, 0);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 64);
-    assert_int_equal(find(estimator, "192.0.2.9").cwnd, 0);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 64);
+    assert_int_equal(find_host(estimator, "192.0.2.9").cwnd, 0);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     while (estimate->cwnd != 0)
         assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
@@ -198,7 +189,7 @@ static void refused_state_replaces_nothing(void **state)
     assert_int_equal(
         riptide_estimator_replace(estimator, 130 * S, SAVED + 10 * S, bytes, n, NULL, NULL),
         -EINVAL);
-    assert_int_equal(find(estimator, "192.0.2.9").cwnd, 90);
+    assert_int_equal(find_host(estimator, "192.0.2.9").cwnd, 90);
     riptide_estimator_free(estimator);
 }
 
@@ -222,7 +213,7 @@ static void merged_windows_pass_in_their_order(void **state)
     for (unsigned int i = 0; i < 5; i++) {
         riptide_estimator_tick(estimator, (95 + 90 + 5 * i) * S);
         for (unsigned int j = 0; j < 5; j++)
-            assert_int_equal(find(estimator, all[j]).cwnd > 0, j > i);
+            assert_int_equal(find_host(estimator, all[j]).cwnd > 0, j > i);
     }
     riptide_estimator_free(estimator);
 }
@@ -243,7 +234,7 @@ static void bounds_and_groups_are_the_readers(void **state)
     riptide_estimator_load(estimator, 150 * S, SAVED, bytes, n, &counts, NULL);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.regrouped, 1);
-    assert_int_equal(find(estimator, "192.0.2.1").cwnd, 40);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 40);
     riptide_estimator_free(estimator);
 
     config.prefix_len6 = 128;

@@ -1,0 +1,79 @@
+/*
+ * The agent's configuration: defaults, and what joins the stages. Pure.
+ */
+#include "config.h"
+
+#include "internal.h"
+
+#include <errno.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
+{
+    const struct riptide_agent_config defaults = { .size = size,
+                                                   .interval_ns = NS_PER_S,
+                                                   .netns_fd = -1 };
+
+    struct_give(config, size, &defaults, sizeof(defaults));
+}
+
+/* What the stages cannot check, as they know nothing of each other. */
+static int stages_join(struct stages *stages, struct riptide_error *error)
+{
+    const struct riptide_estimator_config *estimator = &stages->estimator;
+    struct riptide_router_config *router = &stages->router;
+    uint32_t slices = stages->observer.slices;
+
+    if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S) {
+        error_set(error, "interval: must be 10 ms to one hour");
+        return -EINVAL;
+    }
+    if (!(stages->max_share >= 0 && stages->max_share <= 1)) {
+        error_set(error, "max_share: %g; must be 0 to 1", stages->max_share);
+        return -EINVAL;
+    }
+    /* A connection is looked at once in that many rounds. */
+    if (estimator->ttl_ns > 0 && estimator->ttl_ns <= stages->interval_ns * slices) {
+        error_set(error, "ttl: must be longer than %s, or each window is forgotten",
+                  slices > 1 ? "the interval times slices" : "the interval");
+        return -EINVAL;
+    }
+    router->max_routes = estimator->max_destinations;
+    router->hash_seed = estimator->hash_seed;
+    router->cwnd_max = estimator->cwnd_max;
+    for (size_t i = 0; i < estimator->n_overrides; i++) {
+        if (estimator->overrides[i].cwnd_max > router->cwnd_max)
+            router->cwnd_max = estimator->overrides[i].cwnd_max;
+    }
+    return 0;
+}
+
+int stages_take(struct stages *stages, const struct riptide_agent_config *config,
+                struct riptide_error *error)
+{
+    struct riptide_agent_config checked;
+    int r;
+
+    riptide_agent_config_init(&checked, sizeof(checked));
+    riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
+    riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
+    riptide_router_config_init(&stages->router, sizeof(stages->router));
+    r = config_copy(&checked, sizeof(checked), config, error);
+    if (r == 0 && checked.observer)
+        r = config_copy(&stages->observer, sizeof(stages->observer), checked.observer, error);
+    if (r == 0 && checked.estimator)
+        r = config_copy(&stages->estimator, sizeof(stages->estimator), checked.estimator, error);
+    if (r == 0 && checked.router)
+        r = config_copy(&stages->router, sizeof(stages->router), checked.router, error);
+    if (r < 0)
+        return r;
+    stages->interval_ns = checked.interval_ns;
+    stages->max_share = checked.max_share;
+    if (checked.netns_fd != -1)
+        stages->observer.netns_fd = stages->router.netns_fd = checked.netns_fd;
+    stages->observer.size = sizeof(stages->observer);
+    stages->estimator.size = sizeof(stages->estimator);
+    stages->router.size = sizeof(stages->router);
+    return stages_join(stages, error);
+}

@@ -1,0 +1,24 @@
+/*
+ * The configuration of an agent as its stages get it.
+ */
+#ifndef RIPTIDE_LIB_AGENT_CONFIG_H
+#define RIPTIDE_LIB_AGENT_CONFIG_H
+
+#include <riptide/agent.h>
+
+struct stages {
+    uint64_t interval_ns;
+    double max_share;
+    struct riptide_observer_config observer;
+    struct riptide_estimator_config estimator;
+    struct riptide_router_config router;
+};
+
+/*
+ * Fills in defaults and what one stage has from another; points to the arrays of `config`. Errors:
+ * -EINVAL, -E2BIG, each with a line. What concerns one stage alone, that stage checks.
+ */
+int stages_take(struct stages *stages, const struct riptide_agent_config *config,
+                struct riptide_error *error);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * An agent under another configuration: all of it or nothing. It is not started, so that its
+ * sockets change nothing.
+ */
+#include <errno.h>
+#include <riptide/agent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+struct configs {
+    struct riptide_agent_config agent;
+    struct riptide_estimator_config estimator;
+    struct riptide_router_config router;
+};
+
+static void init(struct configs *configs)
+{
+    riptide_agent_config_init(&configs->agent, sizeof(configs->agent));
+    riptide_estimator_config_init(&configs->estimator, sizeof(configs->estimator));
+    riptide_router_config_init(&configs->router, sizeof(configs->router));
+    configs->agent.estimator = &configs->estimator;
+    configs->agent.router = &configs->router;
+}
+
+static struct riptide_agent *agent_of(const struct configs *configs)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { "" };
+
+    if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
+        fail_msg("%s", error.text);
+    return agent;
+}
+
+static void assert_refused(struct riptide_agent *agent, const struct configs *configs, int expected,
+                           const char *text)
+{
+    struct riptide_error error = { "" };
+
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs->agent, &error), expected);
+    assert_string_equal(error.text, text);
+}
+
+static void names_in_the_kernel_cannot_change(void **state)
+{
+    static const char *const names[] = { "table", "protocol", "rule_priority", "mark", "dry_run" };
+    struct configs configs;
+    struct riptide_agent *agent;
+
+    (void)state;
+    init(&configs);
+    agent = agent_of(&configs);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char text[128];
+
+        init(&configs);
+        configs.router.table += i == 0;
+        configs.router.protocol = (uint8_t)(configs.router.protocol + (i == 1));
+        configs.router.rule_priority += i == 2;
+        configs.router.mark += i == 3;
+        configs.router.dry_run = i == 4;
+        snprintf(text, sizeof(text), "%s: cannot change while routes are in place; start anew",
+                 names[i]);
+        assert_refused(agent, &configs, -EBUSY, text);
+    }
+    riptide_agent_free(agent);
+}
+
+static void what_one_stage_refuses_no_stage_takes(void **state)
+{
+    struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
+    struct riptide_estimate estimate;
+    struct riptide_agent *agent;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    agent = agent_of(&configs);
+    configs.router.step_percent = 50;
+    configs.estimator.cwnd_min = 0;
+    assert_refused(agent, &configs, -EINVAL,
+                   "cwnd_min: 0; must be 1 to cwnd_max, which is 100 segments");
+    configs.estimator.cwnd_min = 10;
+    configs.router.step_percent = 101;
+    assert_refused(agent, &configs, -EINVAL, "step_percent: 101; must be 0 to 100");
+    configs.router.step_percent = 50;
+    configs.agent.interval_ns = 1;
+    assert_refused(agent, &configs, -EINVAL, "interval: must be 10 ms to one hour");
+    configs.agent.interval_ns = configs.estimator.ttl_ns;
+    assert_refused(agent, &configs, -EINVAL,
+                   "ttl: must be longer than the interval, or each window is forgotten");
+    configs.agent.interval_ns /= 2;
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+    assert_int_equal(riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &estimate),
+                     RIPTIDE_E_UNKNOWN);
+    riptide_agent_free(agent);
+}
+
+static void fd_stays_the_same(void **state)
+{
+    struct riptide_agent *agent;
+    struct configs configs;
+    int fd;
+
+    (void)state;
+    init(&configs);
+    agent = agent_of(&configs);
+    fd = riptide_agent_get_fd(agent);
+    for (int i = 0; i < 2000; i++) /* more than there are fds, if any stayed open */
+        assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+    assert_int_equal(riptide_agent_get_fd(agent), fd);
+    assert_int_equal(riptide_agent_dispatch(agent), 0);
+    riptide_agent_free(agent);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_in_the_kernel_cannot_change),
+        cmocka_unit_test(what_one_stage_refuses_no_stage_takes),
+        cmocka_unit_test(fd_stays_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

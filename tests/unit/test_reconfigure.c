@@ -1,0 +1,352 @@
+/*
+ * An estimator under policies by prefix, in its state as bytes, and under another configuration.
+ */
+#include "estimators.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SAVED (UINT64_C(1790000000) * S)
+
+enum { ROOM = 4096 };
+
+static void add_host(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
+{
+    struct riptide_sample sample = { .dst = prefix_of_text(dst),
+                                     .cwnd = cwnd,
+                                     .rtt_us = 10000,
+                                     .min_rtt_us = 10000,
+                                     .mss_bytes = 1000,
+                                     .data_segs_out = 10000,
+                                     .acked_bytes = 10000000,
+                                     .delivery_rate_Bps = cwnd * UINT64_C(100000) };
+
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+}
+
+static struct riptide_explanation explain_host(const struct riptide_estimator *estimator,
+                                               const char *dst)
+{
+    struct riptide_prefix prefix = prefix_of_text(dst);
+    struct riptide_explanation explanation;
+
+    assert_int_equal(
+        riptide_estimator_explain(estimator, &prefix, &explanation, sizeof(explanation)), 0);
+    return explanation;
+}
+
+static struct riptide_override policy_for(const char *dst, const char *policy)
+{
+    return (struct riptide_override){ .dst = prefix_of_text(dst),
+                                      .policy = riptide_policy_find(policy) };
+}
+
+static uint32_t pop_all(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+    uint32_t n = 0;
+
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        n++;
+    return n;
+}
+
+static void reconfigure(struct riptide_estimator *estimator,
+                        const struct riptide_estimator_config *config)
+{
+    struct riptide_error error = { "" };
+
+    if (riptide_estimator_reconfigure(estimator, config, NULL, &error) != 0)
+        fail_msg("%s", error.text);
+}
+
+/* Every built-in policy beside every other: none sees the other's memory. */
+static void each_prefix_has_its_policy(void **state)
+{
+    static const char *const hosts[] = { "192.0.2.1", "192.0.3.1", "192.0.4.1", "192.0.5.1",
+                                         "192.0.6.1", "192.0.7.1", "192.0.8.1", "192.0.9.1" };
+    struct riptide_override overrides[8] = { 0 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *mixed, *alone;
+    size_t n = 0;
+
+    (void)state;
+    for (; riptide_policy_get(n); n++)
+        overrides[n] = policy_for(hosts[n], riptide_policy_get(n)->name);
+    assert_int_equal(n, 8);
+    config.overrides = overrides;
+    config.n_overrides = n;
+    mixed = estimator_of_config(&config);
+    for (uint64_t t = 1; t <= 20; t++) {
+        for (size_t i = 0; i < n; i++) {
+            add_host(mixed, hosts[i], (uint32_t)(20 + 3 * t + i));
+            add_host(mixed, hosts[i], (uint32_t)(50 + i));
+        }
+        riptide_estimator_tick(mixed, t * S);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct riptide_estimator_config one = config_of_policy(riptide_policy_get(i)->name);
+
+        alone = estimator_of_config(&one);
+        for (uint64_t t = 1; t <= 20; t++) {
+            add_host(alone, hosts[i], (uint32_t)(20 + 3 * t + i));
+            add_host(alone, hosts[i], (uint32_t)(50 + i));
+            riptide_estimator_tick(alone, t * S);
+        }
+        assert_string_equal(explain_host(mixed, hosts[i]).policy, one.policy->name);
+        assert_true(find_host(mixed, hosts[i]).smoothed == find_host(alone, hosts[i]).smoothed);
+        assert_int_equal(find_host(mixed, hosts[i]).cwnd, find_host(alone, hosts[i]).cwnd);
+        riptide_estimator_free(alone);
+    }
+    riptide_estimator_free(mixed);
+}
+
+static void too_many_policies_are_refused(void **state)
+{
+    struct riptide_policy policies[RIPTIDE_MAX_OVERRIDE_POLICIES + 1];
+    struct riptide_override overrides[RIPTIDE_MAX_OVERRIDE_POLICIES + 1] = { 0 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = NULL;
+    struct riptide_error error;
+
+    (void)state;
+    for (uint8_t i = 0; i <= RIPTIDE_MAX_OVERRIDE_POLICIES; i++) {
+        policies[i] = *riptide_policy_find("max");
+        overrides[i].dst = prefix_of_text("192.0.2.0");
+        overrides[i].dst.addr[3] = i;
+        overrides[i].policy = &policies[i];
+    }
+    config.overrides = overrides;
+    config.n_overrides = RIPTIDE_MAX_OVERRIDE_POLICIES;
+    estimator = estimator_of_config(&config);
+    add_host(estimator, "192.0.2.14", 30);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(find_host(estimator, "192.0.2.14").cwnd, 30);
+    riptide_estimator_free(estimator);
+    config.n_overrides++;
+    assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "one more than 15"));
+}
+
+static void state_goes_to_the_policy_that_made_it(void **state)
+{
+    struct riptide_override overrides[] = { policy_for("192.0.2.0/24", "max"),
+                                            policy_for("198.51.100.0/24", "min") };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+    struct riptide_load_counts counts;
+    unsigned char bytes[ROOM];
+    size_t n;
+
+    (void)state;
+    config.overrides = overrides;
+    config.n_overrides = 2;
+    estimator = estimator_of_config(&config);
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "198.51.100.1", 20);
+    add_host(estimator, "203.0.113.1", 40);
+    riptide_estimator_tick(estimator, S);
+    n = riptide_estimator_save(estimator, S, SAVED, bytes, sizeof(bytes));
+    assert_int_equal(n, 40 + 3 * 48 + 2 * 16 + 4);
+    riptide_estimator_free(estimator);
+
+    estimator = estimator_of_config(&config);
+    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, &counts, NULL), 0);
+    assert_int_equal(counts.loaded, 3);
+    assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "max");
+    assert_string_equal(explain_host(estimator, "203.0.113.1").policy, "paper");
+    riptide_estimator_free(estimator);
+
+    /* One override says something else now, the other is gone. */
+    overrides[0] = policy_for("192.0.2.0/24", "careful");
+    config.n_overrides = 1;
+    estimator = estimator_of_config(&config);
+    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, &counts, NULL), 0);
+    assert_int_equal(counts.loaded, 1);
+    assert_int_equal(counts.repoliced, 2);
+    assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 40);
+    riptide_estimator_free(estimator);
+}
+
+static void same_configuration_changes_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator, *twin;
+
+    (void)state;
+    config.smoothing = riptide_smoothing_find("window");
+    estimator = estimator_of_config(&config);
+    twin = estimator_of_config(&config);
+    for (uint64_t t = 1; t <= 30; t++) {
+        add_host(estimator, "192.0.2.1", (uint32_t)(20 + t));
+        add_host(twin, "192.0.2.1", (uint32_t)(20 + t));
+        riptide_estimator_tick(estimator, t * S);
+        riptide_estimator_tick(twin, t * S);
+        assert_true(find_host(estimator, "192.0.2.1").smoothed ==
+                    find_host(twin, "192.0.2.1").smoothed);
+        assert_int_equal(pop_all(estimator), pop_all(twin));
+        reconfigure(estimator, &config);
+        assert_int_equal(pop_all(estimator), 0);
+    }
+    riptide_estimator_free(estimator);
+    riptide_estimator_free(twin);
+}
+
+static void new_bounds_hold_at_once_and_age_goes_on(void **state)
+{
+    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 40 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    const struct riptide_estimate *estimate;
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "203.0.113.1", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(pop_all(estimator), 2);
+    config.overrides = &override;
+    config.n_overrides = 1;
+    config.ttl_ns = 30 * S;
+    reconfigure(estimator, &config);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    assert_int_equal(estimate->cwnd, 40);
+    assert_int_equal(pop_all(estimator), 0);
+    riptide_estimator_tick(estimator, 31 * S - 1);
+    assert_int_equal(pop_all(estimator), 0);
+    riptide_estimator_tick(estimator, 31 * S);
+    assert_int_equal(pop_all(estimator), 2);
+    riptide_estimator_free(estimator);
+}
+
+static void another_policy_goes_on_from_the_window(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful"), paper;
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+
+    (void)state;
+    for (uint64_t t = 1; t <= 5; t++) {
+        add_host(estimator, "192.0.2.1", 60);
+        riptide_estimator_tick(estimator, t * S);
+    }
+    paper = config_of_policy("paper");
+    reconfigure(estimator, &paper);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 30);
+    assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "paper");
+    add_host(estimator, "192.0.2.1", 60);
+    riptide_estimator_tick(estimator, 6 * S);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 45);
+    reconfigure(estimator, &config);
+    assert_true(explain_host(estimator, "192.0.2.1").evidence.capacity == 90);
+    riptide_estimator_free(estimator);
+}
+
+static void what_is_no_destination_any_more_is_withdrawn(void **state)
+{
+    const struct riptide_prefix excluded = prefix_of_text("203.0.113.1");
+    const struct riptide_scope scope = { .exclude = &excluded, .n_exclude = 1 };
+    struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator_stats stats;
+    const struct riptide_estimate *estimate;
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "203.0.113.1", 80);
+    add_host(estimator, "203.0.113.2", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(pop_all(estimator), 3);
+    config.aggregates = &aggregate;
+    config.n_aggregates = 1;
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, &scope, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+        assert_int_equal(estimate->cwnd, 0);
+    }
+    assert_int_equal(pop_all(estimator), 0);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.destinations, 1);
+    assert_int_equal(find_host(estimator, "203.0.113.2").cwnd, 80);
+    riptide_estimator_free(estimator);
+}
+
+static void where_fewer_fit_the_newest_stay(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    riptide_estimator_tick(estimator, 1 * S);
+    add_host(estimator, "192.0.2.2", 80);
+    riptide_estimator_tick(estimator, 2 * S);
+    add_host(estimator, "192.0.2.3", 80);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_int_equal(pop_all(estimator), 3);
+    config.max_destinations = 2;
+    reconfigure(estimator, &config);
+    assert_int_equal(pop_all(estimator), 1);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
+    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 80);
+    assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 80);
+    riptide_estimator_free(estimator);
+}
+
+static void refused_configuration_changes_nothing(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_error error;
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    riptide_estimator_tick(estimator, S);
+    add_host(estimator, "192.0.2.1", 40);
+    config.cwnd_max = 5;
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
+    assert_string_equal(error.text, "cwnd_min: 10; must be 1 to cwnd_max, which is 5 segments");
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 60);
+    riptide_estimator_free(estimator);
+}
+
+static void hints_and_samples_of_the_tick(void **state)
+{
+    struct riptide_hint hint = { prefix_of_text("192.0.2.1"), 20, 0, 10 * S };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    /* Those of the dump that begins anew: the one known and a new one. */
+    add_host(estimator, "192.0.2.1", 10);
+    add_host(estimator, "192.0.2.2", 10);
+    reconfigure(estimator, &config);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
+    assert_true(find_host(estimator, "192.0.2.1").smoothed == 80);
+    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 0);
+    riptide_estimator_tick(estimator, 10 * S);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_prefix_has_its_policy),
+        cmocka_unit_test(too_many_policies_are_refused),
+        cmocka_unit_test(state_goes_to_the_policy_that_made_it),
+        cmocka_unit_test(same_configuration_changes_nothing),
+        cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
+        cmocka_unit_test(another_policy_goes_on_from_the_window),
+        cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
+        cmocka_unit_test(where_fewer_fit_the_newest_stay),
+        cmocka_unit_test(refused_configuration_changes_nothing),
+        cmocka_unit_test(hints_and_samples_of_the_tick),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
