@@ -33,8 +33,26 @@ struct command_options {
 
 #define COMMAND_ROW(name, kind, field, help)                                                       \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help                         \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false            \
     }
+
+/* One subcommand. */
+struct command {
+    const char *name;
+    const char *operands; /* NULL: takes none */
+    const struct option_row *rows;
+    int (*run)(const struct command_options *options);
+    const char *help;
+};
+
+/* The n-th one, or NULL behind the last. */
+const struct command *command_get(size_t n);
+
+/* What the options are where they are not given. */
+struct command_options command_defaults(void);
+
+/* All of riptide but for the process. Returns the exit status. */
+int command_main(int argc, char **argv);
 
 /* Prints a document and frees it. Errors: -ENOMEM where it could not be made (NULL). */
 int command_print_json(json_t *document);

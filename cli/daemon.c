@@ -5,9 +5,11 @@
 #include "daemon.h"
 
 #include "answers.h"
+#include "load.h"
 #include "log.h"
 #include "netns.h"
 #include "privileges.h"
+#include "reload.h"
 #include "report.h"
 #include "state.h"
 
@@ -43,7 +45,7 @@ static void on_signal(struct daemon *daemon)
     if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     if (info.ssi_signo == SIGHUP) {
-        log_line(LOG_LEVEL_INFO, "SIGHUP: nothing is reloaded; restart to change options");
+        reload(daemon);
         return;
     }
     log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
@@ -202,28 +204,6 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
-static bool find_interface(struct settings *settings)
-{
-    const char *name = settings->scope.interface;
-
-    if (!name)
-        return true;
-    settings->observer.scope.ifindex = if_nametoindex(name);
-    if (settings->observer.scope.ifindex == 0)
-        log_answer("--interface %s: no such interface", name);
-    return settings->observer.scope.ifindex != 0;
-}
-
-/* The library names its fields; here they are options: "cwnd_min: ..." is --cwnd-min. */
-static void answer_refusal(struct riptide_error *error)
-{
-    for (char *at = error->text; *at && *at != ':'; at++) {
-        if (*at == '_')
-            *at = '-';
-    }
-    log_answer("--%s", error->text);
-}
-
 /*
  * The agent is there and started, whatever only root may open is open: from here to the end.
  * Returns the exit status.
@@ -276,17 +256,18 @@ int daemon_serve(struct settings *settings)
     int r;
 
     log_set_level(settings->log_level);
-    if (!find_interface(settings))
-        return EXIT_USAGE;
     /* The log is all that a dry run makes. */
     if (!settings->router.dry_run)
         log_limit_repeats();
     r = draw_seeds(settings);
     if (r < 0)
         return start_failed(settings, &error, r);
-    r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
+    r = settings_find_interface(settings, &error);
+    if (r == 0)
+        r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r == -EINVAL) {
-        answer_refusal(&error);
+        settings_explain_refusal(settings, &error);
+        log_answer("%s", error.text);
         return EXIT_USAGE;
     }
     if (r < 0)

@@ -12,7 +12,7 @@
 
 const struct option_row hint_rows[] = {
     COMMAND_ROW("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_ROW("scale", share, hint_scale, "windows times this share"),
+    COMMAND_ROW("scale", weight, hint_scale, "windows times this share"),
     COMMAND_ROW("for", duration, hint_for_ns, "how long; the same PREFIX again replaces its hint"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_ROW("control", path, control, "riptided's --control"),

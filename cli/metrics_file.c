@@ -25,18 +25,41 @@ static void add_prefix(struct metrics *metrics, const struct riptide_prefix *pre
     metrics->prefixes[metrics->n_prefixes++].prefix = *prefix;
 }
 
+static int set_prefixes(struct metrics *metrics, const struct prefix_list *list)
+{
+    struct metrics_prefix *prefixes = NULL;
+
+    if (list->n > 0) {
+        prefixes = calloc(list->n, sizeof(*prefixes));
+        if (!prefixes)
+            return -ENOMEM;
+    }
+    free(metrics->prefixes);
+    metrics->prefixes = prefixes;
+    metrics->n_prefixes = 0;
+    for (size_t i = 0; i < list->n; i++)
+        add_prefix(metrics, &list->items[i]);
+    return 0;
+}
+
 int metrics_file_init(struct metrics_file *file, const struct settings *settings)
 {
-    size_t n = settings->metrics_prefixes.n;
-
     *file = (struct metrics_file){ .settings = settings };
-    if (n == 0)
-        return 0;
-    file->metrics.prefixes = calloc(n, sizeof(*file->metrics.prefixes));
-    if (!file->metrics.prefixes)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        add_prefix(&file->metrics, &settings->metrics_prefixes.items[i]);
+    return set_prefixes(&file->metrics, &settings->metrics_prefixes);
+}
+
+int metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh)
+{
+    const char *path = file->settings->metrics;
+    int r = set_prefixes(&file->metrics, &fresh->metrics_prefixes);
+
+    if (r < 0)
+        return r;
+    if (path && (!fresh->metrics || strcmp(path, fresh->metrics))) {
+        metrics_file_remove(file);
+        file->written_ns = 0;
+        file->is_failing = false;
+    }
     return 0;
 }
 

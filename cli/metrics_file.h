@@ -17,6 +17,12 @@ struct metrics_file {
 /* Errors: -ENOMEM. */
 int metrics_file_init(struct metrics_file *file, const struct settings *settings);
 
+/*
+ * Settings are about to become `fresh`: what they leave out goes. Errors: -ENOMEM, and all is as
+ * it was.
+ */
+int metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh);
+
 void metrics_file_deinit(struct metrics_file *file);
 
 /* Counts the event; writes the file at the end of a tick where it is time. */

@@ -4,6 +4,8 @@
  */
 #include "options.h"
 
+#include "nearest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +18,8 @@ static int fail(struct riptide_error *error, int code, const char *option, const
     return code;
 }
 
-/* `name` may go on with "=value". */
-static const struct option_row *find_row(const struct option_row *rows, const char *name)
+const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len)
 {
-    size_t len = strcspn(name, "=");
-
     for (; rows->name; rows++) {
         if (strlen(rows->name) == len && !memcmp(rows->name, name, len))
             return rows;
@@ -28,38 +27,78 @@ static const struct option_row *find_row(const struct option_row *rows, const ch
     return NULL;
 }
 
+const char *option_guess(const struct option_row *row, const char *text)
+{
+    struct nearest nearest = nearest_to(text, strlen(text));
+
+    for (size_t n = 0; row->kind->name && row->kind->name(n); n++)
+        nearest_offer(&nearest, row->kind->name(n));
+    return nearest_question(&nearest);
+}
+
+static int fail_unknown(struct riptide_error *error, const struct option_row *rows,
+                        const char *option)
+{
+    struct nearest nearest = nearest_to(option + 2, strcspn(option + 2, "="));
+    char reason[128];
+
+    for (; option[1] == '-' && rows->name; rows++)
+        nearest_offer(&nearest, rows->name);
+    snprintf(reason, sizeof(reason), "unknown option%s%s%s (--help lists them)",
+             nearest.name ? "; is --" : "", nearest.name ? nearest.name : "",
+             nearest.name ? " meant?" : "");
+    return fail(error, -EINVAL, option, NULL, reason);
+}
+
+static int fail_value(struct riptide_error *error, const struct option_row *row, const char *name,
+                      const char *value, int code)
+{
+    char reason[160];
+
+    if (code != -EINVAL)
+        return fail(error, code, name, value, strerror(-code));
+    snprintf(reason, sizeof(reason), "%s%s", row->kind->expected,
+             value ? option_guess(row, value) : "");
+    return fail(error, code, name, value, reason);
+}
+
 /* Reads the option at argv[i], and argv[i + 1] if that is its value. Returns how many it took. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
-                     struct riptide_error *error)
+                     bool *given, struct riptide_error *error)
 {
     char *value = strchr(argv[i], '=');
-    const struct option_row *row;
+    /* The one letter that everybody tries first. */
+    const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
+    const struct option_row *row = options_find(rows, text, strcspn(text, "="));
     char name[64];
     int taken = 1;
     int r;
 
-    /* The one letter that everybody tries first. */
-    row = find_row(rows, strcmp(argv[i], "-h") ? argv[i] + 2 : "help");
     if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
-        return fail(error, -EINVAL, argv[i], NULL, "unknown option (--help lists them)");
+        return fail_unknown(error, rows, argv[i]);
     snprintf(name, sizeof(name), "--%s", row->name);
     if (value)
         value++;
-    if (!row->kind->argument && value)
-        return fail(error, -EINVAL, name, value, row->kind->expected);
+    /* What a file can switch on, the command line can switch off. */
+    if (!row->kind->argument && value && !row->section)
+        return fail(error, -EINVAL, name, value, "takes no value");
     if (row->kind->argument && !value) {
         if (i + 1 == argc)
             return fail(error, -EINVAL, name, row->kind->argument, "the value is missing");
         value = argv[i + 1];
         taken = 2;
     }
+    if (given && !given[row - rows] && row->kind->clear)
+        row->kind->clear((char *)target + row->offset);
     r = row->kind->parse((char *)target + row->offset, value);
     if (r < 0)
-        return fail(error, r, name, value, r == -EINVAL ? row->kind->expected : strerror(-r));
+        return fail_value(error, row, name, value, r);
+    if (given)
+        given[row - rows] = true;
     return taken;
 }
 
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
+int options_parse(const struct option_row *rows, void *target, int argc, char **argv, bool *given,
                   struct riptide_error *error)
 {
     int n_operands = 0;
@@ -76,7 +115,7 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
             argv[n_operands++] = argv[i++];
             continue;
         }
-        taken = parse_one(rows, target, i, argc, argv, error);
+        taken = parse_one(rows, target, i, argc, argv, given, error);
         if (taken < 0)
             return taken;
         i += taken;
@@ -86,8 +125,7 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
     return n_operands;
 }
 
-/* The value as text, empty if it is not set; NULL without memory. */
-static char *print_value(const struct option_row *row, const void *target)
+char *option_print(const struct option_row *row, const void *target)
 {
     char *text = NULL;
     size_t size;
@@ -107,7 +145,7 @@ void options_print_help(FILE *out, const struct option_row *rows, const void *de
 {
     for (; rows->name; rows++) {
         const char *argument = rows->kind->argument ? rows->kind->argument : "";
-        char *value = print_value(rows, defaults);
+        char *value = option_print(rows, defaults);
 
         fprintf(out, "  --%s %-*s  %s", rows->name, (int)(22 - strlen(rows->name)), argument,
                 rows->help);
@@ -123,7 +161,7 @@ void options_print_values(FILE *out, const struct option_row *rows, const void *
     const char *separator = "";
 
     for (; rows->name; rows++) {
-        char *value = print_value(rows, target);
+        char *value = option_print(rows, target);
 
         if (value && *value) {
             fprintf(out, "%s%s %s", separator, rows->name, value);

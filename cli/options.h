@@ -7,21 +7,36 @@
 
 #include "values.h"
 
-/* A table ends with a row without name. */
+/*
+ * One option, and where it has a section, one key of the configuration file as well. Parser, help,
+ * man pages and completion are made from these rows. A table ends with a row without name.
+ */
 struct option_row {
     const char *name;
     const struct value_kind *kind;
     size_t offset; /* of the value in the target struct */
     const char *help;
+    const char *section; /* of the file; NULL: an option alone */
+    bool is_fixed;       /* cannot change while the program runs */
 };
 
 /*
  * Reads the arguments behind argv[0] into `target`, which holds the defaults. What is no option is
- * moved to the front of argv, and the number of these operands is returned.
+ * moved to the front of argv, and the number of these operands is returned. `given` has a place for
+ * each row, false at first: it becomes true, and what a list had until then goes. NULL: not wanted.
  * Errors: -EINVAL, -ENOMEM, each with a line that names option and value.
  */
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
+int options_parse(const struct option_row *rows, void *target, int argc, char **argv, bool *given,
                   struct riptide_error *error);
+
+/* The row of that name, or NULL. */
+const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
+
+/* "; is NAME meant?" where `text` is none of the names that the kind takes but near to one. */
+const char *option_guess(const struct option_row *row, const char *text);
+
+/* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
+char *option_print(const struct option_row *row, const void *target);
 
 /* A line for each option, with the value that `defaults` has for it. */
 void options_print_help(FILE *out, const struct option_row *rows, const void *defaults);

@@ -48,7 +48,10 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
     if (out) {
         options_print_values(out, settings_rows, settings);
         if (!fclose(out))
-            log_line(LOG_LEVEL_INFO, "started, version %s: %s", riptide_version(), text);
+            log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s",
+                     riptide_version(),
+                     settings->file ? settings->file : "without a configuration file",
+                     settings->n_overrides, text);
         free(text);
     }
     report_filter(agent);

@@ -1,5 +1,6 @@
 /*
- * riptide: a table of subcommands and a loop. What they do is in a file of their own each.
+ * riptide: a table of subcommands and a loop. What they do is in a file of their own each; main.c
+ * is the process around it.
  */
 #include "commands.h"
 #include "log.h"
@@ -17,13 +18,7 @@ static const struct option_row no_rows[] = {
     { .name = NULL },
 };
 
-static const struct command {
-    const char *name;
-    const char *operands; /* NULL: takes none */
-    const struct option_row *rows;
-    int (*run)(const struct command_options *options);
-    const char *help;
-} commands[] = {
+static const struct command commands[] = {
     { "observe", "[PREFIX...]", observe_rows, observe_run,
       "what open connections know, per destination" },
     { "status", NULL, status_rows, status_run, "how the daemon is" },
@@ -49,7 +44,7 @@ static const struct command {
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static struct command_options default_options(void)
+struct command_options command_defaults(void)
 {
     struct command_options options = {
         .control = CONTROL_PATH,
@@ -62,7 +57,7 @@ static struct command_options default_options(void)
 
 static int help_run(const struct command_options *options)
 {
-    struct command_options defaults = default_options();
+    struct command_options defaults = command_defaults();
 
     (void)options; /* its values may be other than the defaults */
     printf("Usage: riptide COMMAND [OPTION]... [PREFIX...]\n");
@@ -116,11 +111,11 @@ static const struct command *find_command(const char *name)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options = default_options();
+    struct command_options options = command_defaults();
     struct riptide_error error;
 
     options.operands = argv;
-    options.n_operands = options_parse(command->rows, &options, argc, argv, &error);
+    options.n_operands = options_parse(command->rows, &options, argc, argv, NULL, &error);
     if (options.n_operands < 0) {
         log_answer("%s: %s", command->name, error.text);
         return EXIT_USAGE;
@@ -132,11 +127,15 @@ static int run_command(const struct command *command, int argc, char **argv)
     return options.help ? help_run(&options) : command->run(&options);
 }
 
-int main(int argc, char **argv)
+const struct command *command_get(size_t n)
+{
+    return n < N_COMMANDS ? &commands[n] : NULL;
+}
+
+int command_main(int argc, char **argv)
 {
     const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
-    log_init("riptide");
     if (argc < 2) {
         log_answer("which command? see `riptide help`");
         return EXIT_USAGE;
@@ -145,5 +144,5 @@ int main(int argc, char **argv)
         log_answer("%s: unknown command, see `riptide help`", argv[1]);
         return EXIT_USAGE;
     }
-    return log_finish(run_command(command, argc - 1, argv + 1));
+    return run_command(command, argc - 1, argv + 1);
 }

@@ -2,7 +2,9 @@
  * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
  * running is daemon.c's.
  */
+#include "config.h"
 #include "daemon.h"
+#include "load.h"
 #include "log.h"
 #include "netns.h"
 
@@ -29,8 +31,11 @@ static void print_help(void)
     printf("\nSmoothings:\n");
     for (size_t i = 0; riptide_smoothing_get(i); i++)
         printf("  %-10s  %s\n", riptide_smoothing_get(i)->name, riptide_smoothing_get(i)->help);
-    printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h.\n"
-           "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
+    printf(
+        "\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
+        "PREFIX may be several, with commas between. The file of --config has the same names as\n"
+        "keys, see riptided.conf(5); SIGHUP reads it again.\n"
+        "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
 /* For a service manager, after the daemon has ended in whatever way. */
@@ -54,6 +59,25 @@ static int flush(const struct settings *settings)
     return EXIT_SUCCESS;
 }
 
+/* An agent that is made, and not started, has checked all and changed nothing. */
+static int check(struct settings *settings)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { "" };
+    int r = settings_find_interface(settings, &error);
+
+    if (r == 0)
+        r = riptide_agent_new(&agent, &settings->agent, &error);
+    riptide_agent_free(agent);
+    if (r < 0) {
+        settings_explain_refusal(settings, &error);
+        log_answer("%s", log_error_text(&error, r));
+        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    }
+    printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     struct riptide_error error;
@@ -64,16 +88,19 @@ int main(int argc, char **argv)
      * former selves in the heap, a megabyte with 10,000 destinations. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
-    settings_init(&settings);
-    if (settings_parse(&settings, argc, argv, &error) < 0) {
+    if (settings_load(&settings, argc, argv, &error) < 0) {
         log_answer("%s", error.text);
         status = EXIT_USAGE;
     } else if (settings.help) {
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
+    } else if (settings.print_config) {
+        config_print(stdout, &settings);
     } else if (settings.netns && netns_enter(settings.netns) < 0) {
         status = EXIT_FAILURE;
+    } else if (settings.check) {
+        status = check(&settings);
     } else if (settings.flush) {
         status = flush(&settings);
     } else {

@@ -9,6 +9,18 @@
 
 #include <riptide/agent.h>
 
+/* Room for the rows of both tables. */
+enum { SETTINGS_MAX_ROWS = 96, OVERRIDE_MAX_ROWS = 8 };
+
+/* The sections of the file that are for one prefix begin with this word. */
+#define PREFIX_SECTION "prefix"
+
+/* One [prefix ...] section. */
+struct override_lines {
+    int section;                 /* line of its first header */
+    int keys[OVERRIDE_MAX_ROWS]; /* by row of override_rows; 0: not given */
+};
+
 struct settings {
     struct riptide_agent_config agent; /* points to the three below */
     struct riptide_observer_config observer;
@@ -16,6 +28,9 @@ struct settings {
     struct riptide_router_config router;
     struct scope_options scope;
     struct prefix_list aggregates;
+    struct riptide_override *overrides;
+    struct override_lines *override_lines; /* as many */
+    size_t n_overrides;
     const char *state;         /* file; NULL: none */
     const char *control;       /* path of the socket, or "none" */
     const char *control_group; /* name or number; NULL: root alone */
@@ -25,21 +40,62 @@ struct settings {
     uint64_t metrics_interval_ns;
     struct prefix_list metrics_prefixes;
     enum log_level log_level;
+    const char *config; /* the file, as asked for; NULL: the usual one */
+    bool check;
+    bool print_config;
     bool once;
     bool flush;
     bool help;
     bool version;
+
+    /* Where the values come from. */
+    int argc;
+    char **argv;
+    const char *file;              /* that was read; NULL: none */
+    char *text;                    /* what values of the file point to */
+    int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
+    bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
 };
 
-/* The table of options, into struct settings. */
+/* The options and keys, into struct settings. */
 extern const struct option_row settings_rows[];
 
-/* The library's defaults. The struct must not move afterwards. */
+/* The keys of a [prefix ...] section, into struct riptide_override. */
+extern const struct option_row override_rows[];
+
+/* The library's defaults. The struct must not move afterwards, but by settings_move. */
 void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
 
-/* Errors: -EINVAL, -ENOMEM, each with a line. */
+/* Puts all of `from`, which is none afterwards, in the place of `to`. */
+void settings_move(struct settings *to, struct settings *from);
+
+/* Reads options over what is there. Errors: -EINVAL, -ENOMEM, each with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
+
+/* The override of that prefix, made where there is none; `line` is the section's. -ENOMEM. */
+int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
+                          size_t *ip);
+
+/* "FILE:LINE", "command line" or "default". */
+void settings_describe_origin(const struct settings *settings, const struct option_row *row,
+                              FILE *out);
+
+/*
+ * The library names its fields; here they are options and keys: "cwnd_min: ..." becomes
+ * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
+ */
+void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
+
+/*
+ * Whether a program that runs with `from` can go on with `to`. Errors: -EBUSY, with a line that
+ * names what cannot change.
+ */
+int settings_check_change(const struct settings *from, const struct settings *to,
+                          struct riptide_error *error);
+
+/* What differs, in one line: "ttl 90s -> 2min"; nothing where nothing does. */
+void settings_print_changes(const struct settings *from, const struct settings *to, FILE *out);
 
 #endif

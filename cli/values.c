@@ -4,11 +4,14 @@
  */
 #include "values.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <riptide/compute.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PATH_MAX_BYTES = 160 };
 
 /* Largest first, so that printing finds the largest unit without remainder. */
 static const struct {
@@ -56,10 +59,22 @@ static int parse_number(const char *text, uint64_t max, uint64_t *valuep)
     return 0;
 }
 
+static const char *const flag_names[] = { "yes", "no", "true", "false", "on", "off" };
+
+static const char *flag_name(size_t n)
+{
+    return n < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[n] : NULL;
+}
+
 static int flag_parse(void *target, const char *text)
 {
-    (void)text;
-    *(bool *)target = true;
+    size_t n = 0;
+
+    while (text && flag_name(n) && strcmp(text, flag_name(n)))
+        n++;
+    if (text && !flag_name(n))
+        return -EINVAL;
+    *(bool *)target = n % 2 == 0;
     return 0;
 }
 
@@ -98,40 +113,54 @@ static void duration_print(FILE *out, const void *target)
     fprintf(out, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
 }
 
-static int weight_parse(void *target, const char *text)
+static int parse_decimal(const char *text, char **endp, double *valuep)
+{
+    size_t n = strspn(text, "0123456789.");
+
+    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
+    if (n == 0)
+        return -EINVAL;
+    *valuep = strtod(text, endp);
+    return *endp == text + n ? 0 : -EINVAL;
+}
+
+static int number_parse(void *target, const char *text)
 {
     double value;
     char *end;
 
-    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
-    if (!text[0] || text[strspn(text, "0123456789.")])
-        return -EINVAL;
-    value = strtod(text, &end);
-    if (end == text || *end)
+    if (parse_decimal(text, &end, &value) || *end)
         return -EINVAL;
     *(double *)target = value;
     return 0;
 }
 
-static void weight_print(FILE *out, const void *target)
+/* Digits enough to read the same number again, and no exponent. */
+static void number_print(FILE *out, const void *target)
 {
-    fprintf(out, "%g", *(const double *)target);
+    enum { MAX_DIGITS = 340 };
+    double value = *(const double *)target;
+    char text[MAX_DIGITS * 2];
+    int digits = 0;
+
+    do
+        snprintf(text, sizeof(text), "%.*f", digits, value);
+    while (strtod(text, NULL) != value && ++digits <= MAX_DIGITS);
+    fputs(text, out);
 }
 
-static int share_parse(void *target, const char *text)
+static int weight_parse(void *target, const char *text)
 {
-    size_t len = strlen(text);
-    bool is_percent = len > 1 && text[len - 1] == '%';
-    char number[32];
     double value;
+    char *end;
 
-    if (len >= sizeof(number))
+    if (parse_decimal(text, &end, &value))
         return -EINVAL;
-    memcpy(number, text, len + 1);
-    number[len - is_percent] = 0;
-    if (weight_parse(&value, number))
+    if (!strcmp(end, "%"))
+        value /= 100;
+    else if (*end)
         return -EINVAL;
-    *(double *)target = is_percent ? value / 100 : value;
+    *(double *)target = value;
     return 0;
 }
 
@@ -148,6 +177,22 @@ static int u32_parse(void *target, const char *text)
 static void u32_print(FILE *out, const void *target)
 {
     fprintf(out, "%" PRIu32, *(const uint32_t *)target);
+}
+
+static int percent_parse(void *target, const char *text)
+{
+    uint64_t value;
+    char *end;
+
+    if (parse_digits(text, 10, &end, &value) || (*end && strcmp(end, "%")) || value > UINT32_MAX)
+        return -EINVAL;
+    *(uint32_t *)target = (uint32_t)value;
+    return 0;
+}
+
+static void percent_print(FILE *out, const void *target)
+{
+    fprintf(out, "%" PRIu32 "%%", *(const uint32_t *)target);
 }
 
 static void mark_print(FILE *out, const void *target)
@@ -170,6 +215,11 @@ static void u8_print(FILE *out, const void *target)
     fprintf(out, "%u", *(const uint8_t *)target);
 }
 
+static const char *policy_name(size_t n)
+{
+    return riptide_policy_get(n) ? riptide_policy_get(n)->name : NULL;
+}
+
 static int policy_parse(void *target, const char *text)
 {
     const struct riptide_policy *policy = riptide_policy_find(text);
@@ -182,34 +232,15 @@ static int policy_parse(void *target, const char *text)
 
 static void policy_print(FILE *out, const void *target)
 {
-    fputs((*(const struct riptide_policy *const *)target)->name, out);
+    const struct riptide_policy *policy = *(const struct riptide_policy *const *)target;
+
+    if (policy)
+        fputs(policy->name, out);
 }
 
-static int prefixes_parse(void *target, const char *text)
+static const char *smoothing_name(size_t n)
 {
-    struct prefix_list *list = target;
-    struct riptide_prefix prefix;
-    struct riptide_prefix *items;
-
-    if (riptide_prefix_parse(&prefix, text))
-        return -EINVAL;
-    items = reallocarray(list->items, list->n + 1, sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    items[list->n++] = prefix;
-    list->items = items;
-    return 0;
-}
-
-static void prefixes_print(FILE *out, const void *target)
-{
-    const struct prefix_list *list = target;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    for (size_t i = 0; i < list->n; i++) {
-        riptide_prefix_format(&list->items[i], text);
-        fprintf(out, "%s%s", i ? " " : "", text);
-    }
+    return riptide_smoothing_get(n) ? riptide_smoothing_get(n)->name : NULL;
 }
 
 static int smoothing_parse(void *target, const char *text)
@@ -228,40 +259,6 @@ static void smoothing_print(FILE *out, const void *target)
 
     if (smoothing)
         fputs(smoothing->name, out);
-}
-
-/* FIRST-LAST, or one port. */
-static int ports_parse(void *target, const char *text)
-{
-    struct port_list *list = target;
-    struct riptide_port_range *items;
-    uint64_t first, last;
-    char *end;
-
-    if (parse_digits(text, 10, &end, &first))
-        return -EINVAL;
-    last = first;
-    if (*end && (*end != '-' || parse_digits(end + 1, 10, &end, &last)))
-        return -EINVAL;
-    if (*end || first > last || last > UINT16_MAX)
-        return -EINVAL;
-    items = reallocarray(list->items, list->n + 1, sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    items[list->n++] = (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };
-    list->items = items;
-    return 0;
-}
-
-static void ports_print(FILE *out, const void *target)
-{
-    const struct port_list *list = target;
-
-    for (size_t i = 0; i < list->n; i++) {
-        fprintf(out, "%s%u", i ? " " : "", list->items[i].first);
-        if (list->items[i].last != list->items[i].first)
-            fprintf(out, "-%u", list->items[i].last);
-    }
 }
 
 /* MARK/MASK, or a whole mark. */
@@ -291,10 +288,18 @@ static void masked_print(FILE *out, const void *target)
         fprintf(out, "0x%" PRIx32 "/0x%" PRIx32, value->mark, value->mask);
 }
 
+/* None that a line of a configuration file could not hold. */
 static int path_parse(void *target, const char *text)
 {
-    if (!*text)
+    size_t len = strlen(text);
+
+    if (len == 0 || len > PATH_MAX_BYTES || text[0] == ' ' || text[len - 1] == ' ' ||
+        strstr(text, " ;"))
         return -EINVAL;
+    for (size_t i = 0; i < len; i++) {
+        if (iscntrl((unsigned char)text[i]))
+            return -EINVAL;
+    }
     *(const char **)target = text;
     return 0;
 }
@@ -305,6 +310,11 @@ static void path_print(FILE *out, const void *target)
 
     if (path)
         fputs(path, out);
+}
+
+static const char *level_name(size_t n)
+{
+    return n < N_LEVELS ? level_names[n] : NULL;
 }
 
 static int level_parse(void *target, const char *text)
@@ -328,39 +338,28 @@ const char *log_level_name(enum log_level level)
     return level_names[level];
 }
 
-void prefix_list_deinit(struct prefix_list *list)
-{
-    free(list->items);
-    *list = (struct prefix_list){ .items = NULL };
-}
-
-void port_list_deinit(struct port_list *list)
-{
-    free(list->items);
-    *list = (struct port_list){ .items = NULL };
-}
-
 #define KIND(name, argument, expected, read, write)                                                \
-    const struct value_kind value_##name = { argument, expected, read##_parse, write##_print }
+    const struct value_kind value_##name = { argument,      expected, read##_parse,                \
+                                             write##_print, NULL,     NULL }
+#define KIND_OF_NAMES(name, argument, expected)                                                    \
+    const struct value_kind value_##name = { argument,     expected,    name##_parse,              \
+                                             name##_print, name##_name, NULL }
 
-KIND(flag, NULL, "takes no value", flag, flag);
+KIND_OF_NAMES(flag, NULL, "not yes or no");
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min)", duration, duration);
-KIND(weight, "WEIGHT", "not a weight (write 0.5)", weight, weight);
+KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
+KIND(percent, "PERCENT", "not a percentage (write 10%)", percent, percent);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
-KIND(policy, "NAME", "not a policy (--help lists them)", policy, policy);
-KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
-     prefixes, prefixes);
-KIND(number, "N", "not a number (write 75)", weight, weight);
-KIND(smoothing, "NAME", "not a smoothing (--help lists them)", smoothing, smoothing);
-KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", ports,
-     ports);
+KIND_OF_NAMES(policy, "NAME", "not a policy (`riptide explain --policy` lists them)");
+KIND(number, "N", "not a number (write 75)", number, number);
+KIND_OF_NAMES(smoothing, "NAME", "not a smoothing (`riptide explain --policy` lists them)");
 KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outside the mask)",
      masked, masked);
 KIND(name, "NAME", "not a name", path, path);
-KIND(path, "FILE", "not a file name", path, path);
+KIND(path, "FILE", "not a file name (of at most 160 bytes, none of them a control character)", path,
+     path);
 KIND(user, "NAME", "not a user name", path, path);
 KIND(group, "GROUP", "not a group", path, path);
-KIND(share, "SHARE", "not a share (write 50% or 0.5)", share, weight);
-KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level);
+KIND_OF_NAMES(level, "LEVEL", "not a level (error, warning, info, debug)");

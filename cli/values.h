@@ -30,16 +30,20 @@ struct mark_value {
 struct value_kind {
     const char *argument; /* its place in --help; NULL: the option takes none */
     const char *expected; /* ends the sentence "--option text: ..." */
-    /* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag is read with text NULL. */
+    /* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag may be read with text NULL.
+     */
     int (*parse)(void *target, const char *text);
     /* As parse would read it; nothing for a value that is not set. */
     void (*print)(FILE *out, const void *target);
+    const char *(*name)(size_t n); /* the n-th of the names that it takes; NULL: no such kind */
+    void (*clear)(void *target);   /* empties a list, to which parse appends; NULL: no list */
 };
 
 /* Each kind with the type of its target. */
-extern const struct value_kind value_flag;      /* bool */
+extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
 extern const struct value_kind value_duration;  /* uint64_t, ns */
-extern const struct value_kind value_weight;    /* double */
+extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
+extern const struct value_kind value_percent;   /* uint32_t; "10" or "10%" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_u8;        /* uint8_t */
 extern const struct value_kind value_mark;      /* uint32_t, written in hexadecimal */
@@ -52,7 +56,6 @@ extern const struct value_kind value_masked;    /* struct mark_value */
 extern const struct value_kind value_name;      /* const char *, the argument itself */
 extern const struct value_kind value_path;      /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */
-extern const struct value_kind value_share;     /* double */
 extern const struct value_kind value_user;      /* const char *, the argument itself */
 extern const struct value_kind value_level;     /* enum log_level */
 

@@ -100,6 +100,19 @@ def test_status_has_the_figures_of_the_last_round(net, managed):
                             status)
 
 
+def test_reload_is_told_from_its_begin_to_its_end(net, managed):
+    with Daemon(net.host, command=managed.command) as daemon:
+        managed.wait("READY=1")
+        n = len(managed.hear())
+        began_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "READY=1" in managed.hear()[n:], "the end of the reload")
+        said = [line for line in managed.hear()[n:] if line != "WATCHDOG=1"]
+        assert said.index("RELOADING=1") < said.index("READY=1")
+        stamp = next(line for line in said if line.startswith("MONOTONIC_USEC="))
+        assert int(stamp.partition("=")[2]) >= began_us
+
+
 def test_stopping_is_the_last_word(net, managed):
     with Daemon(net.host, command=managed.command):
         managed.wait("READY=1")

@@ -165,7 +165,7 @@ static void test_operands_move_to_the_front(void **state)
 
     (void)state;
     settings_init(&settings);
-    assert_int_equal(options_parse(settings_rows, &settings, 6, argv, &error), 3);
+    assert_int_equal(options_parse(settings_rows, &settings, 6, argv, NULL, &error), 3);
     assert_string_equal(argv[0], "10.0.0.1");
     assert_string_equal(argv[1], "-");
     assert_string_equal(argv[2], "--ttl");
@@ -219,7 +219,7 @@ static void test_values_in_one_line(void **state)
         parse(&settings, ARGV("--scope", "10.0.0.0/8", "--scope", "::/0", "--dry-run"), &error), 0);
     options_print_values(out, settings_rows, &settings);
     fclose(out);
-    assert_non_null(strstr(text, "interval 1s, ttl 90s, policy paper"));
+    assert_non_null(strstr(text, "policy paper, cwnd-min 10, cwnd-max 100, ttl 90s"));
     assert_non_null(strstr(text, ", scope 10.0.0.0/8 ::/0, "));
     assert_non_null(strstr(text, ", dry-run yes"));
     assert_null(strstr(text, "exclude"));

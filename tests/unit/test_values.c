@@ -95,6 +95,44 @@ static void test_numbers(void **state)
     assert_int_equal(value_u8.parse(&u8, "255"), 0);
     assert_int_equal(u8, 255);
     assert_prints(&value_u8, &u8, "255");
+    assert_int_equal(value_percent.parse(&u32, "10%"), 0);
+    assert_int_equal(u32, 10);
+    assert_int_equal(value_percent.parse(&u32, "20"), 0);
+    assert_prints(&value_percent, &u32, "20%");
+}
+
+static void test_flags(void **state)
+{
+    static const char *const refused[] = { "", "yes ", "maybe", "1", "YES", NULL };
+    bool flag = false;
+
+    (void)state;
+    assert_prints(&value_flag, &flag, "");
+    assert_int_equal(value_flag.parse(&flag, NULL), 0);
+    assert_true(flag);
+    assert_prints(&value_flag, &flag, "yes");
+    assert_int_equal(value_flag.parse(&flag, "off"), 0);
+    assert_false(flag);
+    assert_int_equal(value_flag.parse(&flag, "true"), 0);
+    assert_true(flag);
+    assert_refuses(&value_flag, refused);
+}
+
+static void test_paths(void **state)
+{
+    static const char *const refused[] = { "", " /a", "/a ", "/a ;b", "/a\nb", "\x7f", NULL };
+    const char *path = NULL;
+    char longest[162];
+
+    (void)state;
+    assert_prints(&value_path, &path, "");
+    assert_int_equal(value_path.parse(&path, "/a b;c=#"), 0);
+    assert_string_equal(path, "/a b;c=#");
+    assert_refuses(&value_path, refused);
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[161] = '\0';
+    assert_int_equal(value_path.parse(&path, longest), -EINVAL);
+    assert_int_equal(value_path.parse(&path, longest + 1), 0);
 }
 
 static void test_numbers_refused(void **state)
@@ -115,14 +153,20 @@ static void test_numbers_refused(void **state)
 
 static void test_weights(void **state)
 {
-    static const char *const refused[] = { "",       ".",    "-0.5", "+0.5", "nan",  "inf",
-                                           "0x1p-1", "1e-1", "0.5 ", "0,5",  "0.5.", NULL };
+    static const char *const refused[] = { "",     ".",      "-0.5", "+0.5", "nan",
+                                           "inf",  "0x1p-1", "1e-1", "0.5 ", "0,5",
+                                           "0.5.", "%",      "5%%",  "5 %",  NULL };
     double weight = 1;
 
     (void)state;
     assert_int_equal(value_weight.parse(&weight, "0.25"), 0);
     assert_true(weight == 0.25);
     assert_prints(&value_weight, &weight, "0.25");
+    assert_int_equal(value_weight.parse(&weight, "80%"), 0);
+    assert_true(weight == 0.8);
+    assert_prints(&value_weight, &weight, "0.8");
+    assert_int_equal(value_weight.parse(&weight, "0.00000001"), 0);
+    assert_prints(&value_weight, &weight, "0.00000001");
     assert_int_equal(value_weight.parse(&weight, "0"), 0);
     assert_true(weight == 0);
     assert_refuses(&value_weight, refused);
@@ -130,7 +174,9 @@ static void test_weights(void **state)
 
 static void test_prefixes(void **state)
 {
-    static const char *const refused[] = { "", "host", "10.0.0.0/33", "10.0.0.1/8", NULL };
+    static const char *const refused[] = {
+        "", " ", ",", "host", "10.0.0.0/33", "10.0.0.1/8", NULL
+    };
     struct prefix_list list = { .items = NULL };
 
     (void)state;
@@ -139,6 +185,13 @@ static void test_prefixes(void **state)
     assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
     assert_int_equal(list.n, 2);
     assert_prints(&value_prefixes, &list, "10.0.0.0/8 2001:db8::1");
+    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16,10.2.0.0/16 host"), -EINVAL);
+    assert_int_equal(list.n, 2);
+    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16, 10.2.0.0/16"), 0);
+    assert_int_equal(list.n, 4);
+    value_prefixes.clear(&list);
+    assert_int_equal(list.n, 0);
+    assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8 2001:db8::1"), 0);
     prefix_list_deinit(&list);
     assert_int_equal(list.n, 0);
     assert_refuses(&value_prefixes, refused);
@@ -164,8 +217,8 @@ static void test_names(void **state)
 
 static void test_ports(void **state)
 {
-    static const char *const refused[] = { "",        "-",   "80-",    "-80",    "80-79", "65536",
-                                           "1-65536", "80 ", "80-90-", "80-90x", "0x50",  NULL };
+    static const char *const refused[] = { "",        "-",      "80-",    "-80",  "80-79", "65536",
+                                           "1-65536", "80-90-", "80-90x", "0x50", NULL };
     struct port_list list = { .items = NULL };
 
     (void)state;
@@ -177,6 +230,9 @@ static void test_ports(void **state)
     assert_int_equal(list.items[1].first, 8000);
     assert_int_equal(list.items[1].last, 8099);
     assert_prints(&value_ports, &list, "443 8000-8099 0-65535");
+    assert_int_equal(value_ports.parse(&list, "80, 81x"), -EINVAL);
+    assert_int_equal(value_ports.parse(&list, "80, 81-82 83"), 0);
+    assert_int_equal(list.n, 6);
     port_list_deinit(&list);
     assert_refuses(&value_ports, refused);
 }
@@ -216,7 +272,8 @@ int main(void)
         cmocka_unit_test(test_numbers),   cmocka_unit_test(test_numbers_refused),
         cmocka_unit_test(test_weights),   cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_ports),     cmocka_unit_test(test_masked_marks),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,280 @@
+/*
+ * riptided.conf into settings. What inih would do in silence is caught before it sees a line: it
+ * cuts long lines and long names of sections, takes an indented line for more of the value above,
+ * and knows no section that is empty. So it is given one key with its value at a time.
+ */
+#include "config.h"
+
+#include "nearest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_OVERRIDE = -1 };
+
+struct reader {
+    struct settings *settings;
+    const char *name; /* of the file */
+    const char *at;   /* the next line */
+    const char *end;
+    int line;
+    char section[64]; /* empty: none yet */
+    long override;    /* number of the one that the section is for */
+    char *kept;       /* where the next value goes that settings may point to */
+    int code;         /* 0, or the error that ended it */
+    struct riptide_error *error;
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
+                                                      const char *format, ...)
+{
+    char *text = reader->error->text;
+    size_t size = sizeof(reader->error->text);
+    int n = snprintf(text, size, "%s:%d: ", reader->name, reader->line);
+    va_list args;
+
+    va_start(args, format);
+    if (n >= 0 && (size_t)n < size)
+        vsnprintf(text + n, size - (size_t)n, format, args);
+    va_end(args);
+    reader->code = code;
+    return code;
+}
+
+static const struct option_row *rows_of(const struct reader *reader)
+{
+    return reader->override == NO_OVERRIDE ? settings_rows : override_rows;
+}
+
+static int fail_key(struct reader *reader, const char *key)
+{
+    const struct option_row *row = options_find(settings_rows, key, strlen(key));
+    struct nearest nearest = nearest_to(key, strlen(key));
+
+    if (!reader->section[0])
+        return fail(reader, -EINVAL, "%s: stands before any section%s%s%s", key,
+                    row && row->section ? "; it belongs to [" : "",
+                    row && row->section ? row->section : "", row && row->section ? "]" : "");
+    if (row && row->section)
+        return fail(reader, -EINVAL, "%s: belongs to [%s], not to [%s]", key, row->section,
+                    reader->section);
+    if (row)
+        return fail(reader, -EINVAL, "%s: is an option of the command line alone", key);
+    for (row = rows_of(reader); row->name; row++) {
+        if (row->section)
+            nearest_offer(&nearest, row->name);
+    }
+    return fail(reader, -EINVAL, "%s: unknown key%s", key, nearest_question(&nearest));
+}
+
+static int set_value(struct reader *reader, const struct option_row *row, void *target, int *line,
+                     const char *value)
+{
+    size_t size = strlen(value) + 1;
+    int r;
+
+    if (*line && !row->kind->clear)
+        return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
+    r = row->kind->parse((char *)target + row->offset, memcpy(reader->kept, value, size));
+    if (r == -EINVAL)
+        return fail(reader, r, "%s%s%s: %s%s", row->name, *value ? " " : "", value,
+                    row->kind->expected, option_guess(row, value));
+    if (r < 0)
+        return fail(reader, r, "%s: %s", row->name, strerror(-r));
+    reader->kept += size;
+    if (!*line)
+        *line = reader->line;
+    return 0;
+}
+
+/* What is 0 there is as for all others: written down, it means nothing. */
+static int check_override(struct reader *reader, const struct option_row *row,
+                          const struct riptide_override *override)
+{
+    char *text = option_print(row, override);
+    bool is_zero = text && !strcmp(text, "0");
+
+    free(text);
+    return is_zero ? fail(reader, -EINVAL, "%s 0: must be above 0", row->name) : 0;
+}
+
+static int set_override(struct reader *reader, const struct option_row *row, const char *value)
+{
+    struct riptide_override *override = &reader->settings->overrides[reader->override];
+    struct override_lines *lines = &reader->settings->override_lines[reader->override];
+    int r = set_value(reader, row, override, &lines->keys[row - override_rows], value);
+
+    return r < 0 ? r : check_override(reader, row, override);
+}
+
+/* inih's handler: 0 is an error. */
+static int on_key(void *user, const char *section, const char *key, const char *value)
+{
+    struct reader *reader = user;
+    struct settings *settings = reader->settings;
+    const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
+
+    (void)section; /* it was never told one */
+    if (reader->override != NO_OVERRIDE && row)
+        return set_override(reader, row, value) == 0;
+    if (row && row->section && !strcmp(row->section, reader->section))
+        return set_value(reader, row, settings, &settings->lines[row - settings_rows], value) == 0;
+    fail_key(reader, key);
+    return 0;
+}
+
+static int fail_section(struct reader *reader)
+{
+    struct nearest nearest = nearest_to(reader->section, strlen(reader->section));
+    const char *last = "";
+    char all[96] = "";
+    size_t n = 0;
+
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        if (!row->section || !strcmp(row->section, last))
+            continue;
+        last = row->section;
+        nearest_offer(&nearest, last);
+        n += (size_t)snprintf(all + n, n < sizeof(all) ? sizeof(all) - n : 0, "%s, ", last);
+    }
+    if (nearest.name)
+        return fail(reader, -EINVAL, "[%s]: unknown section%s", reader->section,
+                    nearest_question(&nearest));
+    return fail(reader, -EINVAL, "[%s]: unknown section; there are %s" PREFIX_SECTION " PREFIX",
+                reader->section, all);
+}
+
+static int enter_prefix(struct reader *reader, const char *text)
+{
+    struct riptide_prefix dst;
+    size_t i;
+
+    text += strspn(text, " \t");
+    if (riptide_prefix_parse(&dst, text))
+        return fail(reader, -EINVAL, "[%s]: %s", reader->section, value_prefixes.expected);
+    if (reader->settings->n_overrides > RIPTIDE_MAX_OVERRIDES)
+        return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_OVERRIDES);
+    if (settings_add_override(reader->settings, &dst, reader->line, &i) < 0)
+        return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
+    reader->override = (long)i;
+    return 0;
+}
+
+/* "[name]", with nothing behind it but a comment. */
+static int enter_section(struct reader *reader, const char *line, size_t len)
+{
+    const char *close = memchr(line, ']', len);
+    size_t word = strlen(PREFIX_SECTION);
+    size_t behind;
+
+    if (!close)
+        return fail(reader, -EINVAL, "a section needs its ]");
+    for (behind = (size_t)(close + 1 - line); behind < len && isblank((unsigned char)line[behind]);)
+        behind++;
+    if (behind < len && line[behind] != ';' && line[behind] != '#')
+        return fail(reader, -EINVAL, "nothing may stand behind the ] of a section");
+    if ((size_t)(close - line) > sizeof(reader->section))
+        return fail(reader, -EINVAL, "[%.20s...]: unknown section", line + 1);
+    snprintf(reader->section, sizeof(reader->section), "%.*s", (int)(close - line - 1), line + 1);
+    reader->override = NO_OVERRIDE;
+    if (!strncmp(reader->section, PREFIX_SECTION, word) &&
+        (!reader->section[word] || isblank((unsigned char)reader->section[word])))
+        return enter_prefix(reader, reader->section + word);
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        if (row->section && !strcmp(row->section, reader->section))
+            return 0;
+    }
+    return fail_section(reader);
+}
+
+/* The line without what surrounds it. Returns its length. */
+static size_t next_line(struct reader *reader, const char **linep)
+{
+    const char *at = reader->at;
+    const char *stop = memchr(at, '\n', (size_t)(reader->end - at));
+
+    reader->at = stop ? stop + 1 : reader->end;
+    if (!stop)
+        stop = reader->end;
+    while (stop > at && (isblank((unsigned char)stop[-1]) || stop[-1] == '\r'))
+        stop--;
+    while (stop > at && isblank((unsigned char)*at))
+        at++;
+    reader->line++;
+    *linep = at;
+    return (size_t)(stop - at);
+}
+
+static int check_line(struct reader *reader, const char *line, size_t len, size_t max)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
+            return fail(reader, -EINVAL, "holds a control character (0x%02x)",
+                        (unsigned char)line[i]);
+    }
+    if (len > max)
+        return fail(reader, -EINVAL,
+                    "longer than %zu characters; a key with a list may be given many times", max);
+    return 0;
+}
+
+/* inih's reader, as fgets: what is no key is shown to it as an empty line. */
+static char *read_line(char *buffer, int size, void *stream)
+{
+    struct reader *reader = stream;
+    const char *line;
+    size_t len;
+
+    if (reader->code || reader->at == reader->end)
+        return NULL;
+    len = next_line(reader, &line);
+    if (memchr(line, '\0', len)) {
+        fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
+        return NULL;
+    }
+    if (len > 0 && (line[0] == '#' || line[0] == ';'))
+        len = 0;
+    if (check_line(reader, line, len, (size_t)size - 3))
+        return NULL;
+    if (len > 0 && line[0] == '[') {
+        if (enter_section(reader, line, len))
+            return NULL;
+        len = 0;
+    }
+    snprintf(buffer, (size_t)size, "%.*s\n", (int)len, line);
+    return buffer;
+}
+
+int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n,
+                 struct riptide_error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
+    struct reader reader = { .settings = settings,
+                             .name = name,
+                             .at = bytes,
+                             .end = bytes + n,
+                             .override = NO_OVERRIDE,
+                             .error = error };
+    int r;
+
+    settings->file = name;
+    /* A value is shorter than its line. */
+    reader.kept = settings->text = malloc(n + 1);
+    if (!settings->text)
+        return -ENOMEM;
+    if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
+        reader.at += strlen(mark);
+    r = ini_parse_stream(read_line, &reader, on_key, &reader);
+    /* It goes on after a line that it cannot split: the first of all errors is the one to tell. */
+    if (r > 0 && (!reader.code || r < reader.line)) {
+        reader.line = r;
+        fail(&reader, -EINVAL, "neither a [section] nor KEY = VALUE");
+    }
+    if (r < 0 && !reader.code)
+        fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
+    return reader.code;
+}

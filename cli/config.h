@@ -1,0 +1,22 @@
+/*
+ * riptided.conf: settings from its text, and back. Pure; inih splits the lines.
+ */
+#ifndef CLI_CONFIG_H
+#define CLI_CONFIG_H
+
+#include "settings.h"
+
+/*
+ * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL with a line
+ * "FILE:LINE: ...", after which the settings are only to be freed; -ENOMEM.
+ */
+int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n,
+                 struct riptide_error *error);
+
+/* A file that reads back as these settings; before each key, what it is and where it comes from. */
+void config_print(FILE *out, const struct settings *settings);
+
+/* The same as an example: all that is commented out is the default. */
+void config_print_example(FILE *out, const struct settings *defaults);
+
+#endif

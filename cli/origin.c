@@ -1,0 +1,151 @@
+/*
+ * Where settings come from, and what changes between two of them: the words for it.
+ */
+#include "settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void settings_describe_origin(const struct settings *settings, const struct option_row *row,
+                              FILE *out)
+{
+    if (settings->given[row - settings_rows])
+        fputs("command line", out);
+    else if (settings->lines[row - settings_rows])
+        fprintf(out, "%s:%d", settings->file, settings->lines[row - settings_rows]);
+    else
+        fputs("default", out);
+}
+
+/* What begins the line about a row. */
+static void print_place(const struct settings *settings, const struct option_row *row, FILE *out)
+{
+    if (!settings->file || settings->given[row - settings_rows])
+        fputs("--", out);
+    else if (settings->lines[row - settings_rows])
+        fprintf(out, "%s:%d: ", settings->file, settings->lines[row - settings_rows]);
+    else /* its default, and what the file says, do not fit together */
+        fprintf(out, "%s: ", settings->file);
+    fputs(row->name, out);
+}
+
+/* The row of a field of the library at the begin of `text`. */
+static const struct option_row *find_field(const struct option_row *rows, const char *text)
+{
+    char name[64];
+    size_t len = strcspn(text, ": ");
+
+    if (!text[len] || len >= sizeof(name))
+        return NULL;
+    memcpy(name, text, len);
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] == '_')
+            name[i] = '-';
+    }
+    return options_find(rows, name, len);
+}
+
+/* "PREFIX: FIELD: ...", of one of the overrides; prefixes have colons of their own. */
+static void explain_override(const struct settings *settings, const char *text, FILE *out)
+{
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        const struct override_lines *lines = &settings->override_lines[i];
+        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+        const struct option_row *row;
+        size_t len;
+
+        riptide_prefix_format(&settings->overrides[i].dst, dst);
+        len = strlen(dst);
+        if (strncmp(text, dst, len) || strncmp(text + len, ": ", 2))
+            continue;
+        row = find_field(override_rows, text + len + 2);
+        fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] ", settings->file,
+                row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
+                                                        : lines->section,
+                dst);
+        if (row)
+            fprintf(out, "%s%s", row->name, text + len + 2 + strlen(row->name));
+        else
+            fputs(text + len + 2, out);
+        return;
+    }
+    fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
+}
+
+void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
+{
+    static const char overrides[] = "overrides: ";
+    const struct option_row *row = find_field(settings_rows, error->text);
+    struct riptide_error given = *error;
+    FILE *out = fmemopen(error->text, sizeof(error->text), "w");
+
+    if (!out)
+        return;
+    if (!strncmp(given.text, overrides, strlen(overrides))) {
+        explain_override(settings, given.text + strlen(overrides), out);
+    } else if (row) {
+        print_place(settings, row, out);
+        fputs(given.text + strlen(row->name), out);
+    } else {
+        fputs(given.text, out);
+    }
+    fclose(out);
+    error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
+}
+
+/* Both as text, for the caller to free; whether they differ. */
+static bool is_changed(const struct option_row *row, const void *from, const void *to, char **fromp,
+                       char **top)
+{
+    *fromp = option_print(row, from);
+    *top = option_print(row, to);
+    return *fromp && *top && strcmp(*fromp, *top);
+}
+
+int settings_check_change(const struct settings *from, const struct settings *to,
+                          struct riptide_error *error)
+{
+    int r = 0;
+
+    for (const struct option_row *row = settings_rows; row->name && r == 0; row++) {
+        char *before, *after;
+
+        if (is_changed(row, from, to, &before, &after) && row->is_fixed) {
+            snprintf(error->text, sizeof(error->text),
+                     "%s: %s; it cannot change from %s while riptided runs, restart it", row->name,
+                     after, before);
+            settings_explain_refusal(to, error);
+            r = -EBUSY;
+        }
+        free(before);
+        free(after);
+    }
+    return r;
+}
+
+static bool are_overrides_changed(const struct settings *from, const struct settings *to)
+{
+    return from->n_overrides != to->n_overrides ||
+           (to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
+                                          to->n_overrides * sizeof(to->overrides[0])) != 0);
+}
+
+void settings_print_changes(const struct settings *from, const struct settings *to, FILE *out)
+{
+    const char *separator = "";
+
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        char *before, *after;
+
+        if (is_changed(row, from, to, &before, &after)) {
+            fprintf(out, "%s%s %s -> %s", separator, row->name, *before ? before : "nothing",
+                    *after ? after : "nothing");
+            separator = ", ";
+        }
+        free(before);
+        free(after);
+    }
+    if (are_overrides_changed(from, to))
+        fprintf(out, "%ssections for prefixes: %zu", separator, to->n_overrides);
+}

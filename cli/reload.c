@@ -1,0 +1,73 @@
+/*
+ * SIGHUP: the configuration file is read again, and all of it is taken over or nothing.
+ */
+#include "reload.h"
+
+#include "load.h"
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void report_changes(const struct settings *from, const struct settings *to)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out) {
+        settings_print_changes(from, to, out);
+        if (!fclose(out))
+            log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s",
+                     to->file ? to->file : "the options, as there is no file,",
+                     *text ? text : "nothing has changed");
+    }
+    free(text);
+}
+
+/* `fresh` is to be freed in any case. */
+static int take_over(struct daemon *daemon, struct settings *fresh, struct riptide_error *error)
+{
+    struct settings *settings = daemon->settings;
+    int r = settings_load(fresh, settings->argc, settings->argv, error);
+
+    if (r == 0)
+        r = settings_check_change(settings, fresh, error);
+    if (r < 0)
+        return r;
+    fresh->estimator.hash_seed = settings->estimator.hash_seed;
+    fresh->router.hash_seed = settings->router.hash_seed;
+    r = settings_find_interface(fresh, error);
+    if (r == 0)
+        r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
+    if (r == -EINVAL || r == -EBUSY)
+        settings_explain_refusal(fresh, error);
+    return r;
+}
+
+static void read_again(struct daemon *daemon)
+{
+    struct riptide_error error = { "" };
+    struct settings fresh;
+    int r = take_over(daemon, &fresh, &error);
+
+    if (r < 0) {
+        log_line(LOG_LEVEL_ERROR, "SIGHUP: nothing is changed: %s", log_error_text(&error, r));
+        settings_deinit(&fresh);
+        return;
+    }
+    r = metrics_file_reconfigure(&daemon->metrics, &fresh);
+    if (r < 0)
+        log_line(LOG_LEVEL_WARNING, "SIGHUP: --metrics-prefix stays as it was: %s", strerror(-r));
+    log_set_level(fresh.log_level);
+    report_changes(daemon->settings, &fresh);
+    settings_move(daemon->settings, &fresh);
+}
+
+void reload(struct daemon *daemon)
+{
+    service_reloading(&daemon->service);
+    read_again(daemon);
+    service_reloaded(&daemon->service);
+}

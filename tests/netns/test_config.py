@@ -1,0 +1,368 @@
+"""riptided.conf: checked, printed, in force, and read again while connections go on."""
+
+import re
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from control import riptide_json
+from netns import RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a configuration file, whole: returns its path."""
+    path = tmp_path / "riptided.conf"
+
+    def write(text):
+        beside = tmp_path / "new"
+        beside.write_text(text)
+        beside.rename(path)
+        return path
+
+    return write
+
+
+def reload(daemon, expected):
+    """SIGHUP, until the daemon says what is expected."""
+    n = daemon.said().count("SIGHUP")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: daemon.said().count("SIGHUP") > n, "a line about SIGHUP")
+    line = [line for line in daemon.said().splitlines() if "SIGHUP" in line][-1]
+    assert expected in line
+    assert daemon.is_running()
+    return line
+
+
+def wait_rounds(daemon, n):
+    """Waits for n whole rounds; the daemon must have --log-level debug."""
+    before = daemon.said().count("tick:")
+    wait_until(lambda: daemon.said().count("tick:") > before + n, "rounds")
+
+
+def test_check_of_a_good_file(host, config):
+    path = config("[compute]\nttl = 10min\n[prefix 203.0.113.0/24]\ncwnd-max = 40\n")
+    done = host.run(RIPTIDED, "--config", path, "--check")
+    assert done.stdout == f"{path}: valid\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("[compute]\ncwnd-mx = 3\n", 2, "cwnd-max"),
+    ("[compue]\n", 1, "compute"),
+    ("[compute]\nttl = soon\n", 2, "not a duration"),
+    ("[compute]\n\ncwnd-min = 0\n", 3, "must be 1 to"),
+    ("[prefix 203.0.113.0/24]\nscale = 150%\n", 2, "at most 1"),
+    ("[apply]\ntable = 254\n", 2, "kernel's own"),
+    ("[compute]\nstate = /a\0b\n", 2, "NUL"),
+    ("[observe]\nscope = " + 60 * "10.0.0.1 " + "\n", 2, "longer than"),
+], ids=["key", "section", "value", "range", "prefix", "table", "NUL", "long"])
+@pytest.mark.parametrize("option", ["--check", "--dry-run"])
+def test_bad_file_is_refused_with_its_line(host, config, text, line, words, option):
+    path = config(text)
+    done = host.run(RIPTIDED, "--config", path, option, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"riptided: {path}:{line}: ")
+    assert words in done.stderr
+
+
+def test_file_that_cannot_be_read(host, tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"#" * (5 << 20))
+    for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "is a directory"),
+                        ("/dev/zero", "no regular file"), (large, "larger than")):
+        done = host.run(RIPTIDED, "--config", path, "--check", check=False)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+        assert str(path) in done.stderr and words in done.stderr
+
+
+def test_file_without_permission(host, config):
+    path = config("[compute]\nttl = 10min\n")
+    path.chmod(0)
+    done = host.run("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps",
+                    "-dac_override,-dac_read_search", "--", RIPTIDED, "--config", path, "--check",
+                    check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"riptided: {path}: Permission denied\n"
+
+
+def test_large_file_is_read(host, config):
+    path = config("# padding\n" * 100_000 + "[observe]\n" +
+                  "".join(f"scope = 10.{n >> 8}.{n & 255}.0/24\n" for n in range(2000)))
+    assert path.stat().st_size > 1_000_000
+    assert "valid" in host.run(RIPTIDED, "--config", path, "--check").stdout
+
+
+def test_usual_file_is_read_where_it_is(host):
+    """In a mount namespace with an /etc of its own."""
+    def run(setup):
+        script = f'mount -t tmpfs none /etc && mkdir /etc/riptide && {setup} && exec "$@"'
+        return host.run("unshare", "-m", "sh", "-c", script, "sh", RIPTIDED, "--print-config").stdout
+
+    assert "(default)\nttl = 90s\n" in run("true")
+    assert "(/etc/riptide/riptided.conf:2)\nttl = 7s\n" in run(
+        r'printf "[compute]\nttl = 7s\n" >/etc/riptide/riptided.conf')
+
+
+def test_print_config_says_where_each_value_comes_from(host, config):
+    path = config("[compute]\nttl = 10min\ncwnd-max = 80\n[prefix 203.0.113.0/24]\nscale = 50%\n")
+    said = host.run(RIPTIDED, "--config", path, "--print-config", "--cwnd-max", "70").stdout
+    assert f"({path}:2)\nttl = 10min\n" in said
+    assert "(command line)\ncwnd-max = 70\n" in said
+    assert "(default)\ncwnd-min = 10\n" in said
+    assert f"[prefix 203.0.113.0/24]\n" in said
+    assert f"({path}:5)\nscale = 0.5\n" in said
+
+
+def test_printed_configuration_is_one(host, config):
+    path = config("[observe]\nscope = 10.0.0.0/8, ::/0\n[prefix 2001:db8::/32]\npolicy = max\n")
+    said = host.run(RIPTIDED, "--config", path, "--print-config").stdout
+    path = config(said)
+    again = host.run(RIPTIDED, "--config", path, "--print-config").stdout
+
+    def values(text):
+        return [line for line in text.splitlines() if not line.startswith("# ")]
+
+    assert values(again) == values(said)
+
+
+def test_file_is_in_force_and_options_go_before_it(net, config):
+    path = config("[compute]\ncwnd-max = 30\n")
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", path):
+        assert wait_window(net.host, "203.0.113.1") == 30
+    with Daemon(net.host, "--config", path, "--cwnd-max", "40"):
+        assert wait_window(net.host, "203.0.113.1") == 40
+
+
+def test_prefix_has_bounds_of_its_own(net, config):
+    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 25\n"
+                  "[prefix 203.0.113.9/32]\ncwnd-max = 500\n"
+                  "[prefix 2001:db8::/32]\ncwnd-min = 90\ncwnd-max = 90\n")
+    connections = {peer: net.learned(peer, 120)
+                   for peer in ("203.0.113.1", "203.0.113.9", "2001:db8::1", "198.51.100.1")}
+    expected = {"203.0.113.1": 25, "203.0.113.9": connections["203.0.113.9"].cwnd(),
+                "2001:db8::1": 90, "198.51.100.1": 100}
+    assert expected["203.0.113.9"] > 100
+    with Daemon(net.host, "--config", path):
+        wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
+        assert net.connect("203.0.113.1").cwnd() == 25
+
+
+def test_prefix_has_a_policy_of_its_own(net, config):
+    path = config("[compute]\ncwnd-max = 1000\n[prefix 203.0.113.0/24]\npolicy = min\n")
+    sizes = {}
+    for peer in ("203.0.113.1", "198.51.100.1"):
+        large, small = net.learned(peer, 60), net.learned(peer, 20)
+        sizes[peer] = (large.cwnd(), small.cwnd())
+    mean = sum(sizes["198.51.100.1"]) / 2
+    with Daemon(net.host, "--config", path):
+        assert wait_window(net.host, "203.0.113.1") == min(sizes["203.0.113.1"])
+        assert wait_window(net.host, "198.51.100.1") in (int(mean), int(mean + 0.5))
+
+
+class Monitor:
+    """What `ip monitor` tells of routes and rules while it runs."""
+
+    def __init__(self, host):
+        self.host = host
+        self.log = tempfile.NamedTemporaryFile("w+")
+        self.n_fences = self.n_read = 0
+        host.start("stdbuf", "-oL", "ip", "monitor", "route", "rule", stdout=self.log)
+        self.fence()
+
+    def fence(self):
+        """All lines since the last one, up to a rule that is made and taken away for it."""
+        self.n_fences += 1
+        priority = 31000 + self.n_fences
+
+        def lines():
+            return Path(self.log.name).read_text().splitlines()
+
+        def is_told():  # again where the monitor was not listening yet
+            self.host.ip("rule", "add", "pref", priority, "fwmark", "0x51", "lookup", "51")
+            self.host.ip("rule", "del", "pref", priority)
+            return any(line.startswith(f"Deleted {priority}:") for line in lines())
+
+        wait_until(is_told, "the monitor's line about a rule")
+        told = lines()[self.n_read:]
+        self.n_read += len(told)
+        return [line for line in told if not re.match(r"(Deleted )?31\d\d\d:", line)]
+
+
+def test_reload_takes_effect_and_no_route_goes(net, config):
+    path = config("[compute]\nttl = 2h\n")
+    peers = [f"203.0.113.{n}" for n in range(1, 6)] + ["2001:db8::1", "198.51.100.1"]
+    for peer in peers:
+        net.learned(peer, 60)
+    with Daemon(net.host, "--config", path) as daemon:
+        wait_until(lambda: windows(net.host).keys() == set(peers), "all routes")
+        before = windows(net.host)
+        monitor = Monitor(net.host)
+        path = config("[prefix 203.0.113.0/24]\ncwnd-max = 30\n")
+        reload(daemon, "sections for prefixes: 1")
+        wait_until(lambda: windows(net.host) == {
+            peer: 30 if "203" in peer else cwnd for peer, cwnd in before.items()}, "new bounds")
+        told = monitor.fence()
+        assert not [line for line in told if line.startswith("Deleted")]
+        # The five that moved, and nothing else.
+        assert len([line for line in told if "table 7230" in line]) == 5
+        assert len(rules(net.host)) == 2
+
+
+def test_reload_of_the_same_writes_nothing(net, config):
+    path = config("[compute]\nttl = 2h\n")
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
+        wait_window(net.host, "203.0.113.1")
+        monitor = Monitor(net.host)
+        for _ in range(20):
+            reload(daemon, "nothing has changed")
+        wait_rounds(daemon, 2)
+        assert monitor.fence() == []
+
+
+def test_bad_file_changes_nothing_and_says_so(net, config):
+    path = config("[compute]\ncwnd-max = 40\n")
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", path) as daemon:
+        assert wait_window(net.host, "203.0.113.1") == 40
+        monitor = Monitor(net.host)
+        for text, words in (("[compute]\ncwnd-max = 30\nttl = soon\n", f"{path}:3: ttl soon: not a"),
+                            ("[compute]\ncwnd-max = 30\ncwnd-min = 31\n", f"{path}:3: cwnd-min: 31;"),
+                            ("[compute]\ncwnd-max = 30\n[apply]\n\nprotocol = 99\n",
+                             f"{path}:5: protocol: 99; it cannot change"),
+                            ("[compute]\ncwnd-max = 30\n[apply]\nmark = 9\n", "mark: 0x9; it"),
+                            ("\0", f"{path}:1: ")):
+            config(text)
+            assert "nothing is changed" in reload(daemon, words)
+        path.unlink()
+        reload(daemon, "No such file")
+        assert monitor.fence() == []
+        assert windows(net.host) == {"203.0.113.1": 40}
+        config("[compute]\ncwnd-max = 30\n")
+        reload(daemon, "cwnd-max 40 -> 30")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "the good file")
+
+
+def test_scope_that_shrinks_withdraws_at_once(net, config):
+    path = config("[observe]\n")
+    net.learned("203.0.113.1", 30)
+    net.learned("203.0.113.2", 30)
+    with Daemon(net.host, "--config", path) as daemon:
+        wait_until(lambda: len(windows(net.host)) == 2, "both")
+        config("[observe]\nexclude = 203.0.113.2\n")
+        reload(daemon, "exclude nothing -> 203.0.113.2")
+        wait_until(lambda: windows(net.host).keys() == {"203.0.113.1"}, "the excluded one withdrawn")
+        config("[observe]\n")
+        reload(daemon, "exclude 203.0.113.2 -> nothing")
+        wait_until(lambda: len(windows(net.host)) == 2, "both again")
+
+
+def test_steps_follow(net, config):
+    """A window within the step is written as soon as the step is smaller."""
+    path = config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 60\n")
+    net.learned("203.0.113.1", 80)
+    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
+        assert wait_window(net.host, "203.0.113.1") == 60
+        config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 40\n")
+        reload(daemon, "cwnd-max 60 -> 40")
+        wait_rounds(daemon, 2)
+        config("[apply]\nstep-segments = 0\nstep-percent = 0%\n[compute]\ncwnd-max = 40\n")
+        assert windows(net.host) == {"203.0.113.1": 60}
+        reload(daemon, "step-segments 50 -> 0")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 40}, "the new step")
+
+
+def test_interval_and_log_level_follow(net, config):
+    net.learned("203.0.113.1", 30)
+    path = config("[observe]\ninterval = 10min\n[compute]\nttl = 2h\n")
+    log = (path.parent / "log").open("w+")
+    process = net.host.start(RIPTIDED, "--config", path, stdout=log, stderr=log)
+
+    def said():
+        return (path.parent / "log").read_text()
+
+    wait_window(net.host, "203.0.113.1")
+    assert said().count("tick:") == 0
+    config("[observe]\ninterval = 20ms\n[compute]\nttl = 2h\n[log]\nlog-level = debug\n")
+    process.send_signal(signal.SIGHUP)
+    wait_until(lambda: said().count("tick:") >= 3, "short rounds, and said")
+    process.terminate()
+    assert process.wait(10) == 0
+
+
+def test_reload_in_the_middle_of_a_round(net, config):
+    """Often, at any moment of a round that never ends: no window is lost or wrong."""
+    path = config("[compute]\ncwnd-max = 40\n")
+    peers = [f"203.0.113.{n}" for n in range(1, 200)]
+    for peer in peers:
+        net.connect(peer)
+    net.learned("198.51.100.1", 60)
+    with Daemon(net.host, "--config", path, interval="10ms") as daemon:
+        wait_until(lambda: len(windows(net.host)) == 200, "all routes")
+        monitor = Monitor(net.host)
+        for n in range(100):
+            config(f"[compute]\ncwnd-max = {40 + n % 3 * 10}\n")
+            daemon.process.send_signal(signal.SIGHUP)
+        config("[compute]\ncwnd-max = 35\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: windows(net.host)["198.51.100.1"] == 35, "the last file")
+        assert len(windows(net.host)) == 200
+        assert not [line for line in monitor.fence()
+                    if line.startswith("Deleted") and "table 7230" in line]
+
+
+def test_paused_daemon_stays_paused(net, config):
+    path = config("[compute]\ncwnd-max = 40\n")
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", path) as daemon:
+        assert wait_window(net.host, "203.0.113.1") == 40
+        net.host.run(RIPTIDE, "pause")
+        config("[compute]\ncwnd-max = 30\n")
+        reload(daemon, "cwnd-max 40 -> 30")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "the table follows")
+        assert rules(net.host) == []
+        assert riptide_json(net.host, "status")["health"] == "paused"
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: rules(net.host), "the rules")
+
+
+def test_explain_names_the_section_that_holds(net, config):
+    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 20\nscale = 90%\n")
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", path):
+        wait_window(net.host, "203.0.113.1")
+        window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
+        assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.9)
+        assert (window["cwnd_max"], window["cwnd"]) == (20, 20)
+        assert "override_max" in window["bounds"] and "max" not in window["bounds"]
+        assert "[prefix 203.0.113.0/24]" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+
+
+def test_metrics_follow(net, config, tmp_path):
+    first, second = tmp_path / "first.prom", tmp_path / "second.prom"
+    every = "metrics-interval = 0ms\n"
+    path = config(f"[metrics]\nmetrics = {first}\n{every}metrics-prefix = 192.0.2.0/24\n")
+    with Daemon(net.host, "--config", path) as daemon:
+        wait_until(lambda: first.exists() and "192.0.2.0/24" in first.read_text(), "the first file")
+        config(f"[metrics]\nmetrics = {second}\n{every}metrics-prefix = 203.0.113.0/24\n")
+        reload(daemon, f"metrics {first} -> {second}")
+        wait_until(second.exists, "the second file")
+        assert not first.exists()
+        assert "203.0.113.0/24" in second.read_text() and "192.0.2.0/24" not in second.read_text()
+        config("[metrics]\n")
+        reload(daemon, f"metrics {second} -> nothing")
+        assert not second.exists()
+
+
+def test_control_needs_a_restart(net, config):
+    path = config("[apply]\ncontrol = /run/one\n")
+    with Daemon(net.host, "--config", path) as daemon:
+        config("[apply]\ncontrol = /run/two\n")
+        assert "nothing is changed" in reload(daemon, "control: /run/two; it cannot change from")
+        assert riptide_json(net.host, "status", "--control", "/run/one")["health"] != "failing"
