@@ -54,6 +54,15 @@ def test_everything_is_where_it_belongs(tree):
     assert tree.pc == tree.lib / "pkgconfig" / "riptide.pc"
     unit = (tree.root / "usr/local/lib/systemd/system/riptided.service").read_text()
     assert "\nExecStart=/usr/local/sbin/riptided " in unit
+    share = tree.root / "usr/local/share"
+    for section, pages in (("8", ("riptide", "riptided")), ("5", ("riptided.conf",))):
+        for page in pages:
+            assert (share / f"man/man{section}" / f"{page}.{section}").is_file()
+    for program in ("riptide", "riptided"):
+        assert (share / "bash-completion/completions" / program).is_file()
+        assert (share / "zsh/site-functions" / f"_{program}").is_file()
+        assert (share / "fish/vendor_completions.d" / f"{program}.fish").is_file()
+    assert (share / "doc/riptide/riptided.conf").is_file()
     for names in ("rt_tables.d", "rt_protos.d"):
         assert (tree.root / "usr/local/etc/iproute2" / names / "riptide.conf").is_file()
 
@@ -62,8 +71,9 @@ def test_nothing_else_is_installed(tree):
     names = {path.name for path in tree.root.rglob("*") if not path.is_dir()}
     expected = {*HEADERS, "riptide", "riptided", "libriptide.a", "libriptide.so",
                 "libriptide.so.0", "libriptide.so.0.1.0", "riptide.pc", "riptide.conf",
-                "riptided.service"}
-    assert {name for name in names if not name.endswith((".1", ".3", ".7", ".8"))} == expected
+                "riptided.conf", "riptided", "_riptide", "_riptided", "riptide.fish",
+                "riptided.fish", "riptided.service"}
+    assert {name for name in names if not name.endswith((".1", ".3", ".5", ".7", ".8"))} == expected
 
 
 def test_static_library_shows_nothing_but_the_api(tree):

@@ -1,0 +1,179 @@
+"""What is made of the tables of options: man pages, completion, the example of a configuration."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from netns import MOUNTED, RIPTIDE, RIPTIDED
+
+MADE = MOUNTED / "cli" / "generate"
+PAGES = ("riptide.8", "riptided.8", "riptided.conf.5")
+PROGRAMS = ("riptide", "riptided")
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30,
+                          universal_newlines=True, **options)
+
+
+def options_of_help(*command):
+    """{option: whether it takes a value}, as --help has them."""
+    found = {}
+    for line in run(*command).stdout.splitlines():
+        match = re.match(r"  (--[-a-z0-9]+) (\S+)?", line)
+        if match:
+            found[match.group(1)] = bool(match.group(2))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_manual_is_clean(page):
+    """But for other manuals that this machine may not have."""
+    said = run("mandoc", "-T", "lint", "-W", "all", MADE / page).stdout.splitlines()
+    assert [line for line in said if "referenced manual not found" not in line] == []
+
+
+def text_of(page):
+    done = run("mandoc", "-T", "ascii", MADE / page)
+    assert done.returncode == 0
+    return re.sub(".\b", "", done.stdout)
+
+
+def test_manual_has_every_option():
+    text = text_of("riptided.8")
+    options = options_of_help(RIPTIDED, "--help")
+    assert len(options) > 20
+    for option in options:
+        assert re.search(rf"^ +{option}\b", text, re.MULTILINE), option
+
+
+def test_manual_has_every_command_with_its_options():
+    text = text_of("riptide.8")
+    said = run(RIPTIDE, "help").stdout
+    commands = re.findall(r"^riptide ([a-z]+)", said, re.MULTILINE)
+    assert len(commands) > 5
+    for command in commands:
+        assert re.search(rf"^ +{command}\b", text, re.MULTILINE), command
+    for option in re.findall(r"^  (--[-a-z0-9]+)", said, re.MULTILINE):
+        assert option in text
+
+
+def test_manual_has_every_key():
+    text = text_of("riptided.conf.5")
+    keys = re.findall(r"^#?([-a-z0-9]+) =", (MADE / "riptided.conf").read_text(), re.MULTILINE)
+    assert len(keys) > 20
+    for key in keys:
+        assert re.search(rf"^ +{key} = ", text, re.MULTILINE), key
+
+
+def test_example_is_a_configuration(tmp_path):
+    """As it is, and with every default written out."""
+    example = (MADE / "riptided.conf").read_text()
+    path = tmp_path / "riptided.conf"
+    defaults = re.sub(r" \(.*\)$", "", run(RIPTIDED, "--config", MADE / "riptided.conf",
+                                           "--print-config").stdout, flags=re.MULTILINE)
+    path.write_text(re.sub(r"^#([-a-z0-9]+ = .)", r"\1", example, flags=re.MULTILINE))
+    assert run(RIPTIDED, "--config", path, "--check").stdout == f"{path}: valid\n"
+    written = re.sub(r" \(.*\)$", "", run(RIPTIDED, "--config", path, "--print-config").stdout,
+                     flags=re.MULTILINE)
+    assert written == defaults
+    assert re.search(r"^\[prefix|^[a-z]", example, re.MULTILINE) is None
+
+
+def complete(line):
+    """What bash offers at the end of the line."""
+    program = line.split()[0]
+    words = re.findall(r"=|[^\s=]+", line) + ([""] if line[-1] == " " else [])
+    script = (f'. "{MADE / program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+              f'_{program}; printf "%s\\n" "${{COMPREPLY[@]}}"')
+    done = run("bash", "--norc", "-uc", script, "bash", *words, cwd="/")
+    assert done.returncode == 0, done.stdout
+    return set(done.stdout.split())
+
+
+def test_bash_offers_every_option():
+    options = options_of_help(RIPTIDED, "--help")
+    assert complete("riptided ") == complete("riptided --") == options.keys()
+    assert complete("riptided --dry-run --cwnd-m") == {"--cwnd-min", "--cwnd-max"}
+    assert complete("riptided --ttl ") == complete("riptided --ttl 9") == set()
+    assert complete("riptided --ttl 9s --interv") == {"--interval"}
+
+
+def test_bash_offers_names_and_files():
+    policies = {"paper", "mean", "max", "min", "traffic", "percentile", "bdp", "careful"}
+    assert complete("riptided --policy ") == complete("riptided --policy=") == policies
+    assert complete("riptided --policy m") == complete("riptided --policy=m") \
+        == {"mean", "max", "min"}
+    assert complete("riptided --config /pro") == {"/proc"}
+    assert complete("riptided --config=/pro") == {"/proc"}
+
+
+def test_bash_offers_commands_and_their_options():
+    commands = set(re.findall(r"^riptide ([a-z]+)", run(RIPTIDE, "help").stdout, re.MULTILINE))
+    assert complete("riptide ") == commands
+    assert complete("riptide fl") == {"flush"}
+    assert {"--table", "--protocol"} <= complete("riptide flush ")
+    assert complete("riptide flush --table ") == set()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_bash_takes_it_as_completion(program):
+    """In a shell that reads the file as it is installed."""
+    said = run("bash", "--norc", "-ec", f'. "{MADE / program}"; complete -p {program}').stdout
+    assert said == f"complete -F _{program} {program}\n"
+
+
+@pytest.mark.parametrize("shell, pattern", [("zsh", "_{}"), ("fish", "{}.fish")])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_other_shells_read_it(shell, pattern, program):
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    done = run(shell, "-n", MADE / pattern.format(program))
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_fish_offers_them():
+    if not shutil.which("fish"):
+        pytest.skip("no fish here")
+
+    def offered(line):
+        script = "".join(f"source {MADE / program}.fish; " for program in PROGRAMS)
+        done = run("fish", "--no-config", "-c", f"{script} complete -C '{line}'")
+        return {text.split("\t")[0] for text in done.stdout.splitlines()}
+
+    assert offered("riptided --cwnd-m") == {"--cwnd-min", "--cwnd-max"}
+    assert offered("riptided --policy ma") == {"max"}
+    assert offered("riptide fl") == {"flush"}
+    assert "--table" in offered("riptide flush --t")
+
+
+def test_zsh_offers_them(tmp_path):
+    """Its completion system, on a terminal of its own."""
+    if not shutil.which("zsh"):
+        pytest.skip("no zsh here")
+    for program in PROGRAMS:
+        shutil.copy(MADE / f"_{program}", tmp_path)
+    script = tmp_path / "ask"
+    script.write_text(f"""
+        zmodload zsh/zpty
+        zpty -b ask 'TERM=dumb zsh -f -i'
+        until_said() {{ # TYPED EXPECTED, with a deadline of ten seconds
+            local chunk said
+            zpty -w -n ask $1
+            repeat 200; do
+                while zpty -r -t ask chunk; do said+=$chunk; done
+                [[ $said == *$2* ]] && {{ print -r -- $2; return }}
+                sleep 0.05
+            done
+            print -r -- $said
+            exit 1
+        }}
+        until_said "fpath=({tmp_path} \\$fpath); autoload -U compinit
+            compinit -u -d {tmp_path}/dump; bindkey '^I' complete-word; print READ''Y"$'\\n' READY
+        until_said $'riptided --cwnd-ma\\t' 'riptided --cwnd-max='
+        until_said $'\\C-uriptide flus\\t' 'riptide flush'
+    """)
+    done = run("timeout", "25", "zsh", "-f", script)
+    assert done.stdout.splitlines() == ["READY", "riptided --cwnd-max=", "riptide flush"]
