@@ -1,0 +1,70 @@
+/*
+ * Any bytes as riptided.conf: they are refused with one line that begins with the file's name, or
+ * what was read prints as a file that reads back as the same.
+ */
+#include "config.h"
+
+#include "target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char name[] = "f";
+
+static void hold(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static int read_settings(struct settings *settings, const char *bytes, size_t n)
+{
+    struct riptide_error error = { "" };
+    int r;
+
+    settings_init(settings);
+    r = config_parse(settings, name, bytes, n, &error);
+    hold(r == 0 || (!strncmp(error.text, "f:", 2) && !strchr(error.text, '\n')));
+    return r;
+}
+
+static char *print(const struct settings *settings, size_t *np)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, np);
+
+    hold(out != NULL);
+    config_print(out, settings);
+    fclose(out);
+    return text;
+}
+
+static void hold_same(const struct settings *a, const struct settings *b)
+{
+    char *changes = NULL;
+    size_t n;
+    FILE *out = open_memstream(&changes, &n);
+
+    hold(out != NULL);
+    settings_print_changes(a, b, out);
+    fclose(out);
+    hold(n == 0);
+    free(changes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct settings read, again;
+
+    if (read_settings(&read, (const char *)data, n) == 0) {
+        size_t n_text;
+        char *text = print(&read, &n_text);
+
+        hold(read_settings(&again, text, n_text) == 0);
+        hold_same(&read, &again);
+        settings_deinit(&again);
+        free(text);
+    }
+    settings_deinit(&read);
+    return 0;
+}
