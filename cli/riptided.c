@@ -38,13 +38,24 @@ static void print_help(void)
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
-/* For a service manager, after the daemon has ended in whatever way. */
+/*
+ * For a service manager, after the daemon has ended in whatever way: also one that could not start
+ * because another one runs, whose routes these are.
+ */
 static int flush(const struct settings *settings)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { "" };
-    int r = riptide_flush(&settings->router, &counts, &error);
+    int pid, r;
 
+    if (riptide_router_get_holder(&pid) == 0) {
+        log_line(LOG_LEVEL_INFO,
+                 "nothing removed: process %d manages this network namespace; `riptide flush` "
+                 "removes all the same",
+                 pid);
+        return EXIT_SUCCESS;
+    }
+    r = riptide_flush(&settings->router, &counts, &error);
     if (r == -EINVAL) {
         log_answer("%s", log_error_text(&error, r));
         return EXIT_USAGE;

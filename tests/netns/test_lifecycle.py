@@ -203,6 +203,17 @@ def test_dry_run_goes_on_beside_a_riptided(net):
         assert snapshot(net.host) == before
 
 
+def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
+    """A unit whose start failed because another one runs has its stop hook called as well."""
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        before = snapshot(net.host)
+        done = net.host.run(RIPTIDED, "--flush")
+        assert f"nothing removed: process {daemon.pid} manages this" in done.stderr
+        assert snapshot(net.host) == before
+
+
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])
 @pytest.mark.parametrize("command", [(RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDE, "flush")],
                          ids=["riptided", "once", "flush"])
