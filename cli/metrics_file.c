@@ -27,13 +27,11 @@ static void add_prefix(struct metrics *metrics, const struct riptide_prefix *pre
 
 static int set_prefixes(struct metrics *metrics, const struct prefix_list *list)
 {
-    struct metrics_prefix *prefixes = NULL;
+    /* One more than needed: none would be no memory. */
+    struct metrics_prefix *prefixes = calloc(list->n + 1, sizeof(*prefixes));
 
-    if (list->n > 0) {
-        prefixes = calloc(list->n, sizeof(*prefixes));
-        if (!prefixes)
-            return -ENOMEM;
-    }
+    if (!prefixes)
+        return -ENOMEM;
     free(metrics->prefixes);
     metrics->prefixes = prefixes;
     metrics->n_prefixes = 0;

@@ -122,7 +122,9 @@ static size_t find_drop_ins(const char *root, struct drop_in *drop_ins)
 
         snprintf(full, sizeof(full), "%s%s/networkd.conf.d", root, directories[i]);
         dir = opendir(full);
-        while (dir && n < MAX_DROP_INS && (entry = readdir(dir))) {
+        if (!dir)
+            continue;
+        while (n < MAX_DROP_INS && (entry = readdir(dir))) {
             const char *end = strrchr(entry->d_name, '.');
 
             if (!end || strcmp(end, ".conf") != 0 || is_known(drop_ins, n, entry->d_name))
@@ -130,8 +132,7 @@ static size_t find_drop_ins(const char *root, struct drop_in *drop_ins)
             snprintf(drop_ins[n].name, sizeof(drop_ins[n].name), "%s", entry->d_name);
             drop_ins[n++].directory = directories[i];
         }
-        if (dir)
-            closedir(dir);
+        closedir(dir);
     }
     return n;
 }

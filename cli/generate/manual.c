@@ -37,10 +37,10 @@ static void print_text(FILE *out, const char *text)
 
 static void print_names(FILE *out, const struct value_kind *kind)
 {
-    const char *separator = "One of ";
+    const char *separator = "One of ", *name;
 
-    for (size_t n = 0; kind->name(n); n++) {
-        fprintf(out, "%s%s", separator, kind->name(n));
+    for (size_t n = 0; (name = kind->name(n)); n++) {
+        fprintf(out, "%s%s", separator, name);
         separator = ", ";
     }
     fputs(".\n", out);
@@ -141,7 +141,9 @@ static void commands(FILE *out)
         if (command->operands)
             fprintf(out, " Ar %s", command->operands);
         fputc('\n', out);
-        print_row(out, &(struct option_row){ .kind = &value_flag, .help = command->help }, NULL);
+        print_row(out,
+                  &(struct option_row){ command->name, .kind = &value_flag, .help = command->help },
+                  NULL);
         if (has_options(command))
             print_options(out, command->rows, &defaults);
     }
