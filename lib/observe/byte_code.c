@@ -37,11 +37,14 @@ void byte_code_lead_to(struct byte_code *code, int place)
 /* On IPv6 sockets the kernel holds IPv4 prefixes against IPv4-mapped peers. */
 int byte_code_test_prefix(struct byte_code *code, const struct riptide_prefix *dst, int otherwise)
 {
-    const struct inet_diag_hostcond condition = { .family = dst->family,
-                                                  .prefix_len = dst->len,
-                                                  .port = -1 };
+    struct inet_diag_hostcond condition;
     unsigned char payload[sizeof(condition) + sizeof(dst->addr)];
 
+    /* Padding too: all of it goes to the kernel. */
+    memset(&condition, 0, sizeof(condition));
+    condition.family = dst->family;
+    condition.prefix_len = dst->len;
+    condition.port = -1;
     memcpy(payload, &condition, sizeof(condition));
     memcpy(payload + sizeof(condition), dst->addr, sizeof(dst->addr));
     return push(code, INET_DIAG_BC_D_COND, payload,
