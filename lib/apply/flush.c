@@ -101,7 +101,8 @@ int flush_rules(struct channel *channel, uint8_t family, const struct rule_ident
     /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
      * there.
      */
-    while ((r = channel_request(channel, message_rule_delete(family, identity->table), error)) == 0)
+    while ((r = channel_request(channel, message_lookup_delete(family, identity->table), error)) ==
+           0)
         own++;
     if (channel_is_absence(r))
         r = flush_skips(channel, &search, &own, error);

@@ -64,8 +64,7 @@ RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
 RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
                                                      uint8_t family)
 {
-    return router->is_paused ? "paused"
-                             : router->rules[family_index(family)].reason;
+    return router->is_paused ? "paused" : router->rules[family_index(family)].reason;
 }
 
 RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,

@@ -195,15 +195,16 @@ struct nl_msg *message_route_delete(const struct route *route)
     return message_finish(&message, failures);
 }
 
-struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
-                                const struct rule_identity *identity)
+/* One of our rules, as it is added and deleted. */
+static struct nl_msg *rule_message(int type, int flags, uint8_t family,
+                                   const struct rule_place *place, enum rule_role role,
+                                   const struct rule_identity *identity)
 {
     const struct fib_rule_hdr header = { .family = family,
                                          .action =
                                              role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
     CLEANUP(message_freep)
-    struct nl_msg *message =
-        message_new(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof(header));
+    struct nl_msg *message = message_new(type, flags, &header, sizeof(header));
     int failures;
 
     if (!message)
@@ -222,7 +223,19 @@ struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, 
     return message_finish(&message, failures);
 }
 
-struct nl_msg *message_rule_delete(uint8_t family, uint32_t table)
+struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
+                                const struct rule_identity *identity)
+{
+    return rule_message(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, family, place, role, identity);
+}
+
+struct nl_msg *message_rule_delete(uint8_t family, const struct rule_place *place,
+                                   enum rule_role role, const struct rule_identity *identity)
+{
+    return rule_message(RTM_DELRULE, 0, family, place, role, identity);
+}
+
+struct nl_msg *message_lookup_delete(uint8_t family, uint32_t table)
 {
     const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
     CLEANUP(message_freep)

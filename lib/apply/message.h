@@ -48,8 +48,12 @@ struct nl_msg *message_route_delete(const struct route *route);
 struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
                                 const struct rule_identity *identity);
 
-/* Deletes the first rule of that family that looks up `table`. */
-struct nl_msg *message_rule_delete(uint8_t family, uint32_t table);
+/* Deletes exactly that rule of ours: by all that message_rule_add says of it. */
+struct nl_msg *message_rule_delete(uint8_t family, const struct rule_place *place,
+                                   enum rule_role role, const struct rule_identity *identity);
+
+/* Deletes the first rule of that family that looks up `table`, whoever made it. */
+struct nl_msg *message_lookup_delete(uint8_t family, uint32_t table);
 
 /* Deletes the rule that a dump has shown as `dumped`. */
 struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);

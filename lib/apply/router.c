@@ -6,7 +6,6 @@
 
 #include "claim.h"
 #include "config.h"
-#include "flush.h"
 #include "internal.h"
 #include "lock.h"
 #include "netns.h"
@@ -303,7 +302,7 @@ static int check_rules(struct riptide_router *router)
         if (state->is_in_place)
             state->is_lifted = false;
         else if (router->scan.rules[i].n > 0 && router->lock_fd >= 0)
-            r = flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+            r = sync_clear_rules(router, i);
     }
     return r;
 }

@@ -4,7 +4,6 @@
  */
 #include "sync.h"
 
-#include "flush.h"
 #include "message.h"
 #include "router.h"
 #include "watch.h"
@@ -208,22 +207,51 @@ int sync_write(struct riptide_router *router)
     return 0;
 }
 
+/* What is gone already needs no deleting. */
+static int delete_rule(struct riptide_router *router, int i, const struct rule_place *place,
+                       enum rule_role role)
+{
+    int r = channel_request(&router->channel,
+                            message_rule_delete(families[i], place, role, &router->identity), NULL);
+
+    return r == -ENOENT ? 0 : r;
+}
+
+/* A rule that could not be deleted still stands, and is not said to be lifted. */
+static int lift_rule(struct riptide_router *router, int i)
+{
+    struct rule_state *state = &router->rules[i];
+    int r;
+
+    if (!state->is_in_place || state->is_lifted)
+        return 0;
+    r = delete_rule(router, i, &state->place, RULE_LOOKUP);
+    if (r < 0)
+        return r;
+    state->is_lifted = true;
+    router->stats.lifts++;
+    return 0;
+}
+
 int sync_lift_rules(struct riptide_router *router)
 {
+    int r4 = lift_rule(router, 0), r6 = lift_rule(router, 1);
+
+    return r4 < 0 ? r4 : r6;
+}
+
+int sync_clear_rules(struct riptide_router *router, int i)
+{
+    const struct rules *rules = &router->scan.rules[i];
     int r = 0;
 
-    for (int i = 0; i < 2; i++) {
-        struct rule_state *state = &router->rules[i];
-        int error;
+    for (uint32_t n = 0; n < rules->n && r == 0; n++) {
+        const struct rule *rule = &rules->list[n];
+        const struct rule_place place = { .priority = rule->priority,
+                                          .main_priority = rule->target };
 
-        if (!state->is_in_place || state->is_lifted)
-            continue;
-        error = channel_request(&router->channel,
-                                message_rule_delete(families[i], router->config.table), NULL);
-        state->is_lifted = true;
-        router->stats.lifts++;
-        if (r == 0 && error != -ENOENT)
-            r = error;
+        if (rule->role != RULE_FOREIGN)
+            r = delete_rule(router, i, &place, rule->role);
     }
     return r;
 }
@@ -246,7 +274,7 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     if (router->scan.rules[i].n == 0 || (state->is_in_place && !state->is_lifted))
         return 0;
     if (!state->is_in_place) {
-        r = flush_rules(&router->channel, families[i], &router->identity, NULL, error);
+        r = sync_clear_rules(router, i);
         if (r < 0)
             return r;
         state->reason =
@@ -260,8 +288,8 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     state->is_in_place = r == 0;
     state->is_lifted = false;
     /* One of them may stand, or both where the answer was lost. */
-    if (r < 0)
-        flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
+    for (enum rule_role role = RULE_SKIP; r < 0 && role <= RULE_LOOKUP; role++)
+        delete_rule(router, i, &state->place, role);
     return r;
 }
 

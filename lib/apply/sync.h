@@ -14,6 +14,9 @@ int sync_write(struct riptide_router *router);
 /* Puts the rule of every family into its place, or away where it has none. */
 int sync_rules(struct riptide_router *router, struct riptide_error *error);
 
+/* Takes away what the last look has shown of our rules in that family, and nobody else's. */
+int sync_clear_rules(struct riptide_router *router, int i);
+
 /* Takes the rules that look up our table away: local TCP is without us until sync_rules. */
 int sync_lift_rules(struct riptide_router *router);
 

@@ -111,12 +111,13 @@ static void answer(const struct riptide_router *router, struct input *input)
 
     riptide_router_get_stats(router, &stats, sizeof(stats));
     printf("quiet %s routes %llu left_alone %llu written %llu failed %llu batches %llu "
-           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu\n",
+           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu lifts %llu\n",
            input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
            (unsigned long long)stats.written, (unsigned long long)stats.failed,
            (unsigned long long)stats.batches, (unsigned long long)stats.resolved,
            (unsigned long long)stats.events, (unsigned long long)stats.resyncs,
-           (unsigned long long)stats.overruns, (unsigned long long)stats.malformed);
+           (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
+           (unsigned long long)stats.lifts);
     fflush(stdout);
     input->token[0] = '\0';
 }

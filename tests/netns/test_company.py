@@ -4,6 +4,7 @@ import pytest
 
 from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, routes, rules, snapshot,
                    wait_until)
+from twins import Driver
 
 
 def refusal(host, *options):
@@ -87,3 +88,27 @@ def test_once_ends_with_its_rules_in_place_whatever_moves(net):
         assert once.returncode == 0
         assert len(rules(net.host)) == 2
         net.host.run(RIPTIDE, "flush")
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
+    """More destinations than one batch: our rule goes before they are put right, theirs does not."""
+    source, default, dsts = {
+        4: ("10.0.0.9", "via 10.0.1.1", [f"198.18.0.{n}" for n in range(1, 201)]),
+        6: ("fd00::9", "via fd00:0:0:1::1", [f"2001:db8:18::{n:x}" for n in range(1, 201)]),
+    }[family]
+    driver = Driver(net.host).wait_ready()
+    try:
+        driver.send(f"set {dst} 40" for dst in dsts)
+        driver.quiet()
+        before = net.host.ip(f"-{family}", "rule").splitlines()
+        net.host.ip(f"-{family}", "rule", "add", "pref", "100", "from", source, "lookup", TABLE)
+        lifts = driver.quiet()["lifts"]
+        net.host.ip(f"-{family}", "route", "replace", "default", *default.split())
+        assert driver.quiet()["lifts"] > lifts
+        after = net.host.ip(f"-{family}", "rule").splitlines()
+        theirs = [rule for rule in after if rule not in before]
+        assert len(theirs) == 1 and f"from {source} lookup {TABLE}" in theirs[0]
+        assert sorted(before) == sorted(rule for rule in after if rule not in theirs)
+    finally:
+        driver.kill()

@@ -485,6 +485,26 @@ static void test_rules_say_nothing_more_than_they_must(void **state)
     nlmsg_free(message);
 }
 
+/* Somebody else's rule may look up our table: the kernel takes the first that fits. */
+static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+
+    (void)state;
+    for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
+        struct nl_msg *added = message_rule_add(AF_INET6, &place, role, &identity);
+        struct nl_msg *message = message_rule_delete(AF_INET6, &place, role, &identity);
+
+        assert_int_equal(nlmsg_hdr(message)->nlmsg_type, RTM_DELRULE);
+        assert_int_equal(nlmsg_hdr(message)->nlmsg_flags, NLM_F_REQUEST);
+        assert_int_equal(nlmsg_datalen(nlmsg_hdr(message)), nlmsg_datalen(nlmsg_hdr(added)));
+        assert_memory_equal(nlmsg_data(nlmsg_hdr(message)), nlmsg_data(nlmsg_hdr(added)),
+                            (size_t)nlmsg_datalen(nlmsg_hdr(added)));
+        nlmsg_free(added);
+        nlmsg_free(message);
+    }
+}
+
 static void test_a_dumped_rule_is_deleted_as_it_was_shown(void **state)
 {
     const struct fib_rule_hdr header = { .family = AF_INET6, .action = FR_ACT_GOTO, .flags = 2 };
@@ -523,7 +543,7 @@ static void test_dumps_and_short_deletes(void **state)
                   &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_flags = RTM_F_CLONED }, RTM);
     assert_types(message, RTM, TYPES(RTA_TABLE));
     nlmsg_free(message);
-    message = message_rule_delete(AF_INET, TABLE);
+    message = message_lookup_delete(AF_INET, TABLE);
     assert_header(message, RTM_DELRULE, 0,
                   &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
     assert_types(message, FRH, TYPES(FRA_TABLE));
@@ -622,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
         cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
         cmocka_unit_test(test_a_dumped_rule_is_deleted_as_it_was_shown),
+        cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
         cmocka_unit_test(test_dumps_and_short_deletes),
 #ifdef HAVE_LIBNL_ROUTE
         cmocka_unit_test(test_libnl_reads_the_same_route),
