@@ -190,7 +190,8 @@ bool riptide_router_is_idle(const struct riptide_router *router);
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
- * looked at: somebody moved rules so that there is no place for ours, or riptide_router_pause.
+ * looked at: somebody moved rules so that there is no place for ours, main cannot be read to its
+ * end, or riptide_router_pause.
  * NULL where they are, or return as soon as the router is idle. Static storage.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);

@@ -131,6 +131,16 @@ static int error_of(const struct nlmsghdr *message)
     return nlmsg_valid_hdr(message, sizeof(*error)) ? error->error : -EBADMSG;
 }
 
+/* A dump may end early, at a route larger than any buffer: its last message says so. */
+static int done_error(const struct nlmsghdr *message)
+{
+    int error = 0;
+
+    if (nlmsg_datalen(message) >= (int)sizeof(error))
+        memcpy(&error, nlmsg_data(message), sizeof(error));
+    return error < 0 ? error : 0;
+}
+
 /* The kernel's words behind an error; they stand behind the request that it echoes. */
 static void text_of(const struct nlmsghdr *message, char *text, size_t size)
 {
@@ -281,8 +291,12 @@ int channel_dump_step(struct channel *channel, channel_message_fn *on_message, v
         }
         if (message->nlmsg_flags & NLM_F_DUMP_INTR)
             channel->is_interrupted = true;
-        if (message->nlmsg_type == NLMSG_DONE)
+        if (message->nlmsg_type == NLMSG_DONE) {
+            r = done_error(message);
+            if (r < 0)
+                return r;
             return channel->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+        }
         if (message->nlmsg_type == NLMSG_ERROR)
             return error_of(message);
         r = on_message(userdata, message);

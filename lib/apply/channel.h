@@ -84,7 +84,8 @@ typedef int channel_message_fn(void *userdata, const struct nlmsghdr *message);
 /*
  * Reads one buffer of the dump and hands out its messages; a negative result of on_message ends it.
  * Returns RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED at the end of one that was interrupted by
- * changes. Errors: -ENOBUFS, those of recv(2) and of the kernel's answer.
+ * changes. Errors: -ENOBUFS, those of recv(2) and of the kernel's answer; -EMSGSIZE where the dump
+ * ended at something that is too large to be shown.
  */
 int channel_dump_step(struct channel *channel, channel_message_fn *on_message, void *userdata);
 

@@ -135,9 +135,10 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
     if (r == 0)
         r = check_conflicts(router, error);
     for (int i = 0; i < 2 && r == 0; i++) {
-        const char *reason =
-            rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
+        const char *reason = scan_cut_reason(&router->scan, i);
 
+        if (!reason)
+            reason = rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
         if (reason) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
             r = -EOPNOTSUPP;

@@ -262,7 +262,9 @@ static struct nl_msg *table_dump(uint8_t family, uint32_t table, uint32_t flags)
     CLEANUP(message_freep)
     struct nl_msg *message = message_new(RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
 
-    return message ? message_finish(&message, nla_put_u32(message, RTA_TABLE, table)) : NULL;
+    if (!message)
+        return NULL;
+    return message_finish(&message, table ? nla_put_u32(message, RTA_TABLE, table) : 0);
 }
 
 struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)

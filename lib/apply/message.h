@@ -62,7 +62,7 @@ struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
  * Dump requests. Tables are filtered by the kernel (strict checking).
  */
 struct nl_msg *message_rules_dump(uint8_t family);
-struct nl_msg *message_routes_dump(uint8_t family, uint32_t table);
+struct nl_msg *message_routes_dump(uint8_t family, uint32_t table); /* 0: all tables */
 
 struct nl_msg *message_neighbours_dump(uint8_t family);
 

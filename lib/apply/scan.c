@@ -193,6 +193,29 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
     return r;
 }
 
+/*
+ * A dump of one table that meets a route larger than any buffer ends there as if it were complete.
+ * A dump of all tables comes to `local` behind main, and the host's own addresses are there; its
+ * messages are counted in their headers alone.
+ */
+static struct nl_msg *request_tables(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    return message_routes_dump(family, RT_TABLE_UNSPEC);
+}
+
+static int on_any_route(struct riptide_router *router, uint8_t family,
+                        const struct nlmsghdr *message)
+{
+    const struct rtmsg *rtm = nlmsg_data(message);
+
+    if (!nlmsg_valid_hdr(message, sizeof(*rtm)))
+        return -EBADMSG;
+    if (rtm->rtm_table == RT_TABLE_LOCAL)
+        router->scan.is_main_cut[family_index(family)] = false;
+    return 0;
+}
+
 static struct nl_msg *request_paths(const struct riptide_router *router, uint8_t family)
 {
     return message_exceptions_dump(family, router->config.table);
@@ -248,11 +271,12 @@ static const struct step steps[] = {
     { request_main, on_main_route, AF_INET },
     { request_main, on_main_route, AF_INET6 },
     { request_neighbours, on_neighbour, AF_INET6 },
+    { request_tables, on_any_route, AF_INET },
 };
 
 static const struct {
     uint32_t first, end;
-} extents[] = { [SCAN_PATHS] = { 0, 2 }, [SCAN_ALL] = { 2, 9 }, [SCAN_MAIN] = { 6, 9 } };
+} extents[] = { [SCAN_PATHS] = { 0, 2 }, [SCAN_ALL] = { 2, 10 }, [SCAN_MAIN] = { 6, 9 } };
 
 void scan_deinit(struct scan *scan)
 {
@@ -307,6 +331,7 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
         rules_deinit(&scan->rules[0]);
         rules_deinit(&scan->rules[1]);
         scan->n_foreign = 0;
+        scan->is_main_cut[family_index(AF_INET6)] = false;
         /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
         if (!router->config.dry_run)
             forget_kernel(router);
@@ -340,6 +365,8 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
     step = &steps[scan->step];
     if (!scan->is_asked) {
         scan->previous = (struct route){ 0 };
+        if (step->on_message == on_any_route)
+            scan->is_main_cut[family_index(step->family)] = true;
         r = channel_dump(&router->dumps, step->request(router, step->family));
         if (r < 0)
             goto fail;
@@ -348,7 +375,9 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
     r = channel_dump_step(&router->dumps, on_message, router);
     if (r == 0)
         return 0;
-    if (r < 0 && !channel_is_absence(r))
+    if (r == -EMSGSIZE)
+        scan->is_main_cut[family_index(step->family)] = true;
+    else if (r < 0 && !channel_is_absence(r))
         goto fail;
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;
@@ -397,4 +426,11 @@ const char *scan_contested_reason(const struct scan *scan, const struct riptide_
             return "a route of main depends on tos or source";
     }
     return NULL;
+}
+
+const char *scan_cut_reason(const struct scan *scan, int i)
+{
+    return scan->is_main_cut[i] ? "main has a route too large for the kernel to show, and maybe "
+                                  "others behind it"
+                                : NULL;
 }

@@ -51,6 +51,8 @@ struct scan {
     uint32_t n_links;
     struct gateway *gateways;
     uint32_t n_gateways;
+    bool is_main_cut[2];    /* main ended at a route too large for the kernel to show: what is
+                               behind it is not known */
     bool has_unknown_links; /* routes with several hops, or no memory for `links` */
     uint32_t capacity;
     bool has_len[2][129]; /* prefix lengths of targets that are no hosts */
@@ -71,6 +73,9 @@ bool scan_has_link(const struct scan *scan, uint32_t ifindex);
 /* The gateway of that address, or NULL. */
 struct gateway *scan_find_gateway(struct scan *scan, const struct riptide_prefix *address,
                                   uint32_t ifindex);
+
+/* Why no destination of families[i] can have a route: static; NULL: they can. */
+const char *scan_cut_reason(const struct scan *scan, int i);
 
 /* Why a destination whose base route is `match` is left alone: static; NULL: it need not be. */
 const char *scan_contested_reason(const struct scan *scan, const struct riptide_prefix *match,

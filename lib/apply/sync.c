@@ -271,12 +271,14 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     int r = 0;
 
     /* No rules at all: this kernel does not have the family. */
-    if (router->scan.rules[i].n == 0 || (state->is_in_place && !state->is_lifted))
+    if (router->scan.rules[i].n == 0)
+        return 0;
+    state->reason = scan_cut_reason(&router->scan, i);
+    if (state->reason)
+        return lift_rule(router, i);
+    if (state->is_in_place && !state->is_lifted)
         return 0;
     if (!state->is_in_place) {
-        r = sync_clear_rules(router, i);
-        if (r < 0)
-            return r;
         state->reason =
             rules_place(&router->scan.rules[i], router->config.rule_priority, &state->place);
         if (state->reason)

@@ -127,6 +127,9 @@ static int touch_prefix(struct riptide_router *router, const struct riptide_pref
     }
     /* No reason to look now, but before the next target is resolved. */
     router->is_main_stale = true;
+    /* The route that cannot be shown may have been replaced: only a look at all tables tells. */
+    if (scan_cut_reason(&router->scan, family_index(prefix->family)))
+        watch_want_scan(router, SCAN_ALL);
     if (n_touched == 0)
         return 0;
     watch_want_scan(router, SCAN_MAIN);
@@ -207,20 +210,26 @@ int watch_read(struct riptide_router *router)
     struct sockaddr_nl from = { 0 };
     socklen_t from_bytes = sizeof(from);
     ssize_t n = recvfrom(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer),
-                         MSG_DONTWAIT, (struct sockaddr *)&from, &from_bytes);
+                         MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &from_bytes);
     const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
     int r = 0, remaining = (int)n;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    if (n < 0 && errno != ENOBUFS)
-        return -errno;
-    if (n < 0)
-        r = watch_overrun(router);
+    if (n < 0) {
+        r = errno == ENOBUFS ? watch_overrun(router) : -errno;
+        return r < 0 ? r : 1;
+    }
     /* Another process may write to us; only the kernel is believed. */
     if (from.nl_pid != 0) {
         router->stats.malformed++;
         return 1;
+    }
+    /* With MSG_TRUNC the size is what it was: of what was cut off anything may have moved. */
+    if ((size_t)n > sizeof(buffer)) {
+        router->stats.malformed++;
+        r = touch_all(router);
+        return r < 0 ? r : 1;
     }
     for (; r == 0 && nlmsg_ok(message, remaining);
          message = nlmsg_next((void *)message, &remaining))

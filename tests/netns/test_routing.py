@@ -7,6 +7,9 @@ learned whose route leads nowhere.
 
 import itertools
 import re
+import socket
+import struct
+import time
 
 import pytest
 from netns import MARK, PROTOCOL, TABLE, Daemon, rules, wait_until, wait_window, windows
@@ -433,6 +436,66 @@ def test_no_route_of_ours_outlives_its_base(net, family, event):
         wait_ours(net.host, PEER[family])
         net.host.routing(family, event)
         wait_none(net.host, PEER[family])
+
+
+def cpu_ticks(daemon):
+    with open(f"/proc/{daemon.pid}/stat", encoding="ascii") as file:
+        words = file.read().rpartition(")")[2].split()
+    return int(words[11]) + int(words[12])
+
+
+def put_huge_route(host, dst):
+    """Adds or replaces an IPv4 route of 2,500 hops: more bytes than any message that we read."""
+    net, _, length = dst.partition("/")
+    with host.entered():
+        link = socket.if_nametoindex("eth0")
+        rtnl = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    hops = b"".join(struct.pack("=HBBiHH", 16, 0, 0, link, 8, 5) + bytes([10, 0, 0, 1 + n % 250])
+                    for n in range(2500))
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length or 0), 0, 0, 254, 3, 0, 1, 0)
+    if length:
+        body += struct.pack("=HH", 8, 1) + socket.inet_aton(net)
+    body += struct.pack("=HH", 4 + len(hops), 9) + hops
+    with rtnl:
+        # NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE | NLM_F_CREATE
+        rtnl.send(struct.pack("=IHHII", 16 + len(body), 24, 0x505, 1, 0) + body)
+        assert struct.unpack_from("=i", rtnl.recv(1 << 16), 16)[0] == 0
+
+
+TOO_LARGE = "IPv4: off, connections start without us: main has a route too large"
+
+
+def test_route_too_large_for_a_message_is_followed(net):
+    """Its notification is cut off, its answer too, and so is main behind it."""
+    net.learned(PEER[4], 30)
+    net.learned(PEER[6], 30)
+    with Daemon(net.host) as daemon:
+        wait_ours(net.host, PEER[4])
+        put_huge_route(net.host, "default")
+        wait_until(lambda: TOO_LARGE in daemon.said(), "the reason", deadline_s=2)
+        assert not is_ours(net.host, PEER[4])
+        wait_ours(net.host, PEER[6])
+        net.host.ip("route", "replace", "default", "via", SECOND[4])
+        wait_until(lambda: "IPv4: on again" in daemon.said(), "on again", deadline_s=2)
+        wait_ours(net.host, PEER[4])
+
+
+def test_main_that_cannot_be_read_to_its_end_turns_us_off(net):
+    """What hides behind the route that ends the dump may be inside a prefix of ours."""
+    net.learned(PEER[4], 30)
+    with Daemon(net.host, "--aggregate", "203.0.113.0/24") as daemon:
+        wait_window(net.host, "203.0.113.0/24")
+        wait_ours(net.host, PEER[4])
+        put_huge_route(net.host, "192.0.2.0/24")
+        net.host.ip("route", "add", "203.0.113.128/25", "via", SECOND[4])
+        wait_until(lambda: TOO_LARGE in daemon.said(), "the reason", deadline_s=2)
+        for dst in (PEER[4], "203.0.113.200"):
+            assert way(net.host, dst, "ipproto", "tcp") == way(net.host, dst, *WITHOUT_US)
+        before = cpu_ticks(daemon)
+        time.sleep(0.5)
+        assert cpu_ticks(daemon) - before < 10, "it spins"
+        net.host.ip("route", "del", "192.0.2.0/24")
+        wait_until(lambda: "IPv4: on again" in daemon.said(), "on again", deadline_s=2)
 
 
 def test_source_address_that_goes_takes_its_route_of_ours_along(net):
