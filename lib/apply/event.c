@@ -5,11 +5,13 @@
  */
 #include "event.h"
 
+#include "attrs.h"
 #include "prefix.h"
 #include "route.h"
 
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -83,6 +85,20 @@ static struct event neighbour_event(const struct nlmsghdr *message)
     return event;
 }
 
+/* A sysctl that moves answers: which links count as dead, whether the host forwards. */
+static struct event netconf_event(const struct nlmsghdr *message)
+{
+    const struct nlattr *attribute =
+        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+    uint32_t ifindex;
+
+    if (!attribute || !attr_u32(attribute, &ifindex) || (int32_t)ifindex == NETCONFA_IFINDEX_ALL)
+        return (struct event){ .kind = EVENT_ALL };
+    if ((int32_t)ifindex == NETCONFA_IFINDEX_DEFAULT) /* of links that are still to come */
+        return (struct event){ .kind = EVENT_NOTHING };
+    return (struct event){ .kind = EVENT_LINK, .ifindex = ifindex };
+}
+
 struct event event_parse(const struct nlmsghdr *message, uint32_t table)
 {
     switch (message->nlmsg_type) {
@@ -95,6 +111,9 @@ struct event event_parse(const struct nlmsghdr *message, uint32_t table)
     case RTM_NEWNEIGH:
     case RTM_DELNEIGH:
         return neighbour_event(message);
+    case RTM_NEWNETCONF:
+    case RTM_DELNETCONF:
+        return netconf_event(message);
     case RTM_DELADDR:
         return address_event(message);
     case RTM_NEWADDR:

@@ -16,11 +16,18 @@ N_SAMPLE = 12  # questions that are watched for when a difference ends
 SHRINK_S = 90
 
 
+def set_sysctl(host, name, value):
+    try:
+        host.sysctl(name, value)
+    except FileNotFoundError:
+        pass  # the link is gone
+
+
 class Figures:
     """What was seen, over many runs."""
 
     def __init__(self):
-        self.n_events = self.n_asked = self.n_ours = 0
+        self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_undecided = self.n_parted = 0
         self.lasted_us = []
         self.longest = (0, "")
@@ -37,7 +44,7 @@ class Figures:
         def at(share):
             return lasted[min(int(share * len(lasted)), len(lasted) - 1)] / 1000 if lasted else 0
 
-        return (f"{self.n_events} events; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
+        return (f"{self.n_events} events in {self.n_runs} runs; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
                 f"had a route of ours; after the {len(lasted)} events that changed an answer a "
                 f"difference lasted ms: median {at(0.5):.2f}, p99 {at(0.99):.2f}, "
                 f"max {at(1):.2f} ({self.longest[1]}); settled late {self.n_late}, took turns "
@@ -78,7 +85,7 @@ class Run:
         """What the twin without Riptide says to a line, if the line is for it."""
         side = self.twins.without_us
         if line.startswith("sysctl "):
-            side.host.sysctl(*line.split()[1:])
+            set_sysctl(side.host, *line.split()[1:])
         elif line.startswith("ip "):
             return side.shell.run(line)
         return None
@@ -88,7 +95,7 @@ class Run:
         if line.startswith("wait "):
             time.sleep(float(line.split()[1]))
         elif line.startswith("sysctl "):
-            side.host.sysctl(*line.split()[1:])
+            set_sysctl(side.host, *line.split()[1:])
         elif line.startswith("set "):
             self.twins.driver.send([line])
         elif line.startswith("ours: "):
@@ -106,11 +113,11 @@ class Run:
     def event(self, lines, figures):
         """To the twin first, so that what is right is known when the host hears of it."""
         twins = self.twins
-        figures.n_events += 1
         if any(line.startswith("wait ") for line in lines):
             for line in lines:
                 self.happen(line)
             self.base = twins.judge()
+            figures.n_events += 1
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
         said = [self._tell_twin(line) for line in lines]
@@ -129,6 +136,7 @@ class Run:
         if sample:
             self._watch(sample, batch, figures, lines)
         twins.judge(base)
+        figures.n_events += 1
 
     def _watch(self, sample, batch, figures, lines):
         """How long some of the destinations whose answers change are answered wrongly."""
@@ -172,6 +180,7 @@ class Found(Exception):
 def run(seed, n_events, encaps, figures, n_hosts=N_HOSTS):
     """One run; raises Found."""
     case = Run(seed, n_hosts)
+    figures.n_runs += 1
     events = []
     setup = []
     try:

@@ -29,7 +29,7 @@ class Routing:
             (6, self.nexthop), (2, self.delete_nexthop), (5, self.link_state), (2, self.link_gone),
             (4, self.address), (3, self.main_rule), (5, self.foreign_hand), (2, self.flush),
             (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (1, self.mtu),
-            (6, self.neighbour), (0.2, self.expiry),
+            (6, self.neighbour), (0.2, self.expiry), (3, self.sysctl),
         ]
 
     def setup(self):
@@ -363,6 +363,14 @@ class Routing:
             return [f"{line} {self.rng.choice(('permanent', 'reachable', 'stale'))}"]
         # The kernel looks before a neighbour fails, and announces a failure only after that.
         return [f"{line} stale", f"{line} failed"]
+
+    def sysctl(self):
+        """Whether routes over links without carrier count, and whether the host forwards, which
+        decides what becomes of routes whose gateway has failed."""
+        family = self.family()
+        link = self.rng.choice(("all", f"eth{self.rng.randrange(N_LINKS)}"))
+        name = self.rng.choice(("ignore_routes_with_linkdown", "forwarding"))
+        return [f"sysctl ipv{family}/conf/{link}/{name} {self.rng.randrange(2)}"]
 
     def foreign_hand(self):
         """Somebody takes away what is ours."""

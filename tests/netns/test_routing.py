@@ -13,6 +13,8 @@ import time
 
 import pytest
 from netns import MARK, PROTOCOL, TABLE, Daemon, rules, wait_until, wait_window, windows
+from routing_base import default_line, mac
+from twins import Driver, Side
 
 PEER = {4: "203.0.113.1", 6: "2001:db8::1"}
 OTHER = {4: "198.51.100.1", 6: "2001:db8:1::1"}
@@ -436,6 +438,59 @@ def test_no_route_of_ours_outlives_its_base(net, family, event):
         wait_ours(net.host, PEER[family])
         net.host.routing(family, event)
         wait_none(net.host, PEER[family])
+
+
+@pytest.fixture
+def lines():
+    """A host with several links, and what runs ip(8) lines on it."""
+    side = Side("lines")
+    side.settle()
+    yield side
+    side.close()
+
+
+def wait_as_without_us(host, dst):
+    wait_until(lambda: way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US),
+               "the same way as without us", deadline_s=1)
+
+
+@families
+def test_sysctl_that_revives_a_dead_link_is_followed(lines, family):
+    host, dst = lines.host, OTHER[family]
+    lines.shell.run(f"{default_line(family, 'add', 1)} metric 2000")
+    host.sysctl(f"ipv{family}/conf/all/ignore_routes_with_linkdown", 1)
+    lines.shell.run("ip link set far0 down")
+    lines.settle()
+    driver = Driver(host).wait_ready()
+    try:
+        driver.send([f"set {dst} 40"])
+        driver.quiet()
+        assert "dev eth1 " in ask(host, dst, *WITHOUT_US)
+        wait_ours(host, dst)
+        host.sysctl(f"ipv{family}/conf/all/ignore_routes_with_linkdown", 0)
+        assert "dev eth0 " in ask(host, dst, *WITHOUT_US)
+        wait_as_without_us(host, dst)
+    finally:
+        driver.kill()
+
+
+def test_host_that_begins_to_forward_is_followed(lines):
+    """A host that forwards does not pass a failed IPv6 gateway over."""
+    host, dst = lines.host, OTHER[6]
+    for line in (f"{default_line(6, 'add', 1)} metric 2000",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud stale",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud failed"):
+        lines.shell.run(line)
+    driver = Driver(host).wait_ready()
+    try:
+        driver.send([f"set {dst} 40"])
+        driver.quiet()
+        assert "dev eth1 " in ask(host, dst, *WITHOUT_US)
+        host.sysctl("ipv6/conf/all/forwarding", 1)
+        assert "dev eth0 " in ask(host, dst, *WITHOUT_US)
+        wait_as_without_us(host, dst)
+    finally:
+        driver.kill()
 
 
 def cpu_ticks(daemon):
