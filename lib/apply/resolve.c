@@ -65,14 +65,26 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
         targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
-/* What a connection would get beyond the route's own mtu was learned on the path. */
-static uint32_t learned_mtu(const struct nlmsghdr *answer, const struct base *base)
+void resolve_redirected(struct riptide_router *router, uint32_t slot)
 {
+    set_base(router, slot, BASES_NONE, "a router redirected its path to another gateway");
+}
+
+/* What a connection would get beyond the route's own mtu and gateway was learned on the path. */
+static void note_path(struct riptide_router *router, uint32_t slot, const struct nlmsghdr *answer)
+{
+    struct target *target = targets_at(&router->targets, slot);
     struct route path;
 
-    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&path, answer) < 0)
-        return 0;
-    return path.mtu_bytes == base->mtu_bytes ? 0 : path.mtu_bytes;
+    if (target->base == BASES_NONE || answer->nlmsg_type != RTM_NEWROUTE ||
+        route_parse(&path, answer) < 0)
+        return;
+    if (path.mtu_bytes != bases_at(&router->bases, target->base)->mtu_bytes)
+        target->pmtu_bytes = path.mtu_bytes;
+    else
+        target->pmtu_bytes = 0;
+    if (path.is_redirected)
+        resolve_redirected(router, slot);
 }
 
 static void resolved(struct resolve *resolve, uint32_t slot)
@@ -151,9 +163,7 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         resolved(resolve, slot);
         break;
     case QUERY_PATH:
-        if (target->base != BASES_NONE)
-            target->pmtu_bytes =
-                learned_mtu(answer, bases_at(&resolve->router->bases, target->base));
+        note_path(resolve->router, slot, answer);
         break;
     }
 }

@@ -4,6 +4,8 @@
 #ifndef RIPTIDE_LIB_APPLY_RESOLVE_H
 #define RIPTIDE_LIB_APPLY_RESOLVE_H
 
+#include <stdint.h>
+
 struct riptide_router;
 
 /* Of one batch: without CAP_NET_ADMIN the receive buffer takes no more answers. */
@@ -11,5 +13,8 @@ enum { RESOLVE_MAX_TARGETS = 64 };
 
 /* Asks for the base routes of up to RESOLVE_MAX_TARGETS. Errors: channel_exchange. */
 int resolve_batch(struct riptide_router *router);
+
+/* Leaves a target alone whose path leads through another gateway than its base route's. */
+void resolve_redirected(struct riptide_router *router, uint32_t slot);
 
 #endif

@@ -7,6 +7,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <linux/in_route.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -112,6 +113,8 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         .type = rtm->rtm_type,
         .tos = rtm->rtm_tos,
         .src_len = rtm->rtm_src_len,
+        /* IPv6 says it by the protocol, IPv4 by a flag. */
+        .is_redirected = rtm->rtm_protocol == RTPROT_REDIRECT || (rtm->rtm_flags & RTCF_REDIRECTED),
         .is_cached = rtm->rtm_flags & RTM_F_CLONED,
     };
     nlmsg_for_each_attr(attribute, message, sizeof(*rtm), remaining)

@@ -23,7 +23,8 @@ struct route {
     uint8_t type;
     uint8_t tos;
     uint8_t src_len;
-    bool is_cached; /* an exception of the kernel's own, no configured route */
+    bool is_redirected; /* a router on the path named a better one */
+    bool is_cached;     /* an exception of the kernel's own, no configured route */
 };
 
 /* Errors: -EBADMSG where the message is not the route message that it claims to be. */

@@ -7,6 +7,7 @@
 #include "event.h"
 #include "message.h"
 #include "prefix.h"
+#include "resolve.h"
 #include "router.h"
 
 #include <errno.h>
@@ -232,8 +233,11 @@ static int on_path(struct riptide_router *router, uint8_t family, const struct n
     if (r < 0)
         return r;
     slot = prefix_table_find(&router->targets.table, &path.dst);
-    if (path.is_cached && path.table == router->config.table && slot != PREFIX_TABLE_NONE)
-        targets_at(&router->targets, slot)->pmtu_bytes = path.mtu_bytes;
+    if (!path.is_cached || path.table != router->config.table || slot == PREFIX_TABLE_NONE)
+        return 0;
+    targets_at(&router->targets, slot)->pmtu_bytes = path.mtu_bytes;
+    if (path.is_redirected)
+        resolve_redirected(router, slot);
     return 0;
 }
 

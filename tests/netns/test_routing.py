@@ -440,6 +440,49 @@ def test_no_route_of_ours_outlives_its_base(net, family, event):
         wait_none(net.host, PEER[family])
 
 
+def redirect(host, router, dst, gateway, new):
+    """A packet of UDP to dst, and an answer of the gateway that names a better one."""
+    source = SOURCES[4][0]
+    with host.entered():
+        near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with near, router.entered():
+        with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+            near.connect((dst, 9))
+            inner = ip_header(source, dst, socket.IPPROTO_UDP, 8) \
+                + struct.pack("!HHHH", near.getsockname()[1], 9, 8, 0)
+            icmp = struct.pack("!BBH4s", 5, 1, 0, socket.inet_aton(new)) + inner
+            icmp = icmp[:2] + struct.pack("!H", checksum(icmp)) + icmp[4:]
+            raw.sendto(ip_header(gateway, source, socket.IPPROTO_ICMP, len(icmp)) + icmp,
+                       (source, 0))
+            wait_until(lambda: f"via {new} " in ask(host, dst, *WITHOUT_US), "redirected")
+
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xffff) + (total >> 16)
+    return ~((total & 0xffff) + (total >> 16)) & 0xffff
+
+
+def ip_header(source, dst, protocol, n_bytes):
+    words = [0x45, 0, 20 + n_bytes, 0, 0, 64, protocol, 0, socket.inet_aton(source),
+             socket.inet_aton(dst)]
+    words[7] = checksum(struct.pack("!BBHHHBBH4s4s", *words))
+    return struct.pack("!BBHHHBBH4s4s", *words)
+
+
+def test_path_that_was_redirected_is_left_alone(net):
+    """What a router said of one path lives in main's route, and a copy does not have it."""
+    net.host.ip("neigh", "replace", SECOND[4], "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
+    net.learned(PEER[4], 30)
+    net.learned(OTHER[4], 30)
+    redirect(net.host, net.world, PEER[4], FIRST[4], SECOND[4])
+    with Daemon(net.host) as daemon:
+        wait_ours(net.host, OTHER[4])
+        wait_until(lambda: f"{PEER[4]}: left alone: a router redirected" in daemon.said(), "reason")
+        assert PEER[4] not in windows(net.host)
+        assert f"via {SECOND[4]} " in ask(net.host, PEER[4], "ipproto", "tcp")
+
+
 @pytest.fixture
 def lines():
     """A host with several links, and what runs ip(8) lines on it."""
