@@ -16,7 +16,7 @@
 enum { CACHEINFO_HZ = 100 };
 
 static const char *const no_room = "its base route has more attributes than fit";
-static const char *const malformed = "the kernel's answer makes no sense";
+const char *const base_malformed = "the kernel's answer makes no sense";
 
 bool base_is_answer(int error)
 {
@@ -28,7 +28,7 @@ static const char *error_reason(const struct nlmsghdr *answer)
     const struct nlmsgerr *error = nlmsg_data(answer);
 
     if (!nlmsg_valid_hdr(answer, sizeof(*error)))
-        return malformed;
+        return base_malformed;
     if (!base_is_answer(error->error))
         return "the kernel refused the route query";
     return error->error == -ENETUNREACH ? "there is no route to it"
@@ -65,12 +65,12 @@ static const char *metrics_parse(struct base *base, const struct nlattr *metrics
         uint32_t *value = metric_of(base, nla_type(metric), &ignored);
 
         if (value && !attr_u32(metric, value))
-            return malformed;
+            return base_malformed;
         if (!value && !attrs_add(&base->metrics, metric))
             return no_room;
     }
     if (remaining != 0)
-        return malformed;
+        return base_malformed;
     /* Somebody locked what we would set: that is an owner's decision. */
     return base->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
                ? "its base route locks initcwnd or initrwnd"
@@ -91,7 +91,7 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
         hop->rtnh_flags &= RTNH_F_ONLINK;
         remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }
-    return remaining > 0 ? malformed : NULL;
+    return remaining > 0 ? base_malformed : NULL;
 }
 
 static const char *keep(struct attrs *attrs, const struct nlattr *attribute)
@@ -109,12 +109,12 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
     case RTA_TABLE:
         return NULL; /* route_parse has them */
     case RTA_PRIORITY:
-        return attr_u32(attribute, &base->priority) ? NULL : malformed;
+        return attr_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
         return metrics_parse(base, attribute);
     case RTA_CACHEINFO:
         if (nla_len(attribute) < (int)sizeof(cacheinfo))
-            return malformed;
+            return base_malformed;
         memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
         base->has_expiry = cacheinfo.rta_expires > 0;
         /* Rounded down: ours must not outlive it, and zero would mean one that stays. */
@@ -166,6 +166,8 @@ static const char *multipath_reason(const struct base *base)
 
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
 {
+    if (!riptide_prefix_contains(&route->dst, dst) && !riptide_prefix_contains(dst, &route->dst))
+        return base_malformed; /* an answer for another destination */
     if (route->type == RTN_LOCAL)
         return "it is an address of this host";
     if (route->type != RTN_UNICAST)
@@ -190,7 +192,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     if (answer->nlmsg_type == NLMSG_ERROR)
         *reasonp = error_reason(answer);
     else if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0)
-        *reasonp = malformed;
+        *reasonp = base_malformed;
     else
         *reasonp = route_reason(&route, dst);
     if (*reasonp)

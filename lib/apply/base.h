@@ -30,6 +30,9 @@ struct base {
     struct attrs metrics;          /* without those above */
 };
 
+/* The reason for an answer that cannot be one to the query. */
+extern const char *const base_malformed;
+
 /*
  * Reads the kernel's answer to a query for `dst` with RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE: a
  * route, or the error that a query for a blackhole gets. Returns false and the reason (static

@@ -26,6 +26,7 @@ enum { MAX_QUERIES = 4 };
 struct resolve {
     struct riptide_router *router;
     uint32_t n_asked;
+    uint32_t n_answered; /* or lost: answers come in the order of the queries */
     struct {
         uint32_t slot;
         enum query query;
@@ -120,52 +121,71 @@ static bool is_ours(const struct riptide_router *router, const struct nlmsghdr *
            route.table == router->config.table;
 }
 
+/* As base_parse; NULL stands for an answer that did not fit, and is counted when it is missed. */
+static const char *parse(struct resolve *resolve, struct base *base, uint32_t *expires_s,
+                         const struct target *target, const struct nlmsghdr *answer)
+{
+    const char *reason = base_malformed;
+
+    if (answer && base_parse(base, expires_s, &target->dst, answer, &reason))
+        return NULL;
+    resolve->router->stats.malformed += answer && reason == base_malformed;
+    return reason;
+}
+
 static void check_same(struct resolve *resolve, const struct target *target,
                        const struct nlmsghdr *answer)
 {
-    const char *reason = NULL;
     uint32_t expires_s;
     struct base base;
 
     if (resolve->reason)
         return;
-    if (!base_parse(&base, &expires_s, &target->dst, answer, &reason))
-        resolve->reason = reason;
-    else if (!base_equal(&resolve->base, &base))
+    resolve->reason = parse(resolve, &base, &expires_s, target, answer);
+    if (!resolve->reason && !base_equal(&resolve->base, &base))
         resolve->reason = "rules of this host tell marks or protocols apart";
+}
+
+static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *answer, int error)
+{
+    uint32_t slot = resolve->asked[n].slot;
+    struct target *target = targets_at(&resolve->router->targets, slot);
+
+    if (resolve->asked[n].query == QUERY_MARKED)
+        resolve->is_refused = false;
+    resolve->is_refused |= error && !base_is_answer(error);
+    switch (resolve->asked[n].query) {
+    case QUERY_MARKED:
+        resolve->reason = parse(resolve, &resolve->base, &resolve->expires_s, target, answer);
+        break;
+    case QUERY_ANY:
+        check_same(resolve, target, answer);
+        break;
+    case QUERY_PLAIN:
+        if (!answer || !is_ours(resolve->router, answer))
+            check_same(resolve, target, answer);
+        resolved(resolve, slot);
+        break;
+    case QUERY_PATH:
+        if (answer)
+            note_path(resolve->router, slot, answer);
+        break;
+    }
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                       const char *text)
 {
     struct resolve *resolve = userdata;
-    uint32_t slot = resolve->asked[n].slot;
-    struct target *target = targets_at(&resolve->router->targets, slot);
+    /* The acknowledgement that closes the batch is no answer to a query. */
+    bool is_end = answer->nlmsg_type == NLMSG_ERROR && error == 0;
 
     (void)text;
-    /* The acknowledgement that closes the batch is no answer to a query. */
-    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
-        return;
-    if (resolve->asked[n].query == QUERY_MARKED)
-        resolve->is_refused = false;
-    resolve->is_refused |= error && !base_is_answer(error);
-    switch (resolve->asked[n].query) {
-    case QUERY_MARKED:
-        resolve->reason = NULL;
-        base_parse(&resolve->base, &resolve->expires_s, &target->dst, answer, &resolve->reason);
-        break;
-    case QUERY_ANY:
-        check_same(resolve, target, answer);
-        break;
-    case QUERY_PLAIN:
-        if (!is_ours(resolve->router, answer))
-            check_same(resolve, target, answer);
-        resolved(resolve, slot);
-        break;
-    case QUERY_PATH:
-        note_path(resolve->router, slot, answer);
-        break;
-    }
+    /* One that did not fit says nothing about the other destinations. */
+    while (resolve->n_answered < n + is_end)
+        take(resolve, resolve->n_answered++, NULL, 0);
+    if (!is_end && resolve->n_answered == n)
+        take(resolve, resolve->n_answered++, answer, error);
 }
 
 static int ask(struct resolve *resolve, uint32_t slot, enum query query, struct nl_msg *message)

@@ -586,8 +586,20 @@ static void test_routes_that_do_not_hold_all_that_was_asked(void **state)
     parsed(&answer, "10.1.2.3");
     assert_reason(&answer, "10.1.2.0/23", inside);
     assert_reason(&answer, "10.0.0.0/8", inside);
-    assert_reason(&answer, "10.1.3.0/24", inside);
-    assert_reason(&answer, "2001:db8::1", inside);
+}
+
+static void test_answers_for_another_destination_are_malformed(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "198.51.100.0/24");
+    assert_reason(&answer, "203.0.113.9/32", malformed);
+    ((struct rtmsg *)bytes_header(&answer))->rtm_type = RTN_LOCAL;
+    assert_reason(&answer, "203.0.113.9/32", malformed);
+    assert_reason(&answer, "2001:db8::1", malformed);
+    begin(&answer, "2001:db8::/32");
+    assert_reason(&answer, "2001:db9::/48", malformed);
 }
 
 static void test_attributes_of_a_wrong_size_are_malformed(void **state)
@@ -778,6 +790,7 @@ int main(void)
         cmocka_unit_test(test_only_main_is_ours),
         cmocka_unit_test(test_routes_that_choose_by_more_than_the_destination),
         cmocka_unit_test(test_routes_that_do_not_hold_all_that_was_asked),
+        cmocka_unit_test(test_answers_for_another_destination_are_malformed),
         cmocka_unit_test(test_attributes_of_a_wrong_size_are_malformed),
         cmocka_unit_test(test_metrics_of_a_wrong_size_are_malformed),
         cmocka_unit_test(test_other_messages_are_malformed),
