@@ -95,7 +95,8 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
     int r = router->is_paused ? 0 : sync_rules(router, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        if (router->rules[i].reason) {
+        /* A route of main may be gone tomorrow, and the other family does not have it. */
+        if (router->rules[i].reason && !scan_cut_reason(&router->scan, i)) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
             r = -EOPNOTSUPP;
         }
@@ -135,10 +136,9 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
     if (r == 0)
         r = check_conflicts(router, error);
     for (int i = 0; i < 2 && r == 0; i++) {
-        const char *reason = scan_cut_reason(&router->scan, i);
+        const char *reason =
+            rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
 
-        if (!reason)
-            reason = rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
         if (reason) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
             r = -EOPNOTSUPP;

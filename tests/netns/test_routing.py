@@ -578,6 +578,20 @@ def test_route_too_large_for_a_message_is_followed(net):
         wait_ours(net.host, PEER[4])
 
 
+def test_route_too_large_for_a_message_does_not_keep_the_other_family_out(net):
+    put_huge_route(net.host, "192.0.2.0/24")
+    driver = Driver(net.host).wait_ready()
+    try:
+        driver.send(f"set {PEER[family]} 40" for family in (4, 6))
+        driver.quiet()
+        wait_ours(net.host, PEER[6])
+        assert not is_ours(net.host, PEER[4])
+        net.host.ip("route", "del", "192.0.2.0/24")
+        wait_ours(net.host, PEER[4])
+    finally:
+        driver.kill()
+
+
 def test_main_that_cannot_be_read_to_its_end_turns_us_off(net):
     """What hides behind the route that ends the dump may be inside a prefix of ours."""
     net.learned(PEER[4], 30)
