@@ -184,7 +184,9 @@ enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *o
 
 /*
  * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2). A dump that waits because
- * the kernel was still busy with an earlier one is asked for again.
+ * the kernel was still busy with an earlier one is asked for again. -ETIMEDOUT: the kernel has said
+ * nothing since the third-last such call, and the dump is given up. Who calls this once in an
+ * interval is thus never kept waiting for good.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 

@@ -206,17 +206,20 @@ int round_on_timer(struct riptide_agent *agent)
 {
     uint64_t n_expirations, now_ns = now();
     ssize_t n = read(agent->timer_fd, &n_expirations, sizeof(n_expirations));
+    int r;
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     riptide_router_retry(agent->router);
     /*
      * A round that takes longer than the interval is not overtaken by the next one; a dump that the
-     * kernel was too busy for is asked for again.
+     * kernel was too busy for is asked for again, and one that it has forgotten is given up.
      */
     if (agent->phase == PHASE_WAITING)
         return begin_round(agent, now_ns);
-    if (agent->phase == PHASE_OBSERVING)
-        riptide_observer_start(agent->observer);
-    return schedule(agent, now_ns);
+    r = schedule(agent, now_ns);
+    if (r < 0 || agent->phase != PHASE_OBSERVING)
+        return r;
+    r = riptide_observer_start(agent->observer);
+    return r < 0 && r != -EBUSY ? give_up_round(agent, r, now_ns) : 0;
 }

@@ -6,17 +6,23 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <riptide/riptide.h>
 #include <string.h>
 #include <sys/socket.h>
 
+/*
+ * Connected, we get nothing from anybody but the kernel. Otherwise the root of a container that is
+ * looked at could fill our queue.
+ */
 static int bind_port(struct channel *channel)
 {
     struct sockaddr_nl address = { .nl_family = AF_NETLINK };
     socklen_t n_bytes = sizeof(address);
 
-    /* The kernel chooses the port. */
+    /* The kernel's port is 0; ours it chooses. */
     if (bind(channel->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        connect(channel->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
         getsockname(channel->fd, (struct sockaddr *)&address, &n_bytes) < 0)
         return -errno;
     channel->portid = address.nl_pid;
@@ -87,14 +93,21 @@ int channel_send(struct channel *channel, struct nlmsghdr *request, const void *
 
     request->nlmsg_len += (uint32_t)n;
     request->nlmsg_seq = ++channel->seq;
-    channel->refused = false;
+    channel->is_waiting = false;
     return sendmsg(channel->fd, &msg, 0) < 0 ? -errno : 0;
+}
+
+bool channel_is_empty(const struct channel *channel)
+{
+    struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
+
+    return poll(&fd, 1, 0) == 0;
 }
 
 void channel_abandon(struct channel *channel)
 {
     channel->seq++;
-    channel->refused = false;
+    channel->is_waiting = false;
 }
 
 int channel_receive(const struct channel *channel, void *buffer, size_t size, size_t *lenp)

@@ -15,15 +15,18 @@
  * observer must not do that, because a new socket could be in another network namespace. So a dump
  * that is given up goes on under its old sequence number, and a request behind it is refused until
  * it has been read to its end.
+ *
+ * A socket whose queue has overrun says so once; until the queue is empty the kernel loses answers
+ * without a word. So nothing is asked for before all that is old was read.
  */
 struct channel {
     int fd; /* -1: not open */
     uint32_t portid;
-    uint32_t seq; /* of the latest request, or one more where that was given up or has ended */
-    bool refused; /* the latest request met an older dump: repeat it at that one's end */
+    uint32_t seq;    /* of the latest request, or one more where that was given up or has ended */
+    bool is_waiting; /* a request is due as soon as the queue is empty */
 };
 
-/* Opens in the thread's network namespace. Errors: of socket(2) and bind(2). */
+/* Opens in the thread's network namespace. Errors: of socket(2), bind(2) and connect(2). */
 int channel_open(struct channel *channel, int bus);
 void channel_close(struct channel *channel);
 
@@ -38,6 +41,9 @@ void *channel_put(struct nlmsghdr *request, size_t n_bytes);
  * not count yet. Errors: of send(2).
  */
 int channel_send(struct channel *channel, struct nlmsghdr *request, const void *tail, size_t n);
+
+/* Whether there is nothing to read. */
+bool channel_is_empty(const struct channel *channel);
 
 /* Whatever still comes for the latest request is old from now on. */
 void channel_abandon(struct channel *channel);

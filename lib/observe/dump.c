@@ -34,6 +34,9 @@ static const struct {
     [IDLE] = { N_CHANNELS, AF_UNSPEC },
 };
 
+/* So often may the next dump be asked for before the kernel says anything about this one. */
+enum { MAX_FRUITLESS = 3 };
+
 static int open_one(struct dump *dump, enum dump_channel index)
 {
     struct epoll_event event = { .events = EPOLLIN };
@@ -189,11 +192,21 @@ static int give_up(struct dump *dump, int error)
 
 static int request_phase(struct dump *dump)
 {
-    uint8_t family = phases[dump->phase].family;
-    int r = phases[dump->phase].channel == ROUTES ? request_local(dump, family)
-                                                  : request_sockets(dump, 1 << TCP_ESTABLISHED);
+    enum dump_channel index = phases[dump->phase].channel;
+    int r;
 
+    if (!channel_is_empty(&dump->channels[index])) {
+        dump->channels[index].is_waiting = true;
+        return 0;
+    }
+    r = index == ROUTES ? request_local(dump, phases[dump->phase].family)
+                        : request_sockets(dump, 1 << TCP_ESTABLISHED);
     return r < 0 ? give_up(dump, r) : 0;
+}
+
+static bool is_waiting(const struct dump *dump)
+{
+    return dump->phase != IDLE && dump->channels[phases[dump->phase].channel].is_waiting;
 }
 
 static int begin(struct dump *dump)
@@ -205,12 +218,14 @@ static int begin(struct dump *dump)
 
 int dump_start(struct dump *dump)
 {
-    /* It waits for the end of an old dump, which may have been lost. */
-    if (dump->phase != IDLE && dump->channels[phases[dump->phase].channel].refused)
+    if (dump->phase != IDLE && ++dump->n_fruitless > MAX_FRUITLESS)
+        return give_up(dump, -ETIMEDOUT);
+    if (is_waiting(dump))
         return request_phase(dump);
     if (!dump_is_idle(dump))
         return -EBUSY;
     dump->restarts_left = dump->max_restarts;
+    dump->n_fruitless = 0;
     return begin(dump);
 }
 
@@ -258,7 +273,7 @@ static int end_phase(struct dump *dump, int error)
 
     /* A dump that was given up still runs on this socket: its end lets us in. */
     if (error == -EBUSY) {
-        dump->channels[index].refused = true;
+        dump->channels[index].is_waiting = true;
         return 0;
     }
     /* The kernel makes a table with its first route: without an own address there is none. */
@@ -304,8 +319,6 @@ static int take_message(struct dump *dump, enum dump_channel index, const struct
         return index == ROUTES ? add_local(dump, message) : 0;
     case REPLY_END:
         return end_phase(dump, reply.error);
-    case REPLY_OLD_END:
-        return dump->channels[index].refused ? request_phase(dump) : 0;
     case REPLY_STRAY:
         count_malformed(dump);
         break;
@@ -356,14 +369,17 @@ int dump_dispatch(struct dump *dump)
         index = index == ROUTES ? SOCKETS : ROUTES;
         r = channel_receive(&dump->channels[index], dump->buffer, sizeof(dump->buffer), &len);
     }
-    if (r == 0)
+    if (r == 0) {
+        dump->n_fruitless = 0;
         r = take_datagram(dump, index, len);
-    else if (r == RIPTIDE_E_INVALID)
+    } else if (r == RIPTIDE_E_INVALID) {
         count_malformed(dump);
-    else if (r < 0) {
+    } else if (r < 0) {
         dump->stats->truncated += r == -EMSGSIZE;
         r = phases[dump->phase].channel == index ? lose(dump, r) : 0;
     }
+    if (r >= 0 && is_waiting(dump))
+        r = request_phase(dump);
     return r < 0 ? r : 0;
 }
 

@@ -31,6 +31,7 @@ struct dump {
     struct channel channels[N_CHANNELS];
     enum dump_phase phase;
     uint32_t restarts_left;
+    uint32_t n_fruitless; /* calls of dump_start since the kernel last said anything */
     bool say_restarted;
     bool say_done;
     struct local_set local;      /* as the last dump that got so far found it */

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -94,10 +93,8 @@ void events_set_listening(struct events *events, bool is_listening)
 
 bool events_is_caught_up(const struct events *events)
 {
-    struct pollfd fd = { .fd = fd_of(events), .events = POLLIN };
-
     /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
-    return events->is_drained || poll(&fd, 1, 0) == 0;
+    return events->is_drained || channel_is_empty(&events->channel);
 }
 
 /*

@@ -211,8 +211,12 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
     bool is_caught_up = observer->events && events_is_caught_up(observer->events);
     int r;
 
-    if (!dump_is_idle(&observer->dump))
-        return dump_start(&observer->dump);
+    if (!dump_is_idle(&observer->dump)) {
+        r = dump_start(&observer->dump);
+        if (r < 0 && dump_is_idle(&observer->dump))
+            end_dump(observer, true);
+        return r;
+    }
     take_slice(observer);
     /* All slices together show what is open. Where there is no memory for a larger filter, a small
      * one errs more often: to the safe side. */

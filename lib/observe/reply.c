@@ -50,10 +50,8 @@ struct reply reply_read(const struct nlmsghdr *message, const struct reply_expec
         if (message->nlmsg_type == expected->type)
             reply.kind = REPLY_DATA;
     }
-    if (age > 0)
-        reply.kind = reply.kind == REPLY_DATA  ? REPLY_OLD
-                     : reply.kind == REPLY_END ? REPLY_OLD_END
-                                               : reply.kind;
+    if (age > 0 && (reply.kind == REPLY_DATA || reply.kind == REPLY_END))
+        reply.kind = REPLY_OLD;
     /* Some kernel versions mark one message only, which may be the last. */
     if (reply.kind == REPLY_DATA || reply.kind == REPLY_END)
         reply.interrupted = message->nlmsg_flags & NLM_F_DUMP_INTR;

@@ -18,10 +18,9 @@ struct reply_expected {
 enum reply_kind {
     REPLY_NOTHING, /* no meaning for anybody */
     REPLY_DATA,
-    REPLY_END,     /* of our dump; `error` tells how it went */
-    REPLY_OLD,     /* for a request of ours that was given up */
-    REPLY_OLD_END, /* its end */
-    REPLY_STRAY,   /* not for us, or not what it claims */
+    REPLY_END,   /* of our dump; `error` tells how it went */
+    REPLY_OLD,   /* for a request of ours that was given up */
+    REPLY_STRAY, /* not for us, or not what it claims */
 };
 
 struct reply {

@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+import sys
 
 import pytest
 from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
@@ -302,6 +303,35 @@ def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
     assert observer.stats()["error"] == 0
     short(net, "203.0.113.2")
     assert observer.wait_closed(stats["closed"] + 1)
+
+
+FLOOD = """
+import socket
+rows = [line.split() for line in open("/proc/net/netlink").readlines()[1:]]
+print(sum(row[2] != "0" for row in rows), end=" ")
+n_taken = 0
+for _, bus, port, *_ in rows:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, int(bus)) as sender:
+        for _ in range(1000 if port != "0" else 0):
+            try:
+                sender.sendto(bytes(1000), (int(port), 0))
+            except ConnectionRefusedError:
+                continue
+            except BlockingIOError:
+                pass
+            n_taken += 1
+print(n_taken)
+"""
+
+
+def test_who_is_looked_at_cannot_fill_the_queues_of_who_looks(net):
+    """The root of a namespace may write to any netlink socket there: three of them are ours."""
+    observer = Observer(net.host)
+    observer.dump()
+    assert net.host.run(sys.executable, "-IBc", FLOOD).stdout == "3 0\n"
+    net.learned("203.0.113.1")
+    observer.dump()
+    assert observer.kinds() == ["open"] and observer.stats()["malformed"] == 0
 
 
 def ticks(daemon):

@@ -335,8 +335,8 @@ static void test_reply_of_older_requests(void **state)
 {
     (void)state;
     assert_int_equal(reply_to(20, 6, 99, 0).kind, REPLY_OLD);
-    assert_int_equal(reply_to(NLMSG_DONE, 6, 99, 0).kind, REPLY_OLD_END);
-    assert_int_equal(reply_to(NLMSG_ERROR, 6, 99, -EBUSY).kind, REPLY_OLD_END);
+    assert_int_equal(reply_to(NLMSG_DONE, 6, 99, 0).kind, REPLY_OLD);
+    assert_int_equal(reply_to(NLMSG_ERROR, 6, 99, -EBUSY).kind, REPLY_OLD);
 }
 
 static void test_reply_strays(void **state)
