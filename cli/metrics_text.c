@@ -24,7 +24,7 @@ static const struct metric {
     bool is_counter;
     bool is_ns; /* shown in seconds */
     const char *help;
-    struct series series[10];
+    struct series series[11];
 } metrics_table[] = {
 #define FIGURE(field) offsetof(struct metrics, field)
 #define COUNTER(name, field, help)                                                                 \
@@ -48,6 +48,7 @@ static const struct metric {
         { "result=\"no_info\"", FIGURE(observer.left_out_no_info) },
         { "result=\"seen\"", FIGURE(observer.left_out_seen) },
         { "result=\"unused\"", FIGURE(observer.left_out_unused) },
+        { "result=\"slice\"", FIGURE(observer.left_out_slice) },
         { "result=\"malformed\"", FIGURE(observer.malformed) } } },
     COUNTER("riptide_closed_sockets", observer.closed,
             "Of all sockets, those that destroy events told of."),

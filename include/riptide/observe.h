@@ -151,6 +151,7 @@ struct riptide_observer_stats {
     uint64_t truncated;           /* datagrams that were longer than our buffer */
     uint64_t overruns;            /* times that destroy events came faster than we read */
     uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
+    uint64_t left_out_slice;      /* closed, and not of the part that the next dump describes */
 };
 
 /* Fills the first `size` bytes of the configuration with defaults. */
@@ -175,7 +176,9 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
  * that any `slices` dumps in a row describe each connection once. Which part a connection belongs
  * to follows from both its ports, in such a way that many connections to or from one port are
  * spread over all parts. A destination's mean is then that of a sample of its connections, and one
- * with few of them is not in every dump. Errors: -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
+ * with few of them is not in every dump. Of the connections that close between two dumps those
+ * count that the second one would describe, so that they weigh no more than open ones. Errors:
+ * -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
  */
 int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices);
 
@@ -183,10 +186,10 @@ int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slic
 enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *observer);
 
 /*
- * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2). A dump that waits because
- * the kernel was still busy with an earlier one is asked for again. -ETIMEDOUT: the kernel has said
- * nothing since the third-last such call, and the dump is given up. Who calls this once in an
- * interval is thus never kept waiting for good.
+ * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2). A dump that waits
+ * because the kernel was still busy with an earlier one is asked for again. -ETIMEDOUT: the kernel
+ * has said nothing since the third-last such call, and the dump is given up. Who calls this once in
+ * an interval is thus never kept waiting for good.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 

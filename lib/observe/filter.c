@@ -166,6 +166,11 @@ static int put_prefixes(struct byte_code *code, const struct scope_tree *tree, i
     return byte_code_test_prefix(code, &any4, v6);
 }
 
+uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices)
+{
+    return (sample->local_port / INTERVAL_PORTS + sample->remote_port / INTERVAL_PORTS) % slices;
+}
+
 /* The cheapest tests come first, that is, are written last. */
 static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32_t slices)
 {

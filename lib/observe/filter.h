@@ -28,6 +28,9 @@ void filter_deinit(struct filter *filter);
 /* Compiles for slice number `slice` of `slices`. Each connection is in one of them. */
 void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices);
 
+/* In which of `slices` the connection is. */
+uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices);
+
 /* The code, for sockets of both families; of no bytes where it accepts everything. */
 const void *filter_get(const struct filter *filter, size_t *n_bytesp);
 

@@ -299,6 +299,12 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         stats->left_out_seen++;
         return false;
     }
+    /* Counted in full beside open ones of which one in `slices` counts, they would outweigh them.
+     */
+    if (is_closed && filter_slice_of(sample, observer->cut_slices) != observer->slice) {
+        stats->left_out_slice++;
+        return false;
+    }
     stats->samples++;
     return true;
 }

@@ -63,11 +63,12 @@ static void print_stats(const struct riptide_observer *observer)
     printf("stats sockets=%" PRIu64 " samples=%" PRIu64 " closed=%" PRIu64
            " left_out_local=%" PRIu64 " left_out_multicast=%" PRIu64 " left_out_scope=%" PRIu64
            " left_out_no_info=%" PRIu64 " left_out_seen=%" PRIu64 " left_out_unused=%" PRIu64
-           " malformed=%" PRIu64 " overruns=%" PRIu64 " closed_lost=%" PRIu64 " error=%d\n",
+           " left_out_slice=%" PRIu64 " malformed=%" PRIu64 " overruns=%" PRIu64
+           " closed_lost=%" PRIu64 " error=%d\n",
            stats.sockets, stats.samples, stats.closed, stats.left_out_local,
            stats.left_out_multicast, stats.left_out_scope, stats.left_out_no_info,
-           stats.left_out_seen, stats.left_out_unused, stats.malformed, stats.overruns,
-           stats.closed_lost, -riptide_observer_get_events_error(observer));
+           stats.left_out_seen, stats.left_out_unused, stats.left_out_slice, stats.malformed,
+           stats.overruns, stats.closed_lost, -riptide_observer_get_events_error(observer));
 }
 
 /* Outcome: whether the observer is to be looked at before the next line. */

@@ -1,6 +1,7 @@
 """Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
 
 import socket
+import struct
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
+SO_COOKIE = 57
 CHURN = MOUNTED / "lab" / "bench" / "events"
 
 
@@ -119,6 +121,29 @@ def test_with_slices_what_any_of_them_has_shown_is_not_learned_again(net):
         close(net, connection)
     stats = observer.wait_closed(12)
     assert stats["left_out_seen"] == 12 and not cookies(observer.samples, "closed")
+
+
+def test_with_slices_closed_connections_count_as_seldom_as_open_ones(net):
+    """Those of the slice that is next; each interval has another one."""
+    observer = Observer(net.host, slices=4)
+    observer.dump()
+    n_samples = 0
+    for interval in range(1, 5):
+        expected = set()
+        for _ in range(20):
+            connection = net.connect("203.0.113.1")
+            connection.send(50_000)
+            ports = (connection.near.getsockname()[1], connection.near.getpeername()[1])
+            if sum(port // 257 for port in ports) % 4 == interval % 4:
+                option = connection.near.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8)
+                expected.add(struct.unpack("Q", option)[0])
+            close(net, connection)
+        stats = observer.wait_closed(20 * interval)
+        assert set(cookies(observer.samples, "closed")) == expected
+        n_samples += len(expected)
+        assert stats["samples"] == n_samples and stats["left_out_slice"] == 20 * interval - n_samples
+        observer.samples.clear()
+        observer.dump()
 
 
 def test_closed_connections_out_of_scope_are_left_out(net):

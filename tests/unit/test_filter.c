@@ -293,8 +293,14 @@ static void count_slices(uint32_t slices, const struct diag_socket *sockets, uin
         filter_take_slice(&filter, slice, slices);
         case_check_audit(&filter);
         counts[slice] = 0;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
+            struct riptide_sample sample = { .local_port = sockets[i].local_port,
+                                             .remote_port = sockets[i].remote_port };
+
+            assert_int_equal(case_verdict(&filter, &sockets[i]),
+                             filter_slice_of(&sample, slices) == slice);
             counts[slice] += case_verdict(&filter, &sockets[i]);
+        }
         n_seen += counts[slice];
     }
     assert_int_equal(n_seen, n);
