@@ -377,7 +377,7 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
 
 
 def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
-    with Daemon(net.host, "--max-share", "0.0000001", "--log-level", "debug") as daemon:
+    with Daemon(net.host, "--max-share", "0.00000001", "--log-level", "debug") as daemon:
         wait_until(lambda: ticks(daemon) == 1, "a look")
         # Half of the time to live, which the harness sets to two hours.
         assert "the next is after 3600.000 s" in daemon.said()
