@@ -73,7 +73,7 @@ struct riptide_port_range {
  *
  * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
  * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
- * range must hold it.
+ * range must hold it. IPv4 peers are told by IPv4 prefixes alone: IPv4-mapped ones are refused.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn;
@@ -109,8 +109,7 @@ struct riptide_observer_config {
      * Closed connections too: default false. It costs the kernel a message for every TCP socket
      * that closes, whatever the scope; docs/operations.md has the figures and says when not to.
      * Needs Linux 4.3 and no privilege; where the kernel refuses, dumps go on without
-     * (riptide_observer_get_events_error). They tell no mark, so a scope that asks for one has
-     * none.
+     * (riptide_observer_get_events_error). They tell no mark: not with a scope that asks for one.
      */
     bool destroy_events;
     /*

@@ -58,6 +58,10 @@ static int take_config(struct riptide_observer *observer,
                   config->events_buffer_bytes);
         return -EINVAL;
     }
+    if (config->destroy_events && config->scope.mark_mask != 0) {
+        error_set(error, "destroy_events: not with scope.mark: the kernel tells of no mark there");
+        return -EINVAL;
+    }
     r = riptide_observer_set_slices(observer, config->slices);
     if (r < 0) {
         error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);

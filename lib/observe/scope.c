@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
 {
@@ -58,6 +60,15 @@ static int check_array(const void *items, size_t n, const char *field, struct ri
     return -EINVAL;
 }
 
+/* The peers of such a prefix are told as what they are, IPv4: it would match nothing. */
+static bool is_mapped(const struct riptide_prefix *prefix)
+{
+    static const uint8_t start[12] = { [10] = 0xff, [11] = 0xff };
+
+    return prefix->family == AF_INET6 && prefix->len >= 8 * sizeof(start) &&
+           memcmp(prefix->addr, start, sizeof(start)) == 0;
+}
+
 static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
                           struct riptide_error *error)
 {
@@ -68,6 +79,9 @@ static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const
             error_set(error,
                       "scope.%s[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
                       field, i);
+            r = -EINVAL;
+        } else if (is_mapped(&prefixes[i])) {
+            error_set(error, "scope.%s[%zu]: IPv4-mapped: must be the IPv4 prefix", field, i);
             r = -EINVAL;
         }
     }

@@ -444,6 +444,39 @@ static void assert_refused(const struct riptide_observer_config *config, const c
     assert_null(observer);
 }
 
+/* IPv4 peers are IPv4, whatever the socket: such prefixes would match nothing. */
+static void test_config_mapped_prefixes_are_refused(void **state)
+{
+    static const struct riptide_prefix mapped[] = {
+        { AF_INET6, 96, { [10] = 0xff, [11] = 0xff } },
+        { AF_INET6, 128, { [10] = 0xff, [11] = 0xff, 203, 0, 113, 1 } },
+    };
+    struct riptide_observer_config config;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        riptide_observer_config_init(&config, sizeof(config));
+        config.scope.learn = &mapped[i];
+        config.scope.n_learn = 1;
+        assert_refused(&config, "scope.learn[0]: IPv4-mapped");
+        config.scope.exclude = &mapped[i];
+        config.scope.n_exclude = 1;
+        config.scope.n_learn = 0;
+        assert_refused(&config, "scope.exclude[0]: IPv4-mapped");
+    }
+}
+
+static void test_config_mark_and_destroy_events_exclude_each_other(void **state)
+{
+    struct riptide_observer_config config;
+
+    (void)state;
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope.mark = config.scope.mark_mask = 1;
+    config.destroy_events = true;
+    assert_refused(&config, "destroy_events: ");
+}
+
 static void test_config_ports_mark_and_slices_are_checked(void **state)
 {
     static struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES + 1];
@@ -499,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_reply_interruption_counts_for_our_dump_alone),
         cmocka_unit_test(test_config_defaults_fill_no_more_than_asked),
         cmocka_unit_test(test_config_errors_name_the_field),
+        cmocka_unit_test(test_config_mapped_prefixes_are_refused),
+        cmocka_unit_test(test_config_mark_and_destroy_events_exclude_each_other),
         cmocka_unit_test(test_config_ports_mark_and_slices_are_checked),
     };
 
