@@ -212,10 +212,13 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error;
+    bool needs_net_admin;
     int status;
 
     open_control(daemon);
-    if (privileges_drop(privileges, !settings->router.dry_run, &error) < 0) {
+    /* Routes take it, and the kernel tells marks to nobody else. */
+    needs_net_admin = !settings->router.dry_run || settings->observer.scope.mark_mask != 0;
+    if (privileges_drop(privileges, needs_net_admin, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
