@@ -38,7 +38,8 @@ struct riptide_agent_config {
     /*
      * What share of one core dumps may take, 0 to 1; 0 (default): the interval stays as it is.
      * Otherwise it stretches until they keep to that, 0.05 being a sensible share, up to half of
-     * the time to live, and shrinks back when they become cheaper.
+     * the time to live (of one slice's share of it, where there are slices), and shrinks back when
+     * they become cheaper.
      */
     double max_share;
     /* The network namespace of both observer and router, as there; -1 (default): as they say. */

@@ -26,7 +26,7 @@ static uint64_t clamp(const struct interval *interval, double ns)
  * more does not stretch it again. It shrinks where less than three quarters would do, by at most a
  * quarter at a time: one cheap dump is no reason.
  */
-void interval_update(struct interval *interval, uint64_t cost_ns)
+void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {
     double current_ns = (double)interval->current_ns, needed_ns, wanted_ns;
 
@@ -36,6 +36,6 @@ void interval_update(struct interval *interval, uint64_t cost_ns)
     wanted_ns = 1.25 * needed_ns;
     if (needed_ns > current_ns)
         interval->current_ns = clamp(interval, wanted_ns);
-    else if (wanted_ns < 0.75 * current_ns)
+    else if (is_complete && wanted_ns < 0.75 * current_ns)
         interval->current_ns = clamp(interval, 0.75 * current_ns);
 }

@@ -5,6 +5,7 @@
 #ifndef RIPTIDE_LIB_AGENT_INTERVAL_H
 #define RIPTIDE_LIB_AGENT_INTERVAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct interval {
@@ -22,7 +23,10 @@ struct interval {
 void interval_init(struct interval *interval, uint64_t configured_ns, uint64_t ttl_ns,
                    double max_share);
 
-/* A dump has taken so much processor time. */
-void interval_update(struct interval *interval, uint64_t cost_ns);
+/*
+ * A dump has taken so much processor time. One that was not complete would have taken more, and
+ * shrinks nothing.
+ */
+void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete);
 
 #endif

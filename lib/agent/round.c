@@ -41,12 +41,12 @@ static int schedule(struct riptide_agent *agent, uint64_t now_ns)
     return set_timer(agent, next_ns > now_ns ? next_ns : now_ns + agent->interval.current_ns);
 }
 
-/* The dump of this round is complete: what it cost moves the beginning of the next one. */
-static int adapt(struct riptide_agent *agent)
+/* The dump of this round has ended: what it cost moves the beginning of the next one. */
+static int adapt(struct riptide_agent *agent, bool is_complete)
 {
     uint64_t before_ns = agent->interval.current_ns;
 
-    interval_update(&agent->interval, agent->tick.observe_cpu_ns);
+    interval_update(&agent->interval, agent->tick.observe_cpu_ns, is_complete);
     if (agent->interval.current_ns == before_ns)
         return 0;
     return set_timer(agent, agent->next_ns - before_ns + agent->interval.current_ns);
@@ -95,9 +95,12 @@ static void discard(struct riptide_agent *agent)
 /* A dump that was given up costs one round. What is due to expire expires all the same. */
 static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
 {
+    int r;
+
     discard(agent);
     agent->failure = error;
-    return end_observing(agent, now_ns);
+    r = adapt(agent, false);
+    return r < 0 ? r : end_observing(agent, now_ns);
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -184,7 +187,7 @@ int round_on_observer(struct riptide_agent *agent)
         return dispatched < 0 ? dispatched : added;
     if (added != RIPTIDE_E_DONE)
         return 0;
-    r = adapt(agent);
+    r = adapt(agent, true);
     return r < 0 ? r : end_observing(agent, now());
 }
 

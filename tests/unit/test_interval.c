@@ -27,7 +27,7 @@ static void it_stays_where_no_share_is_given(void **state)
     struct interval interval = interval_of(S, 90 * S, 0);
 
     (void)state;
-    interval_update(&interval, 10 * S);
+    interval_update(&interval, 10 * S, true);
     assert_int_equal(interval.current_ns, S);
 }
 
@@ -37,7 +37,7 @@ static void a_cheap_dump_changes_nothing(void **state)
 
     (void)state;
     for (int i = 0; i < 100; i++)
-        interval_update(&interval, 50 * MS);
+        interval_update(&interval, 50 * MS, true);
     assert_int_equal(interval.current_ns, S);
 }
 
@@ -46,12 +46,12 @@ static void an_expensive_dump_stretches_it_at_once_to_less_than_the_share(void *
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
     (void)state;
-    interval_update(&interval, 1 * S);
+    interval_update(&interval, 1 * S, true);
     assert_int_equal(interval.current_ns, 25 * S);
     /* One that costs a little more or less leaves it there. */
-    interval_update(&interval, 1200 * MS);
+    interval_update(&interval, 1200 * MS, true);
     assert_int_equal(interval.current_ns, 25 * S);
-    interval_update(&interval, 800 * MS);
+    interval_update(&interval, 800 * MS, true);
     assert_int_equal(interval.current_ns, 25 * S);
 }
 
@@ -60,13 +60,13 @@ static void it_never_reaches_the_time_to_live(void **state)
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
     (void)state;
-    interval_update(&interval, 100 * S);
+    interval_update(&interval, 100 * S, true);
     assert_int_equal(interval.current_ns, 45 * S);
     interval = interval_of(60 * S, 90 * S, 0.05); /* half of it is less than configured */
-    interval_update(&interval, 100 * S);
+    interval_update(&interval, 100 * S, true);
     assert_int_equal(interval.current_ns, 60 * S);
     interval = interval_of(S, UINT64_MAX, 0.000001);
-    interval_update(&interval, UINT64_MAX);
+    interval_update(&interval, UINT64_MAX, true);
     assert_true(interval.current_ns <= UINT64_MAX / 2);
 }
 
@@ -77,10 +77,10 @@ static void it_shrinks_back_by_steps_to_what_is_configured(void **state)
     int rounds = 0;
 
     (void)state;
-    interval_update(&interval, 1 * S);
+    interval_update(&interval, 1 * S, true);
     while (interval.current_ns > S) {
         before_ns = interval.current_ns;
-        interval_update(&interval, 1 * MS);
+        interval_update(&interval, 1 * MS, true);
         assert_true(interval.current_ns < before_ns);
         assert_true(4 * interval.current_ns + 4 > 3 * before_ns);
         rounds++;
@@ -98,11 +98,11 @@ static void steady_costs_come_to_rest_within_the_share(void **state)
             struct interval interval = interval_of(S, 90 * S, 0.05);
             uint64_t rest_ns;
 
-            interval_update(&interval, start_ms * MS);
+            interval_update(&interval, start_ms * MS, true);
             for (int i = 0; i < 20; i++)
-                interval_update(&interval, cost_ms * MS);
+                interval_update(&interval, cost_ms * MS, true);
             rest_ns = interval.current_ns;
-            interval_update(&interval, cost_ms * MS);
+            interval_update(&interval, cost_ms * MS, true);
             assert_int_equal(interval.current_ns, rest_ns);
             assert_true(cost_ms * MS * 20 <= rest_ns);
         }
@@ -127,12 +127,25 @@ static void a_share_beyond_its_range_is_refused(void **state)
     }
 }
 
+/* It may have cost more, had it come to its end. */
+static void a_dump_that_was_given_up_stretches_but_never_shrinks(void **state)
+{
+    struct interval interval = interval_of(S, 90 * S, 0.05);
+
+    (void)state;
+    interval_update(&interval, 1 * S, false);
+    assert_int_equal(interval.current_ns, 25 * S);
+    interval_update(&interval, 0, false);
+    assert_int_equal(interval.current_ns, 25 * S);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stays_where_no_share_is_given),
         cmocka_unit_test(a_cheap_dump_changes_nothing),
         cmocka_unit_test(an_expensive_dump_stretches_it_at_once_to_less_than_the_share),
+        cmocka_unit_test(a_dump_that_was_given_up_stretches_but_never_shrinks),
         cmocka_unit_test(it_never_reaches_the_time_to_live),
         cmocka_unit_test(it_shrinks_back_by_steps_to_what_is_configured),
         cmocka_unit_test(a_share_beyond_its_range_is_refused),
