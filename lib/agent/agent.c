@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -63,12 +64,15 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (!agent)
         return -ENOMEM;
     agent->next_ns = RIPTIDE_NEVER_NS;
-    agent->epoll_fd = agent->timer_fd = -1;
+    agent->epoll_fd = agent->timer_fd = agent->work_fd = -1;
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (agent->epoll_fd < 0)
         return -errno;
     agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (agent->timer_fd < 0)
+        return -errno;
+    agent->work_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (agent->work_fd < 0)
         return -errno;
     r = stages_new(agent, &stages, error);
     if (r == 0)
@@ -101,6 +105,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     riptide_router_free(agent->router);
     riptide_estimator_free(agent->estimator);
     riptide_observer_free(agent->observer);
+    closep(&agent->work_fd);
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent);
@@ -121,7 +126,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
-    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer),
+    const int fds[] = { agent->timer_fd, agent->work_fd, riptide_observer_get_fd(agent->observer),
                         riptide_router_get_fd(agent->router) };
 
     /* Nothing wakes it up any more. */
@@ -181,6 +186,8 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     if (fd == agent->timer_fd)
         return round_on_timer(agent);
+    if (fd == agent->work_fd)
+        return round_on_work(agent);
     if (fd == riptide_router_get_fd(agent->router))
         return riptide_router_dispatch(agent->router);
     return round_on_observer(agent);
@@ -188,8 +195,8 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
 
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
-    struct epoll_event events[3];
-    int n = epoll_wait(agent->epoll_fd, events, 3, 0), r = 0;
+    struct epoll_event events[4];
+    int n = epoll_wait(agent->epoll_fd, events, 4, 0), r = 0;
 
     if (n < 0)
         return errno == EINTR ? 0 : -errno;

@@ -12,6 +12,7 @@
 enum phase {
     PHASE_WAITING,   /* for the time of the next one */
     PHASE_OBSERVING, /* the dump is under way */
+    PHASE_HANDING,   /* what was computed goes to the router, a part in each dispatch */
     PHASE_APPLYING,  /* the router has the changes */
 };
 
@@ -19,6 +20,7 @@ struct riptide_agent {
     struct interval interval;
     int epoll_fd;
     int timer_fd;
+    int work_fd; /* readable always; we wait for it while there is something to hand over */
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
@@ -27,6 +29,8 @@ struct riptide_agent {
     bool has_dumped;          /* open connections of this round are in the estimator */
     uint64_t next_ns;         /* when the next round begins */
     struct riptide_tick tick; /* of the round under way */
+    /* Popped from the estimator, and not with the router yet; or NULL. */
+    const struct riptide_estimate *in_hand;
     struct riptide_tick next; /* of the next one: connections that closed since the dump */
     /* What waits to be popped beside the routes. */
     struct riptide_tick finished;

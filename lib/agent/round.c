@@ -8,10 +8,14 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #define US_PER_MS 1000
+
+/* Of 10,000 windows at once, a host's loop is to notice nothing. */
+enum { MAX_HANDED = 256 };
 
 static uint64_t now(void)
 {
@@ -52,23 +56,50 @@ static int adapt(struct riptide_agent *agent, bool is_complete)
     return set_timer(agent, agent->next_ns - before_ns + agent->interval.current_ns);
 }
 
+/* Whether the fd stays readable for what there is to hand over. */
+static int set_work(const struct riptide_agent *agent, bool is_there)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = agent->work_fd };
+    int action = is_there ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
+
+    return epoll_ctl(agent->epoll_fd, action, agent->work_fd, &event) < 0 ? -errno : 0;
+}
+
 static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 {
-    const struct riptide_estimate *estimate;
+    riptide_estimator_tick(agent->estimator, now_ns);
+    agent->tick.interval_ns = agent->interval.current_ns;
+    agent->phase = PHASE_HANDING;
+    return set_work(agent, true);
+}
+
+/* Outcomes: RIPTIDE_E_AGAIN, there is none. Where the router has no memory it stays in hand. */
+static int hand_over_one(struct riptide_agent *agent)
+{
     int r;
 
-    riptide_estimator_tick(agent->estimator, now_ns);
-    while (riptide_estimator_pop(agent->estimator, &estimate) == 0) {
-        r = riptide_router_set(agent->router, &estimate->dst, estimate->cwnd,
-                               (estimate->rto_min_us + US_PER_MS - 1) / US_PER_MS);
-        if (r < 0)
-            return r;
-        agent->tick.changes += r == 0;
-        agent->tick.overflow += r == RIPTIDE_E_FULL;
-    }
-    agent->tick.interval_ns = agent->interval.current_ns;
-    agent->phase = PHASE_APPLYING;
+    if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0)
+        return RIPTIDE_E_AGAIN;
+    r = riptide_router_set(agent->router, &agent->in_hand->dst, agent->in_hand->cwnd,
+                           (agent->in_hand->rto_min_us + US_PER_MS - 1) / US_PER_MS);
+    if (r < 0)
+        return r;
+    agent->in_hand = NULL;
+    agent->tick.changes += r == 0;
+    agent->tick.overflow += r == RIPTIDE_E_FULL;
     return 0;
+}
+
+int round_on_work(struct riptide_agent *agent)
+{
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < MAX_HANDED; i++)
+        r = hand_over_one(agent);
+    if (r != RIPTIDE_E_AGAIN)
+        return r;
+    agent->phase = PHASE_APPLYING;
+    return set_work(agent, false);
 }
 
 static void forget_samples(struct riptide_tick *tick)

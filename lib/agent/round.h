@@ -21,6 +21,9 @@ int round_on_timer(struct riptide_agent *agent);
 /* The observer's fd is readable: reads one buffer, of the dump or of connections that closed. */
 int round_on_observer(struct riptide_agent *agent);
 
+/* There is something to hand over to the router: a part of it goes. */
+int round_on_work(struct riptide_agent *agent);
+
 /* Ends the round where all of it is in the kernel. */
 void round_end_if_applied(struct riptide_agent *agent);
 
