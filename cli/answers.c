@@ -97,12 +97,13 @@ static json_t *round_of(const struct health *health)
 
     if (health->n_ticks == 0)
         return json_null();
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I}", "number",
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "number",
                      (json_int_t)health->n_ticks, "ago_s", s(boot_ns() - tick->finished_ns),
                      "took_ms", ms(tick->finished_ns - tick->started_ns), "cpu_ms",
                      ms(health->round_cpu_ns), "late_ms", ms(tick->late_ns), "late_max_ms",
                      ms(health->late_max_ns), "connections", (json_int_t)tick->samples, "changes",
-                     (json_int_t)tick->changes, "refused", (json_int_t)tick->overflow);
+                     (json_int_t)tick->changes, "refused", (json_int_t)tick->overflow, "interval_s",
+                     s(tick->interval_ns));
 }
 
 static json_t *messages_of(void)

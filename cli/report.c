@@ -159,6 +159,23 @@ static void report_overflow(const struct settings *settings, const struct riptid
     is_said = tick->overflow > 0;
 }
 
+/* Where it begins and where it ends. */
+static void report_interval(const struct settings *settings, const struct riptide_tick *tick)
+{
+    static bool is_said;
+    bool is_stretched = tick->interval_ns > settings->agent.interval_ns;
+
+    if (is_stretched && !is_said)
+        log_line(LOG_LEVEL_INFO,
+                 "a look takes %.1f ms of a core: the interval is stretched to %g s to keep to "
+                 "--max-share %g",
+                 (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9,
+                 settings->agent.max_share);
+    else if (!is_stretched && is_said)
+        log_line(LOG_LEVEL_INFO, "the interval is as configured again");
+    is_said = is_stretched;
+}
+
 void report_event(const struct settings *settings, const struct riptide_agent_event *event)
 {
     switch (event->kind) {
@@ -167,6 +184,7 @@ void report_event(const struct settings *settings, const struct riptide_agent_ev
         break;
     case RIPTIDE_AGENT_TICK:
         report_overflow(settings, event->tick);
+        report_interval(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
                  " changes, %" PRIu64 " refused, %.1f ms; %" PRIu64

@@ -117,9 +117,9 @@ static void tell_round(struct service *service, const struct riptide_agent *agen
     riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
     snprintf(text, sizeof(text),
              "%sSTATUS=connections %" PRIu64 ", destinations %" PRIu64 ", routes %" PRIu64
-             "; last round %.1f ms",
+             "; last round %.1f ms, next after %g s",
              service->is_ready ? "" : "READY=1\n", tick->samples, tick->destinations, stats.routes,
-             (double)(tick->finished_ns - tick->started_ns) / 1e6);
+             (double)(tick->finished_ns - tick->started_ns) / 1e6, (double)tick->interval_ns / 1e9);
     if (!notify(service, text))
         return;
     service->is_ready = true;

@@ -79,8 +79,10 @@ static void print_round(const json_t *status)
 {
     const json_t *round = get(status, "round");
 
-    printf("  interval   %g s, policy %s, time to live %g s\n", real(status, "interval_s"),
-           text_of(status, "policy"), real(status, "ttl_s"));
+    printf("  interval   %g s, ", real(status, "interval_s"));
+    if (real(round, "interval_s") > real(status, "interval_s"))
+        printf("now %g s by --max-share, ", real(round, "interval_s"));
+    printf("policy %s, time to live %g s\n", text_of(status, "policy"), real(status, "ttl_s"));
     printf("  learned    %" JSON_INTEGER_FORMAT " connections, %" JSON_INTEGER_FORMAT
            " destinations\n",
            number(status, "connections"), number(status, "destinations"));

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from netns import AS_NOBODY, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
+from netns import AS_NOBODY, MOUNTED, RIPTIDE, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
 SO_COOKIE = 57
@@ -381,6 +381,9 @@ def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
         wait_until(lambda: ticks(daemon) == 1, "a look")
         # Half of the time to live, which the harness sets to two hours.
         assert "the next is after 3600.000 s" in daemon.said()
+        assert daemon.said().count("stretched to 3600 s") == 1
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "interval   0.05 s, now 3600 s by --max-share, policy" in said
 
 
 def test_the_interval_stays_where_looks_cost_less(net):
