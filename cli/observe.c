@@ -223,5 +223,7 @@ int observe_run(const struct command_options *options)
                        ? "the sockets are hidden from this user: "
                        : "",
                    log_error_text(&error, r));
+    if (r == -EINVAL)
+        return EXIT_USAGE;
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

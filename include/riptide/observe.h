@@ -48,7 +48,7 @@ struct riptide_sample {
     uint32_t last_data_sent_ms;  /* time since data was last sent */
     uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
     bool app_limited;            /* the delivery rate was limited by the application */
-    char congestion_control[16]; /* name, zero-terminated; empty where not asked for */
+    char congestion_control[16]; /* name, zero-terminated; empty if not asked for, and of closed */
     uint16_t local_port;
     uint16_t remote_port;
     uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
@@ -128,7 +128,8 @@ struct riptide_observer_config {
 
 /*
  * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. No connection
- * counts twice: where the latest dump has shown it, its end is left out. What the kernel leaves out
+ * counts twice: where the latest dump has shown it, its end is left out; but one that stayed half
+ * closed for longer than that counts once more when it ends. What the kernel leaves out
  * by itself (enum riptide_filter, slices) is described to nobody and in no counter, whatever else
  * would have left it out.
  */

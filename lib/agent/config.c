@@ -33,6 +33,10 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         error_set(error, "max_share: %g; must be 0 to 1", stages->max_share);
         return -EINVAL;
     }
+    if (slices < 1 || slices > RIPTIDE_MAX_SLICES) {
+        error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);
+        return -EINVAL;
+    }
     /* A connection is looked at once in that many rounds. */
     if (estimator->ttl_ns > 0 && estimator->ttl_ns <= stages->interval_ns * slices) {
         error_set(error, "ttl: must be longer than %s, or each window is forgotten",

@@ -106,6 +106,15 @@ def test_a_mark_without_privilege_is_a_clear_error(net):
     assert "CAP_NET_ADMIN" in done.stderr and "mark" in done.stderr
 
 
+def test_what_no_scope_can_be_is_a_wrong_use(net):
+    ports = [f"--local-port={port}" for port in range(1, 258)]
+    for command in ((RIPTIDE, "observe"), (RIPTIDED, "--dry-run", "--once")):
+        done = net.host.run(*command, *ports, check=False)
+        assert done.returncode == 2 and "more than 256 ranges" in done.stderr
+    done = net.host.run(RIPTIDED, "--dry-run", "--once", "--slices", "99999", check=False)
+    assert done.returncode == 2 and "slices: must be 1 to 64" in done.stderr
+
+
 def test_a_refusal_is_understood_whatever_the_size_of_the_request(net):
     """Errors bring the request back, unless one asks for less: more than a buffer holds."""
     hosts = [f"10.{i * 7 % 256}.{i // 256}.{i % 256}" for i in range(1500)]
