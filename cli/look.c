@@ -120,7 +120,7 @@ static int resolve(struct look *look, const struct riptide_prefix *dst,
     r = riptide_router_start(router, error);
     if (r == 0)
         r = riptide_router_set(
-            router, dst, look->has_window ? look->explanation.cwnd : look->config.cwnd_min, 0);
+            router, dst, look->has_window ? look->explanation.cwnd : look->config.cwnd_min, 0, 0);
     while (r == 0 && !riptide_router_is_idle(router)) {
         struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
 

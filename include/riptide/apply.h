@@ -136,14 +136,15 @@ int riptide_router_get_holder(int *pidp);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * Asks for a window towards `dst`; initcwnd 0 withdraws it. rto_min_ms 0 leaves the smallest
+ * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route keeps more than cwnd_max
+ * segments, however small the step from there; 0: no such bound. rto_min_ms 0 leaves the smallest
  * retransmission timeout as the base route has it. Takes effect in dispatch, all changes since the
  * last one in one batch.
  * Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
  * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
-                       uint32_t initcwnd, uint32_t rto_min_ms);
+                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_ms);
 
 /*
  * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes

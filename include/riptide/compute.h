@@ -183,6 +183,7 @@ struct riptide_estimate {
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth */
+    uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
 };
 
 /* What bounded a window, as bits. */

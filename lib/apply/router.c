@@ -225,7 +225,7 @@ static void queue_wanted(struct riptide_router *router, uint32_t slot)
 
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_prefix *dst, uint32_t initcwnd,
-                                      uint32_t rto_min_ms)
+                                      uint32_t cwnd_max, uint32_t rto_min_ms)
 {
     uint32_t slot;
     int r;
@@ -240,6 +240,7 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (r != 0)
         return r;
     targets_at(&router->targets, slot)->initcwnd = initcwnd;
+    targets_at(&router->targets, slot)->cwnd_max = cwnd_max;
     targets_at(&router->targets, slot)->rto_min_ms = rto_min_ms;
     if (initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);

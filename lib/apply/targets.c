@@ -166,6 +166,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base) ||
            target->kernel.rto_min_ms != target_rto_min(target, base) ||
+           (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max) ||
            !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||
            target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);
 }

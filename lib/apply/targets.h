@@ -27,6 +27,7 @@ struct target {
     uint8_t state;            /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
+    uint32_t cwnd_max;   /* a route with more is written whatever the step; 0: none */
     uint32_t rto_min_ms; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t expires_s;  /* of the base; 0: never */

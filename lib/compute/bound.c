@@ -51,6 +51,15 @@ struct limits limits_of(const struct riptide_estimator *estimator, const struct 
     return limits;
 }
 
+uint32_t limits_max(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    struct limits limits = limits_of(estimator, dst);
+    uint32_t max =
+        limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
+
+    return max < limits.min ? limits.min : max;
+}
+
 /* The lowest factor counts, as among hints. */
 static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit)
 {
@@ -98,16 +107,21 @@ void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
     mark_changed(estimator, slot);
 }
 
-/* Rare: a hint comes or goes. */
+/*
+ * Rare: a hint comes or goes. Where the window stays, what the kernel has may lie beyond the new
+ * bound.
+ */
 static void bound_again(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     uint32_t slot = prefix_table_next(&estimator->table, 0);
 
     for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
-        const struct destination *destination = destination_at(estimator, slot);
+        struct destination *destination = destination_at(estimator, slot);
 
-        if (destination->cwnd > 0 && riptide_prefix_contains(dst, &destination->dst))
-            bound_destination(estimator, slot);
+        if (destination->cwnd == 0 || !riptide_prefix_contains(dst, &destination->dst))
+            continue;
+        destination->flags |= IS_NEWS;
+        bound_destination(estimator, slot);
     }
 }
 
@@ -228,6 +242,6 @@ void rto_update(struct riptide_estimator *estimator, struct destination *destina
     if (policy->delay_us)
         step = rto_step_of(&estimator->config, policy->delay_us(memory_of(estimator, destination)));
     if (step != destination->rto_step)
-        destination->flags |= IS_RTO_CHANGED;
+        destination->flags |= IS_NEWS;
     destination->rto_step = step;
 }

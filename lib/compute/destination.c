@@ -104,7 +104,7 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     struct destination *destination = destination_at(estimator, slot);
 
     if (destination->flags & IS_CHANGED ||
-        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_RTO_CHANGED)))
+        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_NEWS)))
         return;
     destination->flags |= IS_CHANGED;
     destination->next_changed = NONE;
@@ -169,5 +169,6 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
         .rto_min_us = rto_step_us(destination->rto_step),
+        .cwnd_max = limits_max(estimator, &destination->dst),
     };
 }

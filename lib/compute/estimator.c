@@ -344,12 +344,12 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         uint32_t slot = estimator->changed_head;
         struct destination *destination = at(estimator, slot);
         bool is_news =
-            destination->cwnd != destination->popped_cwnd || destination->flags & IS_RTO_CHANGED;
+            destination->cwnd != destination->popped_cwnd || destination->flags & IS_NEWS;
 
         estimator->changed_head = destination->next_changed;
         if (estimator->changed_head == NONE)
             estimator->changed_tail = NONE;
-        destination->flags &= (uint8_t) ~(IS_CHANGED | IS_RTO_CHANGED);
+        destination->flags &= (uint8_t) ~(IS_CHANGED | IS_NEWS);
         destination->popped_cwnd = destination->cwnd;
         estimator->popped = destination_estimate(estimator, destination);
         remove_if_unknown(estimator, slot);

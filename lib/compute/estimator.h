@@ -16,11 +16,11 @@ enum { NO_HISTORY = -1 };
 
 /* Flags of a destination. */
 enum {
-    IS_TOUCHED = 1 << 0,     /* has samples of the coming tick */
-    IS_CHANGED = 1 << 1,     /* waits to be popped */
-    IS_RTO_CHANGED = 1 << 2, /* its rto_min is not the one popped last */
-    IS_DROP = 1 << 3,        /* the drop guard had its history forgotten */
-    METHOD_SHIFT = 4,        /* above them: the number of its method */
+    IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
+    IS_CHANGED = 1 << 1, /* waits to be popped */
+    IS_NEWS = 1 << 2,    /* its rto_min or its bounds are not those popped last */
+    IS_DROP = 1 << 3,    /* the drop guard had its history forgotten */
+    METHOD_SHIFT = 4,    /* above them: the number of its method */
 };
 
 /* What a policy may keep for a destination without going over the budget. */
@@ -185,6 +185,9 @@ struct limits {
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct riptide_prefix *dst);
+
+/* The upper bound in effect for `dst`, hints included, segments. */
+uint32_t limits_max(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* The window, rounded to the nearest segment; *bit says what limited it (enum riptide_bound). */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit);

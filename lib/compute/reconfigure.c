@@ -51,6 +51,9 @@ static void carry_window(const struct riptide_estimator *from, const struct dest
     destination->cwnd = old->cwnd;
     carry_kept(from, old, to, destination);
     rto_update(to, destination);
+    /* Where the window stays, what the kernel has may lie beyond the new bound. */
+    if (limits_max(to, &old->dst) != limits_max(from, &old->dst))
+        destination->flags |= IS_NEWS;
     bound_destination(to, slot);
     age_list_insert(to, slot);
 }
@@ -75,7 +78,7 @@ static int carry(const struct riptide_estimator *from, const struct destination 
     if (r != 0)
         return r;
     destination_init(to, destination_at(to, slot));
-    destination_at(to, slot)->flags |= old->flags & IS_RTO_CHANGED;
+    destination_at(to, slot)->flags |= old->flags & IS_NEWS;
     destination_at(to, slot)->popped_cwnd = old->popped_cwnd;
     destination_at(to, slot)->rto_step = stays ? old->rto_step : 0;
     destination_at(to, slot)->smoothed = NO_HISTORY;

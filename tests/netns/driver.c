@@ -64,7 +64,7 @@ static int follow_line(struct riptide_router *router, struct input *input, const
     unsigned int cwnd;
 
     if (sscanf(line, "set %255s %u", word, &cwnd) == 2 && riptide_prefix_parse(&dst, word) == 0)
-        return riptide_router_set(router, &dst, cwnd, 0);
+        return riptide_router_set(router, &dst, cwnd, 0, 0);
     return sscanf(line, "quiet %255s", input->token) == 1 ? 0 : -EINVAL;
 }
 

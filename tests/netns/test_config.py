@@ -265,17 +265,27 @@ def test_scope_that_shrinks_withdraws_at_once(net, config):
 
 def test_steps_follow(net, config):
     """A window within the step is written as soon as the step is smaller."""
+    path = config("[apply]\nstep-segments = 50\n[compute]\ncwnd-min = 40\n")
+    net.learned("203.0.113.1", 20)
+    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
+        assert wait_window(net.host, "203.0.113.1") == 40
+        config("[apply]\nstep-segments = 50\n[compute]\ncwnd-min = 60\n")
+        reload(daemon, "cwnd-min 40 -> 60")
+        wait_rounds(daemon, 2)
+        config("[apply]\nstep-segments = 0\nstep-percent = 0%\n[compute]\ncwnd-min = 60\n")
+        assert windows(net.host) == {"203.0.113.1": 40}
+        reload(daemon, "step-segments 50 -> 0")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the new step")
+
+
+def test_lower_bound_is_written_whatever_the_step(net, config):
     path = config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 60\n")
     net.learned("203.0.113.1", 80)
     with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
         assert wait_window(net.host, "203.0.113.1") == 60
         config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 40\n")
         reload(daemon, "cwnd-max 60 -> 40")
-        wait_rounds(daemon, 2)
-        config("[apply]\nstep-segments = 0\nstep-percent = 0%\n[compute]\ncwnd-max = 40\n")
-        assert windows(net.host) == {"203.0.113.1": 60}
-        reload(daemon, "step-segments 50 -> 0")
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 40}, "the new step")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 40}, "the new bound")
 
 
 def test_interval_and_log_level_follow(net, config):

@@ -3,9 +3,10 @@
 import random
 import time
 
-from netns import windows
+from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
 from twins import Driver
 
+STEP = ("--step-segments", "5")
 N_DESTINATIONS = 1000
 N_TICKS = 60
 NOISE = 0.03  # of the window, from tick to tick, as a moving average over many connections has it
@@ -41,3 +42,13 @@ def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, capsys):
             assert abs(cwnd - asked[dst]) <= max(2, cwnd * 0.1)
     finally:
         driver.kill()
+
+
+def test_hint_is_written_whatever_the_step(net):
+    """Also where the window that is wanted lies below it already."""
+    net.learned("203.0.113.1", 22)
+    with Daemon(net.host, *STEP):
+        wait_window(net.host, "203.0.113.1")
+        for limit in (20, 18):
+            net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", str(limit), "--for", "10min")
+            wait_until(lambda: windows(net.host)["203.0.113.1"] <= limit, f"{limit} segments")

@@ -438,6 +438,24 @@ static void test_a_window_moves_in_steps(void **state)
     bases_deinit(&bases);
 }
 
+/* A bound is no matter of steps. */
+static void test_no_route_stays_above_its_bound(void **state)
+{
+    const struct riptide_router_config stepping = { .cwnd_max = CWND_MAX, .step_segments = 5 };
+    struct bases bases = { 0 };
+    struct target target = settled(hold(&bases, 100, 20));
+
+    (void)state;
+    target.kernel.initcwnd = 22;
+    target.initcwnd = 20;
+    assert_false(target_needs_write(&target, &bases, &stepping));
+    target.cwnd_max = 22;
+    assert_false(target_needs_write(&target, &bases, &stepping));
+    target.cwnd_max = 21;
+    assert_true(target_needs_write(&target, &bases, &stepping));
+    bases_deinit(&bases);
+}
+
 static void test_what_is_not_wanted_must_only_be_gone(void **state)
 {
     struct target target;
@@ -480,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_the_smaller_mtu_counts),
         cmocka_unit_test(test_what_is_not_as_wanted_needs_a_write),
         cmocka_unit_test(test_a_window_moves_in_steps),
+        cmocka_unit_test(test_no_route_stays_above_its_bound),
         cmocka_unit_test(test_what_is_not_wanted_must_only_be_gone),
     };
 
