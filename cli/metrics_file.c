@@ -121,6 +121,14 @@ static int write_all(int fd, const char *text, size_t size)
     return 0;
 }
 
+/* Devices, FIFOs and links are somebody else's; the kernel itself says no to a directory. */
+static bool is_replaceable(const char *path)
+{
+    struct stat stat;
+
+    return lstat(path, &stat) < 0 || S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode);
+}
+
 /* No fsync: after a crash of the machine there is nothing to tell. */
 static int write_file(const char *path, const char *text, size_t size)
 {
@@ -131,6 +139,8 @@ static int write_file(const char *path, const char *text, size_t size)
     /* Collectors take *.prom alone. */
     if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
         return -ENAMETOOLONG;
+    if (!is_replaceable(path) || !is_replaceable(beside))
+        return -EEXIST;
     fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return -errno;
@@ -151,7 +161,7 @@ static void say(struct metrics_file *file, int r)
 
     if (r < 0 && !file->is_failing)
         log_line(LOG_LEVEL_WARNING, "metrics: %s: %s; it is written as soon as it can be", path,
-                 strerror(-r));
+                 r == -EEXIST ? "it, or the .tmp beside it, is no regular file" : strerror(-r));
     else if (r == 0 && file->is_failing)
         log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
     file->is_failing = r < 0;
@@ -197,6 +207,6 @@ void metrics_file_event(struct metrics_file *file, const struct riptide_agent *a
 
 void metrics_file_remove(const struct metrics_file *file)
 {
-    if (file->settings->metrics && file->written_ns != 0)
+    if (file->settings->metrics && file->written_ns != 0 && is_replaceable(file->settings->metrics))
         unlink(file->settings->metrics);
 }

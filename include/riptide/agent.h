@@ -143,8 +143,9 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 
 /*
- * The same for bytes that come from elsewhere, and whose meaning is not looked at. What was read is
- * the caller's, to be given to free(3).
+ * The same for bytes that come from elsewhere, and whose meaning is not looked at. Only a regular
+ * file is replaced; what else is there is -EINVAL, with a line. What was read is the caller's, to
+ * be given to free(3).
  */
 int riptide_state_write(const char *path, const void *bytes, size_t size,
                         struct riptide_error *error);

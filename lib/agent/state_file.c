@@ -51,6 +51,14 @@ static int sync_directory(const char *path)
     return fd < 0 || fsync(fd) < 0 ? errno : 0;
 }
 
+/* A rename takes the place of whatever it finds: devices, FIFOs and links are somebody else's. */
+static bool is_replaceable(const char *path)
+{
+    struct stat stat;
+
+    return lstat(path, &stat) < 0 || S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode);
+}
+
 RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size_t n,
                                        struct riptide_error *error)
 {
@@ -60,6 +68,10 @@ RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
         return fail(error, path, "save", ENAMETOOLONG);
+    if (!is_replaceable(path)) {
+        error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
+        return -EINVAL;
+    }
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(error, path, "make a file beside it", errno);

@@ -481,6 +481,24 @@ def test_file_that_is_no_state_changes_nothing(net, command, how, tmp_path):
         assert windows(net.host) == {"203.0.113.1": window}
 
 
+@pytest.mark.parametrize("how", ["fifo", "symlink", "device", "dangling"])
+def test_save_replaces_nothing_but_files(net, how, tmp_path):
+    path = tmp_path / "state"
+    if how == "fifo":
+        os.mkfifo(path)
+    else:  # through a link of ours: what is in /dev belongs to all
+        target = {"symlink": tmp_path / "other", "device": "/dev/full", "dangling": "/none"}[how]
+        path.symlink_to(target)
+    (tmp_path / "other").write_text("kept")
+    before = path.lstat()
+    with Daemon(net.host):
+        said = one_line(net.host.run(RIPTIDE, "save", path, check=False))
+    assert said == f"riptide: save: {path}: exists and is no regular file, so it is not replaced\n"
+    assert path.lstat() == before
+    assert (tmp_path / "other").read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["other", "state"]
+
+
 def test_save_to_a_full_disk_leaves_the_old_file(net):
     full = Path("/run/full")
     full.mkdir()

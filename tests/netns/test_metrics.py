@@ -188,6 +188,23 @@ def test_directory_in_its_place_is_said(net, tmp_path):
     assert os.listdir(tmp_path) == ["riptide.prom"]
 
 
+@pytest.mark.parametrize("name", ["riptide.prom", "riptide.prom.tmp"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")],
+                         ids=["fifo", "symlink"])
+def test_metrics_replace_nothing_but_files(net, tmp_path, make, name):
+    path = tmp_path / name
+    make(path)
+    before = path.lstat()
+    with metrics(net, tmp_path / "riptide.prom", "--log-level", "debug") as daemon:
+        wait_until(lambda: daemon.said().count("tick:") > 3, "ticks", deadline_s=20)
+        daemon.stop()
+        said = [line for line in daemon.said().splitlines() if "metrics: " in line]
+    assert len(said) == 1
+    assert f"metrics: {tmp_path}/riptide.prom: it, or the .tmp beside it, is no regular file" in said[0]
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == [name]
+
+
 def test_overflow_is_counted(net, tmp_path):
     path = tmp_path / "riptide.prom"
     for i in range(3):

@@ -1,6 +1,7 @@
 """riptided where something is missing: one line that says what, and it goes on where it can."""
 
 import contextlib
+import os
 import re
 import subprocess
 
@@ -71,6 +72,21 @@ def test_state_that_can_be_kept_again_is_said(net, tmp_path):
         daemon.stop()
         assert lines_about(daemon, f"state kept again: {directory}/file")
     assert (directory / "file").stat().st_size > 0
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")],
+                         ids=["fifo", "symlink"])
+def test_state_replaces_nothing_but_files(net, tmp_path, make):
+    path = tmp_path / "state"
+    make(path)
+    before = path.lstat()
+    with Daemon(net.host, "--state", path) as daemon:
+        wait_until(lambda: lines_about(daemon, "not kept"), "a line about the state")
+        daemon.stop()
+        (line,) = lines_about(daemon, "not kept")
+    assert f"{path}: exists and is no regular file" in line
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == ["state"]
 
 
 def test_state_of_somebody_else_names_the_reason(net, tmp_path):
