@@ -25,7 +25,8 @@ struct reader {
     char section[64]; /* empty: none yet */
     long override;    /* number of the one that the section is for */
     char *kept;       /* where the next value goes that settings may point to */
-    int code;         /* 0, or the error that ended it */
+    int code;         /* 0, or the first error */
+    int error_line;   /* and where it is */
     struct riptide_error *error;
 };
 
@@ -34,14 +35,18 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int
 {
     char *text = reader->error->text;
     size_t size = sizeof(reader->error->text);
-    int n = snprintf(text, size, "%s:%d: ", reader->name, reader->line);
     va_list args;
+    int n;
 
+    if (reader->code)
+        return code;
+    n = snprintf(text, size, "%s:%d: ", reader->name, reader->line);
     va_start(args, format);
     if (n >= 0 && (size_t)n < size)
         vsnprintf(text + n, size - (size_t)n, format, args);
     va_end(args);
     reader->code = code;
+    reader->error_line = reader->line;
     return code;
 }
 
@@ -222,6 +227,30 @@ static int check_line(struct reader *reader, const char *line, size_t len, size_
     return 0;
 }
 
+/* Whether an error is the end. What is to be flushed may stand behind it. */
+static bool has_ended(const struct reader *reader)
+{
+    return reader->code && !reader->settings->flush;
+}
+
+/* Whether the line is for inih: neither a comment nor a section, and without a mistake. */
+static bool is_key(struct reader *reader, const char *line, size_t len, size_t max)
+{
+    if (memchr(line, '\0', len)) {
+        fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
+        return false;
+    }
+    if (len > 0 && (line[0] == '#' || line[0] == ';'))
+        return false;
+    if (check_line(reader, line, len, max))
+        return false;
+    if (len > 0 && line[0] == '[') {
+        enter_section(reader, line, len);
+        return false;
+    }
+    return true;
+}
+
 /* inih's reader, as fgets: what is no key is shown to it as an empty line. */
 static char *read_line(char *buffer, int size, void *stream)
 {
@@ -229,22 +258,13 @@ static char *read_line(char *buffer, int size, void *stream)
     const char *line;
     size_t len;
 
-    if (reader->code || reader->at == reader->end)
+    if (has_ended(reader) || reader->at == reader->end)
         return NULL;
     len = next_line(reader, &line);
-    if (memchr(line, '\0', len)) {
-        fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
-        return NULL;
-    }
-    if (len > 0 && (line[0] == '#' || line[0] == ';'))
+    if (!is_key(reader, line, len, (size_t)size - 3))
         len = 0;
-    if (check_line(reader, line, len, (size_t)size - 3))
+    if (has_ended(reader))
         return NULL;
-    if (len > 0 && line[0] == '[') {
-        if (enter_section(reader, line, len))
-            return NULL;
-        len = 0;
-    }
     snprintf(buffer, (size_t)size, "%.*s\n", (int)len, line);
     return buffer;
 }
@@ -270,8 +290,9 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
         reader.at += strlen(mark);
     r = ini_parse_stream(read_line, &reader, on_key, &reader);
     /* It goes on after a line that it cannot split: the first of all errors is the one to tell. */
-    if (r > 0 && (!reader.code || r < reader.line)) {
+    if (r > 0 && (!reader.code || r < reader.error_line)) {
         reader.line = r;
+        reader.code = 0;
         fail(&reader, -EINVAL, "neither a [section] nor KEY = VALUE");
     }
     if (r < 0 && !reader.code)

@@ -8,7 +8,9 @@
 
 /*
  * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL with a line
- * "FILE:LINE: ...", after which the settings are only to be freed; -ENOMEM.
+ * "FILE:LINE: ...", after which the settings are only to be freed; -ENOMEM. Where settings->flush
+ * is set, a mistake costs its line alone: the error is that of the first, and the settings have the
+ * rest.
  */
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n,
                  struct riptide_error *error);

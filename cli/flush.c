@@ -2,6 +2,7 @@
  * riptide flush: takes everything of ours out of the kernel, whoever put it there.
  */
 #include "commands.h"
+#include "leftover.h"
 #include "log.h"
 
 #include <errno.h>
@@ -30,5 +31,8 @@ int flush_run(const struct command_options *options)
         return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     }
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
-    return EXIT_SUCCESS;
+    if (!leftover_find(&options->router, "riptide flush", &error))
+        return EXIT_SUCCESS;
+    log_answer("flush: %s", error.text);
+    return EXIT_FAILURE;
 }

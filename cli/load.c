@@ -87,6 +87,7 @@ static int read_file(struct settings *settings, const char *path, bool is_needed
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
     const char *path;
+    bool is_forgiving;
     int r;
 
     /* Once to learn which file, and again to go over it. */
@@ -95,10 +96,16 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     if (r < 0 || settings->help || settings->version)
         return r;
     path = settings->config;
+    is_forgiving = settings->flush && !settings->check && !settings->print_config;
     settings_deinit(settings);
     settings_init(settings);
+    settings->flush = is_forgiving;
     r = read_file(settings, path ? path : default_path, path, error);
-    return r < 0 ? r : settings_parse(settings, argc, argv, error);
+    if (r < 0 && !is_forgiving)
+        return r;
+    if (r < 0)
+        settings->mistake = *error;
+    return settings_parse(settings, argc, argv, error);
 }
 
 int settings_find_interface(struct settings *settings, struct riptide_error *error)

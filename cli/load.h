@@ -9,8 +9,9 @@
 
 /*
  * Fills `settings`, which settings_deinit is to free in any case. With --help or --version no file
- * is read. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM, others where
- * the file cannot be read.
+ * is read. With --flush a mistake in the file, or one that cannot be read, is no error: it stands
+ * in settings->mistake, and the settings have what could be read. Errors, each with a line: -EINVAL
+ * (a mistake in options or file), -ENOMEM, others where the file cannot be read.
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 

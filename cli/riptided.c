@@ -4,6 +4,7 @@
  */
 #include "config.h"
 #include "daemon.h"
+#include "leftover.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* From here on a block is the kernel's own, and goes back to it when it is freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
@@ -38,11 +40,54 @@ static void print_help(void)
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
+/* The numbers that say what is ours, and nothing else that a file may have wrong. */
+static struct riptide_router_config numbers_of(const struct settings *settings)
+{
+    struct riptide_router_config numbers;
+
+    riptide_router_config_init(&numbers, sizeof(numbers));
+    numbers.table = settings->router.table;
+    numbers.protocol = settings->router.protocol;
+    numbers.mark = settings->router.mark;
+    numbers.rule_priority = settings->router.rule_priority;
+    return numbers;
+}
+
+static void warn_mistake(const struct riptide_error *mistake)
+{
+    log_line(LOG_LEVEL_WARNING,
+             "%s; flushing by what else is known of table, protocol, mark and rule-priority",
+             mistake->text);
+}
+
+/* Numbers of the file that nobody can have had are replaced by those without a file. */
+static int flush_numbers(struct settings *settings, struct riptide_flush_counts *counts,
+                         struct riptide_error *error)
+{
+    struct riptide_router_config numbers = numbers_of(settings);
+    int argc = settings->argc;
+    char **argv = settings->argv;
+    int r = riptide_flush(&numbers, counts, error);
+
+    if (r != -EINVAL)
+        return r;
+    settings_explain_refusal(settings, error);
+    /* Those of the command line are a mistake of who typed it. */
+    if (!settings->file || strncmp(error->text, settings->file, strlen(settings->file)))
+        return r;
+    warn_mistake(error);
+    settings_deinit(settings);
+    settings_init(settings);
+    r = settings_parse(settings, argc, argv, error);
+    numbers = numbers_of(settings);
+    return r < 0 ? r : riptide_flush(&numbers, counts, error);
+}
+
 /*
  * For a service manager, after the daemon has ended in whatever way: also one that could not start
  * because another one runs, whose routes these are.
  */
-static int flush(const struct settings *settings)
+static int flush(struct settings *settings)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { "" };
@@ -55,7 +100,9 @@ static int flush(const struct settings *settings)
                  pid);
         return EXIT_SUCCESS;
     }
-    r = riptide_flush(&settings->router, &counts, &error);
+    if (settings->mistake.text[0])
+        warn_mistake(&settings->mistake);
+    r = flush_numbers(settings, &counts, &error);
     if (r == -EINVAL) {
         log_answer("%s", log_error_text(&error, r));
         return EXIT_USAGE;
@@ -67,7 +114,10 @@ static int flush(const struct settings *settings)
     }
     log_line(LOG_LEVEL_INFO, "removed: rules %" PRIu32 ", routes %" PRIu32, counts.rules,
              counts.routes);
-    return EXIT_SUCCESS;
+    if (!leftover_find(&settings->router, "riptided --flush", &error))
+        return EXIT_SUCCESS;
+    log_line(LOG_LEVEL_WARNING, "%s", error.text);
+    return EXIT_FAILURE;
 }
 
 /* An agent that is made, and not started, has checked all and changed nothing. */

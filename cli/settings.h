@@ -52,6 +52,7 @@ struct settings {
     int argc;
     char **argv;
     const char *file;              /* that was read; NULL: none */
+    struct riptide_error mistake;  /* of the file, passed over for --flush; empty: none */
     char *text;                    /* what values of the file point to */
     int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */

@@ -5,8 +5,8 @@ import re
 import signal
 
 import pytest
-from netns import (AS_NOBODY, PROTOCOL, RIPTIDE, RIPTIDED, WITHOUT_NET_ADMIN, Daemon, Network,
-                   routes, rules, snapshot, wait_until, wait_window, windows)
+from netns import (AS_NOBODY, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, WITHOUT_NET_ADMIN, Daemon,
+                   Network, routes, rules, snapshot, wait_until, wait_window, windows)
 
 OURS = re.compile(rf"proto {PROTOCOL}\b")
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
@@ -212,6 +212,55 @@ def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
         done = net.host.run(RIPTIDED, "--flush")
         assert f"nothing removed: process {daemon.pid} manages this" in done.stderr
         assert snapshot(net.host) == before
+
+
+@pytest.mark.parametrize("text, numbers", [
+    ("[compute]\nttl = soon\n[apply]\ntable = 99\n", (99, 230)),
+    ("[apply]\nprotocol = many\ntable = 99\n[none]\n\0\n[apply]\nmark = 0x123\n", (99, 230)),
+    ("[observe]\nno sense\n[apply\n[apply]\ntable = 99\nprotocol = 222\n", (99, 222)),
+    ("[compute]\ncwnd-min = 50\ncwnd-max = 20\n[apply]\nstep-percent = 900%\ntable = 99\n", (99, 230)),
+    ("[apply]\ntable = 254\n", (TABLE, 230)),
+    (None, (TABLE, 230)),
+], ids=["value", "number", "line", "range", "refused", "gone"])
+def test_stop_hook_needs_no_valid_file(net, tmp_path, text, numbers):
+    before = snapshot(net.host)
+    expected = learn(net)
+    table, protocol = numbers
+    with Daemon(net.host, "--protocol", protocol, table=table) as daemon:
+        wait_until(lambda: windows(net.host, table) == expected, "windows")
+        daemon.kill()
+    path = tmp_path / "riptided.conf"
+    if text:
+        path.write_text(text)
+    done = net.host.run(RIPTIDED, "--flush", "--config", path, check=False)
+    assert done.returncode == 0, done
+    assert snapshot(net.host) == before
+    warned = [line for line in done.stderr.splitlines() if "warning: " in line]
+    assert len(warned) == ("cwnd-min" not in (text or "")), done.stderr
+    assert all(str(path) in line for line in warned)
+    # What is wrong on the command line is a mistake of who typed it.
+    assert net.host.run(RIPTIDED, "--flush", "--table", "x", check=False).returncode == 2
+    assert net.host.run(RIPTIDED, "--flush", "--table", "254", check=False).returncode == 2
+    path.write_text("[compute]\nttl = 1h\n")
+    done = net.host.run(RIPTIDED, "--flush", "--config", path, "--table", "254", check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "--table: 254 is" in done.stderr
+
+
+@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush")],
+                         ids=["riptide", "riptided"])
+def test_flush_names_a_table_of_ours_that_it_leaves(net, command):
+    before = snapshot(net.host)
+    expected = learn(net)
+    with Daemon(net.host, table=99) as daemon:
+        wait_until(lambda: windows(net.host, 99) == expected, "windows")
+        daemon.kill()
+    done = net.host.run(*command, check=False)
+    assert done.returncode == 1
+    assert "--table 99" in done.stderr
+    done = net.host.run(*command, "--table", "99")
+    assert "routes 3" in done.stdout + done.stderr
+    assert snapshot(net.host) == before
 
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])
