@@ -32,6 +32,10 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
     struct settings *settings = daemon->settings;
     int r = settings_load(fresh, settings->argc, settings->argv, error);
 
+    if (r == 0 && settings->file && !fresh->file) {
+        snprintf(error->text, sizeof(error->text), "%s: %s", settings->file, strerror(ENOENT));
+        r = -ENOENT;
+    }
     if (r == 0)
         r = settings_check_change(settings, fresh, error);
     if (r < 0)

@@ -249,6 +249,19 @@ def test_bad_file_changes_nothing_and_says_so(net, config):
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "the good file")
 
 
+def test_usual_file_that_is_gone_changes_nothing_and_says_so(net):
+    """In a mount namespace with an /etc of its own."""
+    script = ('mount -t tmpfs none /etc && mkdir /etc/riptide && '
+              r'printf "[compute]\ncwnd-max = 40\n" >/etc/riptide/riptided.conf && exec "$@"')
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, command=("unshare", "-m", "sh", "-c", script, "sh", RIPTIDED)) as daemon:
+        assert wait_window(net.host, "203.0.113.1") == 40
+        Path(f"/proc/{daemon.pid}/root/etc/riptide/riptided.conf").unlink()
+        line = reload(daemon, "/etc/riptide/riptided.conf: No such file or directory")
+        assert "error: SIGHUP: nothing is changed" in line
+        assert windows(net.host) == {"203.0.113.1": 40}
+
+
 def test_scope_that_shrinks_withdraws_at_once(net, config):
     path = config("[observe]\n")
     net.learned("203.0.113.1", 30)
