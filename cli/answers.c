@@ -153,13 +153,14 @@ static json_t *say_status(void *userdata)
     json_object_update_new(
         status,
         json_pack(
-            "{s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+            "{s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
             "s:o}",
             "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
-            s(boot_ns() - daemon->health.started_ns), "dry_run", settings->router.dry_run,
-            "interval_s", s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns),
-            "policy", settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
-            "connections", (json_int_t)daemon->health.tick.samples, "destinations",
+            s(boot_ns() - daemon->health.started_ns), "dry_run", settings->router.dry_run, "paused",
+            daemon->is_paused, "interval_s", s(settings->agent.interval_ns), "ttl_s",
+            s(settings->estimator.ttl_ns), "policy", settings->estimator.policy->name, "table",
+            (json_int_t)settings->router.table, "connections",
+            (json_int_t)daemon->health.tick.samples, "destinations",
             (json_int_t)estimator.destinations, "routes", (json_int_t)router.routes, "left_alone",
             (json_int_t)router.left_alone, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
@@ -256,6 +257,13 @@ static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
     return r;
 }
 
+static bool say_paused(void *userdata)
+{
+    const struct daemon *daemon = userdata;
+
+    return daemon->is_paused;
+}
+
 static int do_save(void *userdata, int *fdp, struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
@@ -323,6 +331,7 @@ struct request_daemon answers_of(struct daemon *daemon)
         .next = say_next,
         .hint = do_hint,
         .pause = do_pause,
+        .is_paused = say_paused,
         .save = do_save,
         .load = do_load,
     };

@@ -4,6 +4,7 @@
  */
 #include "doctor/checks.h"
 
+#include "client.h"
 #include "commands.h"
 #include "log.h"
 
@@ -21,6 +22,7 @@ const struct option_row doctor_rows[] = {
     COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
     COMMAND_ROW("mark", mark, router.mark, "riptided's --mark"),
     COMMAND_ROW("rule-priority", u32, router.rule_priority, "riptided's --rule-priority"),
+    COMMAND_ROW("control", path, control, "riptided's --control; none: it is not asked"),
     COMMAND_ROW("root", path, root, "look for configuration files below this directory"),
     COMMAND_ROW("help", flag, help, "print help"),
     { .name = NULL },
@@ -84,6 +86,22 @@ static int report(const struct host *host, bool json, enum severity *worst)
         json_pack("{s:s, s:o}", "verdict", severity_name(*worst), "findings", rows));
 }
 
+/* Whether the daemon says so; one that cannot be asked says nothing. */
+static bool ask_paused(const char *control)
+{
+    struct client_exchange exchange = { .path = control, .fd_sent = -1 };
+    struct riptide_error error;
+    json_t *answer;
+    bool is_paused;
+
+    if (!strcmp(control, "none") ||
+        client_ask(&exchange, json_pack("{s:s}", "request", "status"), &answer, &error) < 0)
+        return false;
+    is_paused = json_is_true(json_object_get(answer, "paused"));
+    json_decref(answer);
+    return is_paused;
+}
+
 int doctor_run(const struct command_options *options)
 {
     struct riptide_error error = { "" };
@@ -93,6 +111,7 @@ int doctor_run(const struct command_options *options)
                  : -ENOMEM;
 
     if (r == 0) {
+        host->is_paused = host->has_holder && ask_paused(options->control);
         r = report(host, options->json, &worst);
         host_deinit(host);
     }

@@ -86,8 +86,9 @@ static json_t *run_show(struct call *call)
     if (prefix && !take_prefix(call, prefix, &call->request->within))
         return NULL;
     call->request->is_listing = call->request->is_first = true;
-    return json_pack("{s:[], s:[s, s, s, s, s, s]}", "routes", "columns", "dst", "state",
-                     "initcwnd", "cwnd", "connections", "reason");
+    return json_pack("{s:[], s:[s, s, s, s, s, s], s:b}", "routes", "columns", "dst", "state",
+                     "initcwnd", "cwnd", "connections", "reason", "paused",
+                     call->daemon->is_paused(call->daemon->userdata));
 }
 
 static json_t *run_explain(struct call *call)

@@ -38,6 +38,7 @@ struct request_daemon {
     int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
                 struct riptide_error *error);
     int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
+    bool (*is_paused)(void *userdata);
     /* An fd that holds the state, the caller's. */
     int (*save)(void *userdata, int *fdp, struct riptide_error *error);
     /* The state that an fd holds joins what is known, or takes its place. */

@@ -83,6 +83,8 @@ static int print_table(const struct sides *sides)
     table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     while (r == 0 && sides_next(sides, &walk, &pair))
         r = add_row(&table, &pair);
+    if (r == 0 && sides->is_paused)
+        puts("paused: new connections start without these, until `riptide resume`");
     if (r == 0)
         table_print(&table, stdout, &style);
     table_deinit(&table);
@@ -152,9 +154,9 @@ static int print_json(const struct command_options *options, const struct sides 
     int r;
 
     printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
-           "  \"differences\": %zu,\n  \"routes\": [",
+           "  \"daemon_is_paused\": %s,\n  \"differences\": %zu,\n  \"routes\": [",
            options->router.table, options->router.protocol, sides->is_running ? "true" : "false",
-           sides->n_differences);
+           sides->is_paused ? "true" : "false", sides->n_differences);
     while (dev && sides_next(sides, &walk, &pair)) {
         uint32_t pair_ifindex = pair.route ? pair.route->ifindex : 0;
 

@@ -73,6 +73,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         return r == -ENOMEM ? r : 0;
     }
     sides->is_running = true;
+    sides->is_paused = json_is_true(json_object_get(sides->answer, "paused"));
     return take_rows(sides);
 }
 

@@ -24,6 +24,7 @@ struct sides {
     struct told *told;
     size_t n_told;
     bool is_running; /* the daemon */
+    bool is_paused;
     size_t n_differences;
 };
 

@@ -55,6 +55,11 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding->severity = SEVERITY_NOTE;
         FINDING_SAY(finding->summary, "no riptided runs in this network namespace");
         FINDING_SAY(finding->remedy, "systemctl start riptided");
+    } else if (host->is_paused) {
+        finding->severity = SEVERITY_NOTE;
+        FINDING_SAY(finding->summary,
+                    "a riptided runs and is paused: connections start without us");
+        FINDING_SAY(finding->remedy, "riptide resume");
     } else if (is_incomplete(counts[0]) || is_incomplete(counts[1])) {
         finding->severity = SEVERITY_ERROR;
         FINDING_SAY(finding->summary,

@@ -61,6 +61,7 @@ struct host {
     size_t n_routes;    /* ours, in the kernel */
     bool has_holder;    /* some router manages this namespace */
     int holder_pid;     /* 0: not to be seen from here */
+    bool is_paused;     /* that router, as it says itself */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;
 

@@ -432,6 +432,22 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
     assert rules(net.host) == []
 
 
+def test_show_says_that_it_is_paused(net):
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
+        net.host.run(RIPTIDE, "pause")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is True
+        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
+        assert first.startswith("paused: ") and "riptide resume" in first
+        assert header.startswith("DESTINATION")
+        net.host.run(RIPTIDE, "resume")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+    assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+
+
 def test_state_goes_from_one_daemon_to_the_next(net):
     connection = net.learned("203.0.113.1", 30)
     with Daemon(net.host):

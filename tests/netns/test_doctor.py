@@ -132,6 +132,18 @@ def test_daemon_whose_rules_have_no_place_is_an_error(net):
         assert "no unconditional rule `lookup main`" in findings["numbers"]["summary"]
 
 
+def test_daemon_that_is_paused_is_a_note(net):
+    with Daemon(net.host, "--control", "/run/other"):
+        net.host.run(RIPTIDE, "pause", "--control", "/run/other")
+        finding = find(net.host, "daemon", "--control", "/run/other")
+        assert finding["severity"] == "note"
+        assert "paused" in finding["summary"] and "riptide resume" in finding["remedy"]
+        assert severity(net.host, "daemon") == "error"  # nobody answers where it asks
+        net.host.run(RIPTIDE, "resume", "--control", "/run/other")
+        wait_until(lambda: find(net.host, "daemon", "--control", "/run/other")["severity"] == "ok",
+                   "the rules")
+
+
 @pytest.mark.parametrize("family", ["-4", "-6"])
 @pytest.mark.parametrize("rule, word", [
     (f"fwmark 1 lookup {TABLE}", f"table {TABLE}"),

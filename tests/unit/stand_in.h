@@ -82,6 +82,11 @@ static inline int stand_in_hint(void *userdata, struct riptide_hint *given, uint
     return 0;
 }
 
+static inline bool stand_in_is_paused(void *userdata)
+{
+    return ((struct stand_in *)userdata)->is_paused;
+}
+
 static inline int stand_in_pause(void *userdata, bool is_paused, struct riptide_error *error)
 {
     (void)error;
@@ -121,6 +126,7 @@ static inline struct request_daemon stand_in_daemon(struct stand_in *stand_in)
         .next = stand_in_next,
         .hint = stand_in_hint,
         .pause = stand_in_pause,
+        .is_paused = stand_in_is_paused,
         .save = stand_in_save,
         .load = stand_in_load,
     };

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#define COLUMNS "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"]"
+#define COLUMNS                                                                                    \
+    "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"],"            \
+    "\"paused\":false"
 
 /* The whole answer, to be freed; *fdp is what goes with it. */
 static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change, int *fdp)
