@@ -239,6 +239,7 @@ static int serve(struct daemon *daemon)
     int r = privileges_find(&privileges, daemon->settings->user, &error);
 
     if (r < 0) {
+        settings_explain_refusal(daemon->settings, &error);
         log_answer("%s", error.text);
         return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     }

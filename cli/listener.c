@@ -31,7 +31,7 @@ static int fail(struct riptide_error *error, const char *path, const char *actio
  * From the file alone: a static program has no other sources, and a daemon waits for none. What is
  * in LDAP has a number.
  */
-static int find_group(const char *name, gid_t *gidp, struct riptide_error *error)
+int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error)
 {
     unsigned long number;
     struct group *group;
@@ -56,7 +56,8 @@ static int find_group(const char *name, gid_t *gidp, struct riptide_error *error
         fclose(file);
     if (*gidp != NOBODY)
         return 0;
-    snprintf(error->text, sizeof(error->text), "control-group: no group %.64s in /etc/group", name);
+    snprintf(error->text, sizeof(error->text), "control-group: %.64s: no group in /etc/group",
+             name);
     return -EINVAL;
 }
 
@@ -138,7 +139,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
     int r;
 
     *listener = (struct listener){ .fd = -1 };
-    r = find_group(group, &listener->group, error);
+    r = listener_find_group(group, &listener->group, error);
     if (r == 0)
         r = listener_address(&listener->address, path, error);
     if (r == 0)

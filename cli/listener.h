@@ -15,6 +15,12 @@ struct listener {
     gid_t group; /* may change things; -1: nobody */
 };
 
+/*
+ * The number of a group, by name or number; -1 where `name` is NULL. Errors: -EINVAL, with a line
+ * for settings_explain_refusal.
+ */
+int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
+
 /* As control_open. */
 int listener_open(struct listener *listener, const char *path, const char *group,
                   struct riptide_error *error);

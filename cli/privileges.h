@@ -19,8 +19,8 @@ struct privileges {
 
 /*
  * Looks for `user`; NULL: PRIVILEGES_DEFAULT_USER where it exists, and who is not root stays who he
- * is. Errors, each with a line: -EINVAL (no such user), -EPERM (only root can become somebody
- * else).
+ * is. Errors, each with a line for settings_explain_refusal: -EINVAL (no such user), -EPERM (only
+ * root can become somebody else).
  */
 int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error);
 

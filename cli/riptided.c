@@ -5,9 +5,11 @@
 #include "config.h"
 #include "daemon.h"
 #include "leftover.h"
+#include "listener.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
+#include "privileges.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -120,6 +122,19 @@ static int flush(struct settings *settings)
     return EXIT_FAILURE;
 }
 
+/* Who is named must exist. Whether we may become that user is for the start to see. */
+static int check_names(const struct settings *settings, struct riptide_error *error)
+{
+    struct privileges privileges;
+    gid_t group;
+
+    if (privileges_find(&privileges, settings->user, error) == -EINVAL)
+        return -EINVAL;
+    return strcmp(settings->control, "none")
+               ? listener_find_group(settings->control_group, &group, error)
+               : 0;
+}
+
 /* An agent that is made, and not started, has checked all and changed nothing. */
 static int check(struct settings *settings)
 {
@@ -130,6 +145,8 @@ static int check(struct settings *settings)
     if (r == 0)
         r = riptide_agent_new(&agent, &settings->agent, &error);
     riptide_agent_free(agent);
+    if (r == 0)
+        r = check_names(settings, &error);
     if (r < 0) {
         settings_explain_refusal(settings, &error);
         log_answer("%s", log_error_text(&error, r));

@@ -69,6 +69,23 @@ def test_bad_file_is_refused_with_its_line(host, config, text, line, words, opti
     assert words in done.stderr
 
 
+@pytest.mark.parametrize("key, value, words", [
+    ("user", "nosuchuser", "not in /etc/passwd"),
+    ("control-group", "nosuchgrp", "no group"),
+])
+def test_check_looks_for_user_and_group(host, config, key, value, words):
+    path = config(f"[apply]\n\n{key} = {value}\n")
+    done = host.run(RIPTIDED, "--config", path, "--check", check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert done.stderr.startswith(f"riptided: {path}:3: {key}: ")
+    assert value in done.stderr and words in done.stderr
+    done = host.run(RIPTIDED, f"--{key}", value, "--check", check=False)
+    assert done.returncode == 2
+    assert f"--{key}: " in done.stderr and value in done.stderr
+    config(f"[apply]\nuser = nobody\ncontrol-group = daemon\n")
+    assert host.run(RIPTIDED, "--config", path, "--check").returncode == 0
+
+
 def test_file_that_cannot_be_read(host, tmp_path):
     large = tmp_path / "large"
     large.write_bytes(b"#" * (5 << 20))

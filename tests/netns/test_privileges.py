@@ -119,8 +119,8 @@ def test_dry_run_with_a_mark_keeps_what_marks_are_told_to(net):
 
 
 @pytest.mark.parametrize("prefix, user, exit_status, line", [
-    ((), "no-such-user", 2, "--user no-such-user: not in /etc/passwd"),
-    (AS_NOBODY, "root", 1, "--user root: only root can become another user"),
+    ((), "no-such-user", 2, "--user: no-such-user: not in /etc/passwd"),
+    (AS_NOBODY, "root", 1, "--user: root: only root can become another user"),
 ], ids=["unknown", "not root"])
 def test_user_that_cannot_be_is_refused_with_one_line(host, prefix, user, exit_status, line):
     done = host.run(*prefix, RIPTIDED, "--dry-run", "--once", "--user", user, check=False)

@@ -55,4 +55,4 @@ def test_it_lives_in_an_empty_root(net, root):
 def test_it_names_a_user_that_an_empty_root_does_not_have(net, root):
     done = net.host.run("chroot", root, "/riptided", "--once", "--user", "nobody", check=False)
     assert done.returncode == 2
-    assert done.stderr == "riptided: --user nobody: not in /etc/passwd\n"
+    assert done.stderr == "riptided: --user: nobody: not in /etc/passwd\n"
