@@ -32,7 +32,7 @@ def test_after_a_stop_of_ten_ttls_old_windows_go_and_new_ones_come(net):
 def test_without_files_it_does_not_start_and_says_so(net):
     before = snapshot(net.host)
     net.learned("203.0.113.1", 20)
-    for limit in range(3, 16):
+    for limit in range(3, 32):
         done = subprocess.run(
             ["ip", "netns", "exec", net.host.name, "prlimit", f"--nofile={limit}", RIPTIDED, "--once"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
