@@ -45,10 +45,18 @@ def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, capsys):
 
 
 def test_hint_is_written_whatever_the_step(net):
-    """Also where the window that is wanted lies below it already."""
-    net.learned("203.0.113.1", 22)
-    with Daemon(net.host, *STEP):
+    """Also where the window that is wanted lies below it already, and does not change."""
+    def hint(prefix, *options):
+        net.host.run(RIPTIDE, "hint", prefix, *options, "--for", "10min")
+
+    net.learned("203.0.113.1", 40)
+    with Daemon(net.host, *STEP, "--log-level", "debug") as daemon:
         wait_window(net.host, "203.0.113.1")
-        for limit in (20, 18):
-            net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", str(limit), "--for", "10min")
-            wait_until(lambda: windows(net.host)["203.0.113.1"] <= limit, f"{limit} segments")
+        hint("203.0.113.0/24", "--scale", "90%")  # 36 are wanted: within the step
+        n_rounds = daemon.said().count("tick:")
+        wait_until(lambda: daemon.said().count("tick:") > n_rounds + 2, "rounds with the hint")
+        assert windows(net.host) == {"203.0.113.1": 40}
+        hint("203.0.113.0/25", "--max", "38")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 36}, "at most 38 segments")
+        hint("203.0.113.0/25", "--max", "34")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 34}, "at most 34 segments")
