@@ -1,0 +1,142 @@
+"""What every evaluation has: a seed, a folder for its results, tables, progress and a verdict.
+
+An evaluation is a module in lab/evaluations with a function `evaluate(evaluation)`. The first line
+of the module is what `./dev lab` lists.
+"""
+
+import contextlib
+import csv
+import json
+import os
+import platform
+import random
+import sys
+import time
+
+# An idle machine delivers within 0.2 ms (lab/wan/README.md); a path that was later than this at
+# p99 is no longer the one that was configured, whatever its round trip time.
+LATE_MS = 5
+
+
+class Table:
+    """A CSV file; each row is on disk before the next is measured."""
+
+    def __init__(self, path, columns):
+        self.columns = columns
+        self.rows = []
+        self._file = path.open("w", newline="", encoding="utf-8")
+        self._writer = csv.writer(self._file)
+        self._writer.writerow(columns)
+
+    def add(self, *values, **named):
+        """One row, by position or by name."""
+        row = dict(zip(self.columns, values)) if values else named
+        if set(row) != set(self.columns):
+            raise ValueError(f"columns differ: {sorted(set(row) ^ set(self.columns))}")
+        self.rows.append(row)
+        self._writer.writerow(_text(row[column]) for column in self.columns)
+        self._file.flush()
+        return row
+
+    def close(self):
+        self._file.close()
+
+
+def _text(value):
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+class Evaluation:
+    """One run of one evaluation."""
+
+    def __init__(self, name, folder, quick, seed):
+        self.name = name
+        self.folder = folder
+        self.quick = quick
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.conditions = {"evaluation": name, "quick": quick, "seed": seed,
+                           "kernel": platform.release(), "processors": os.cpu_count()}
+        self._tables = []
+        self._total = self._done = 0
+        self._late_ms = []
+
+    def __enter__(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.conditions["load_before"] = os.getloadavg()[0]
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self._show("")
+        for table in self._tables:
+            table.close()
+        self.conditions["load_after"] = os.getloadavg()[0]
+        if self._late_ms:
+            self.conditions["paths"] = len(self._late_ms)
+            self.conditions["paths_late"] = sum(late > LATE_MS for late in self._late_ms)
+            self.conditions["worst_p99_late_ms"] = round(max(self._late_ms), 3)
+        text = json.dumps(self.conditions, indent=2)
+        (self.folder / "conditions.json").write_text(text + "\n", encoding="utf-8")
+
+    def drawn(self, *words):
+        """A generator of its own for what the words name, the same for each run of this seed."""
+        return random.Random(f"{self.seed} {' '.join(map(str, words))}")
+
+    def table(self, name, *columns):
+        table = Table(self.folder / f"{name}.csv", columns)
+        self._tables.append(table)
+        return table
+
+    @contextlib.contextmanager
+    def picture(self, name, rows=1, columns=1, **size):
+        """Figure and axes, saved as NAME.png at the end of the block."""
+        import figures
+
+        figure, axes = figures.canvas(rows, columns, **size)
+        yield figure, axes
+        figures.save(figure, self.folder / f"{name}.png")
+
+    def note_wan(self, counters):
+        """Whether the WAN in a box was the configured one; call it with its last counters."""
+        late_ms = counters["delay_error_us"]["p99"] / 1e3
+        self._late_ms.append(late_ms)
+        return late_ms <= LATE_MS and not any(port["dropped_tun"] for port in counters["ports"])
+
+    def expect(self, total):
+        """How many steps are to come."""
+        self._total = total
+        self._done = 0
+        self._started_s = time.monotonic()
+
+    def step(self, what):
+        """Says what is measured now, as a bar on a terminal, and counts it."""
+        share = min(1, self._done / self._total) if self._total else 0
+        self._done += 1
+        bar = "#" * round(30 * share)
+        passed_s = time.monotonic() - self._started_s
+        left = f", {passed_s / share - passed_s:.0f} s left" if share > 0.02 else ""
+        self._show(f"[{bar:<30}] {100 * share:3.0f} %{left}  {what}")
+
+    def steps(self, items, describe=str):
+        """The items, with progress."""
+        items = list(items)
+        self.expect(len(items))
+        for item in items:
+            self.step(describe(item))
+            yield item
+        self._show("")
+
+    def say(self, text=""):
+        self._show("")
+        print(text, flush=True)
+
+    def verdict(self, first, second):
+        """Two lines that a reader who reads nothing else should know."""
+        lines = f"{first}\n{second}\n"
+        (self.folder / "verdict.txt").write_text(lines, encoding="utf-8")
+        self.say(lines.rstrip())
+
+    @staticmethod
+    def _show(text):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text[:120]}", end="", file=sys.stderr, flush=True)

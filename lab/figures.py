@@ -1,0 +1,84 @@
+"""Statistics with their confidence, and one style for all pictures. No I/O but pictures."""
+
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy  # noqa: E402
+
+RESAMPLES = 2000
+
+
+class Estimate(NamedTuple):
+    """A figure with the interval that holds it with 95 % confidence."""
+    value: float
+    low: float
+    high: float
+
+    def __str__(self):
+        digits = 0 if abs(self.value) >= 100 else 1 if abs(self.value) >= 10 else 2
+        return f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+
+
+def estimate(values, statistic=numpy.median, level=0.95, seed=1):
+    """A statistic of the values with a percentile bootstrap interval."""
+    values = numpy.asarray(values, dtype=float)
+    drawn = numpy.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
+    resampled = statistic(values[drawn], axis=1)
+    low, high = numpy.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(statistic(values)), float(low), float(high))
+
+
+def estimate_mean(values, **options):
+    return estimate(values, numpy.mean, **options)
+
+
+def estimate_quantile(values, q, **options):
+    """q from 0 to 1."""
+    return estimate(values, lambda v, axis=None: numpy.quantile(v, q, axis=axis), **options)
+
+
+def estimate_share(count, of, z=1.96):
+    """A share of trials, Wilson's interval: right near 0 and 1, where resampling is not."""
+    if of == 0:
+        return Estimate(0.0, 0.0, 1.0)
+    share, scale = count / of, 1 + z * z / of
+    middle = (share + z * z / (2 * of)) / scale
+    half = z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5 / scale
+    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def cdf(values):
+    """Points of the empirical distribution: sorted values, and the share at or below each."""
+    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    return ordered, numpy.arange(1, len(ordered) + 1) / len(ordered)
+
+
+def canvas(rows=1, columns=1, width=None, height=None):
+    """One axes, or an array of them."""
+    size = (width or (7 if columns == 1 else 4.2 * columns), height or (4.2 if rows == 1 else 3.4 * rows))
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
+    for one in numpy.ravel(axes):
+        one.grid(alpha=0.3)
+    return figure, axes
+
+
+def draw_cdf(axes, values, **style):
+    """A step for each value; from the first value on."""
+    x, y = cdf(values)
+    return axes.step(x, y, where="post", **style)[0]
+
+
+def draw_estimates(axes, xs, estimates, **style):
+    """Points with their intervals."""
+    values = numpy.array([one.value for one in estimates])
+    bars = numpy.array([[one.value - one.low for one in estimates],
+                        [one.high - one.value for one in estimates]]).clip(min=0)
+    return axes.errorbar(xs, values, yerr=bars, capsize=2, marker="o", markersize=4, **style)
+
+
+def save(figure, path):
+    figure.savefig(path, dpi=90)
+    plt.close(figure)

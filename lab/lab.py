@@ -1,0 +1,61 @@
+"""Runs the evaluations of lab/evaluations, or lists them. ./dev lab builds and runs this in a sandbox."""
+
+import argparse
+import ast
+import importlib
+import os
+import sys
+import time
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent
+EVALUATIONS = LAB / "evaluations"
+for folder in (LAB, EVALUATIONS, LAB / "wan", LAB / "traffic"):
+    sys.path.insert(0, str(folder))
+
+
+def names():
+    return sorted(path.stem for path in EVALUATIONS.glob("*.py"))
+
+
+def describe(name):
+    """The first line of the module, without importing what it needs."""
+    module = ast.parse((EVALUATIONS / f"{name}.py").read_text(encoding="utf-8"))
+    return ast.get_docstring(module).splitlines()[0]
+
+
+def list_all():
+    for name in names():
+        print(f"./dev lab {name:<10} {describe(name)}")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./dev lab", description=__doc__.split(".")[0] + ".")
+    parser.add_argument("name", nargs="?", choices=names(), metavar="NAME",
+                        help="one of: " + ", ".join(names()))
+    parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
+    parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
+    parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
+    return parser.parse_args(arguments)
+
+
+def main():
+    options = parse(sys.argv[1:])
+    if not options.name:
+        list_all()
+        return
+    if os.environ.get("RIPTIDE_SANDBOX") != "1":
+        sys.exit(f"lab: this makes network namespaces: run it with ./dev lab {options.name}")
+    from evaluation import Evaluation  # needs what ./dev lab has installed
+    started_s = time.monotonic()
+    folder = options.out or LAB / "out" / (options.name + ("-quick" if options.quick else ""))
+    with Evaluation(options.name, folder, options.quick, options.seed) as evaluation:
+        importlib.import_module(options.name).evaluate(evaluation)
+    print(f"{time.monotonic() - started_s:.0f} s; CSV, pictures and verdict are in {folder}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("lab: ended by hand; its namespaces are gone, what was measured is kept")

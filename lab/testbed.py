@@ -1,0 +1,133 @@
+"""Hosts in namespaces, the WAN in a box between them, transfers and riptided on them."""
+
+import contextlib
+import ctypes
+import json
+import subprocess
+import time
+
+import wanbox
+from traffic import BUILD, Traffic
+
+CLONE_NEWNET = 0x40000000
+RMEM_BYTES = 1 << 20  # tcp_rmem[1] that lets first flights of far more than 100 segments in
+WMEM_BYTES = 6 << 20
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def host_port(name, address, **options):
+    """A --port of the WAN for a host."""
+    words = [f"name={name}", f"netns={name}", f"net={address}/32"]
+    return ",".join(words + [f"{key}={value}" for key, value in options.items()])
+
+
+class Testbed:
+    """A network for the time of a `with`. hosts: {name: address}; ports: {name: options of its
+    access link}; paths: options of the WAN's paths (lab/wan/README.md).
+
+    Hosts remember nothing of earlier connections (tcp_no_metrics_save), or each would change the
+    next; they let large first flights in (tcp_rmem). sysctls, {"ipv4/...": value}, has the last
+    word."""
+
+    def __init__(self, evaluation, hosts, paths, ports=None, sysctls=None):
+        self.evaluation = evaluation
+        self.hosts = hosts
+        self.on_time = None  # known at the end
+        self.counters = None
+        self._paths = paths
+        self._ports = ports or {}
+        self._sysctls = {"ipv4/tcp_rmem": f"4096 {RMEM_BYTES} {6 << 20}",
+                         "ipv4/tcp_wmem": f"4096 16384 {WMEM_BYTES}",
+                         "ipv4/tcp_no_metrics_save": 1, **(sysctls or {})}
+        self._daemons = []
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self._stack:  # until all of it stands
+            for name in self.hosts:
+                self._add_host(name)
+            ports = [host_port(name, address, **self._ports.get(name, {}))
+                     for name, address in self.hosts.items()]
+            addresses = {name: [address] for name, address in self.hosts.items()}
+            self.wan = self._stack.enter_context(wanbox.Wan(ports, self._paths, addresses))
+            self.traffic = Traffic(self.hosts)
+            self._stack.callback(self.traffic.close)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        with self._stack:
+            for daemon in self._daemons:
+                stop_riptided(daemon)
+            self.traffic.close()
+            if kind is None:
+                self.counters = self.wan.stop()
+                self.on_time = self.evaluation.note_wan(self.counters)
+
+    def _add_host(self, name):
+        self._stack.callback(_remove_host, name)  # first: `add` may be interrupted
+        wanbox.ip("netns", "add", name)
+        wanbox.ip("-n", name, "link", "set", "lo", "up")
+        self.set_sysctls(name, self._sysctls)
+
+    @contextlib.contextmanager
+    def _inside(self, name):
+        with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{name}", "rb") as fd:
+            if _libc.setns(fd.fileno(), CLONE_NEWNET) < 0:
+                raise OSError(ctypes.get_errno(), f"enter {name}")
+            try:
+                yield
+            finally:
+                _libc.setns(home.fileno(), CLONE_NEWNET)
+
+    def set_sysctls(self, name, values):
+        with self._inside(name):
+            for key, value in values.items():
+                with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
+                    file.write(str(value))
+
+    def set_route(self, name, *metrics, to="default"):
+        """The way into the WAN with metrics, such as "initcwnd", 24."""
+        wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))
+
+    def transfer(self, transfers, limit_s=60):
+        """Carries out Transfers; all results, in the order in which they came."""
+        return list(self.traffic.run(transfers, limit_s))
+
+    def start_riptided(self, name, *options):
+        """Starts it and returns when it answers; it ends with the testbed, or by stop_riptided."""
+        with self._inside(name):
+            daemon = subprocess.Popen(
+                [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
+                 f"/run/riptide-{name}", *map(str, options)], stdin=subprocess.DEVNULL)
+        self._daemons.append(daemon)
+        self._stack.callback(stop_riptided, daemon)
+        end_s = time.monotonic() + 10
+        while not self.ask_riptide(name, "status"):
+            if daemon.poll() is not None or time.monotonic() > end_s:
+                raise RuntimeError(f"riptided does not run on {name}; what it said is above")
+            time.sleep(0.01)
+        return daemon
+
+    def ask_riptide(self, name, *arguments):
+        """What `riptide ... --json` says on a host; None where there is no daemon."""
+        with self._inside(name):
+            done = subprocess.run([str(BUILD / "cli" / "riptide"), *arguments, "--json",
+                                   "--control", f"/run/riptide-{name}"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def windows(self, name):
+        """{destination: initial window} of riptided's routes on a host."""
+        return {route["dst"]: route["initcwnd"]
+                for route in self.ask_riptide(name, "show")["routes"]}
+
+
+def _remove_host(name):
+    subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
+
+
+def stop_riptided(daemon):
+    if daemon.poll() is None:
+        daemon.terminate()
+        daemon.wait()

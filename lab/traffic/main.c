@@ -1,0 +1,99 @@
+/*
+ * traffic: carries out a plan of transfers between network namespaces and times each. Reads lines:
+ *
+ *     host NAME ADDRESS
+ *     pull|push AT_US TAG FROM TO BYTES CONGESTION fresh|reuse IDLE_US
+ *     go LIMIT_US      starts what was said since the last one; what lasts longer is given up
+ *
+ * Prints a line of CSV for each transfer, and `done` after the last. traffic.py speaks this.
+ */
+#include "transfer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static int wait_for_events(struct traffic *traffic, uint64_t until_ns)
+{
+    struct epoll_event events[64];
+    uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = {
+        .tv_sec = (time_t)(left_ns / UINT64_C(1000000000)),
+        .tv_nsec = (long)(left_ns % UINT64_C(1000000000)),
+    };
+    int n = epoll_pwait2(traffic->epoll_fd, events, 64, &timeout, NULL);
+
+    if (n < 0)
+        return errno == EINTR ? 0 : -errno;
+    now_ns = clock_ns();
+    for (int i = 0; i < n; i++)
+        traffic_handle(traffic, events[i].data.ptr, events[i].events, now_ns);
+    return 0;
+}
+
+static int go(struct traffic *traffic, uint64_t limit_us)
+{
+    uint64_t end_ns;
+    int r = 0;
+
+    traffic->go_ns = clock_ns();
+    end_ns = traffic->go_ns + 1000 * limit_us;
+    while (r == 0 && (traffic->waiting || traffic->running)) {
+        uint64_t now_ns = clock_ns(), next_ns = traffic_tick(traffic, now_ns, now_ns >= end_ns);
+
+        if (traffic->waiting || traffic->running)
+            r = wait_for_events(traffic, next_ns < end_ns ? next_ns : end_ns);
+    }
+    puts("done");
+    fflush(stdout);
+    return r;
+}
+
+static int read_line(struct traffic *traffic, const char *line)
+{
+    struct traffic_host host;
+    struct traffic_order order;
+    uint64_t limit_us;
+
+    if (sscanf(line, "go %" SCNu64, &limit_us) == 1)
+        return go(traffic, limit_us);
+    if (traffic_parse_host(line, &host))
+        return traffic_add_host(traffic, &host);
+    if (traffic_parse_order(line, traffic->names, traffic->n_hosts, &order))
+        return traffic_add_order(traffic, &order);
+    return -EINVAL;
+}
+
+int main(void)
+{
+    static struct traffic traffic;
+    char line[256];
+    int r = traffic_init(&traffic);
+
+    /* What is measured is the network, not how long a busy machine lets us wait. */
+    (void)setpriority(PRIO_PROCESS, 0, -15);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_TIMERSLACK, 1UL) < 0)
+        r = -errno;
+    while (r == 0 && fgets(line, sizeof(line), stdin)) {
+        line[strcspn(line, "\n")] = '\0';
+        r = read_line(&traffic, line);
+        if (r < 0)
+            fprintf(stderr, "traffic: %s: %s\n", line, strerror(-r));
+    }
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,98 @@
+"""Runs `traffic`: transfers over real TCP between network namespaces, timed by one process."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
+LIMIT_S = 60
+
+
+@dataclass
+class Transfer:
+    """One object from one host to another. Pull: the receiver opens the connection and asks, so
+    that a new connection costs a round trip more than its data. Push: the sender opens it."""
+    sender: str
+    receiver: str
+    n_bytes: int
+    at_s: float = 0.0
+    kind: str = "pull"
+    congestion: str = "cubic"
+    reuse: bool = False  # of an idle connection between the same ends
+    idle_s: float = 0.0  # how long the connection stays open afterwards
+    tag: str = "-"  # comes back with the result; no spaces
+
+    def __str__(self):
+        fresh = "reuse" if self.reuse else "fresh"
+        return (f"{self.kind} {self.at_s * 1e6:.0f} {self.tag} {self.sender} {self.receiver}"
+                f" {self.n_bytes} {self.congestion} {fresh} {self.idle_s * 1e6:.0f}")
+
+
+class Result(NamedTuple):
+    """What became of a transfer. Times are from its start; those that did not come are 0. Counts
+    are of this transfer alone, by the sender's kernel."""
+    tag: str
+    sender: str
+    receiver: str
+    kind: str
+    n_bytes: int
+    congestion: str
+    reused: bool
+    complete: bool
+    start_us: int  # since the plan began
+    connected_us: int
+    first_byte_us: int
+    done_us: int
+    cwnd_first: int  # segments, when the first bytes had been handed over
+    flight_first: int  # segments that had left by then
+    peer_window_bytes: int  # at that time
+    cwnd_last: int
+    data_segs: int
+    retrans_segs: int
+    retrans_first: int  # before all of the first flight was acknowledged
+    retrans_bytes: int
+    min_rtt_us: int
+    mss_bytes: int
+
+
+_TEXT = {"tag", "sender", "receiver", "kind", "congestion"}
+
+
+def _read(line):
+    return Result(*(field if name in _TEXT else int(field)
+                    for name, field in zip(Result._fields, line.split(","))))
+
+
+class Traffic:
+    """A running `traffic`; hosts: {namespace: IPv4 address}. Connections that stay open live until
+    their time is over or this ends."""
+
+    def __init__(self, hosts):
+        self.process = subprocess.Popen([str(BUILD / "lab" / "traffic" / "traffic")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        universal_newlines=True)
+        for name, address in hosts.items():
+            self._say(f"host {name} {address}")
+
+    def _say(self, line):
+        self.process.stdin.write(line + "\n")
+
+    def run(self, transfers, limit_s=LIMIT_S):
+        """Carries out the transfers, their times counted from now; yields results as they come."""
+        for transfer in transfers:
+            self._say(str(transfer))
+        self._say(f"go {limit_s * 1e6:.0f}")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line == "done\n":
+                return
+            yield _read(line)
+        raise RuntimeError("traffic ended; what it said is above")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
