@@ -38,6 +38,8 @@ static const struct command commands[] = {
       "what stands in the way on this host, and what to do" },
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
       "open a connection, send nothing, see whether it got our window" },
+    { "model", "[INITCWND...]", model_rows, model_run,
+      "round trips and times that transfers take from these windows" },
     { "version", NULL, no_rows, version_run, "print the version" },
     { "help", NULL, no_rows, help_run, "print this" },
 };
@@ -49,6 +51,8 @@ struct command_options command_defaults(void)
     struct command_options options = {
         .control = CONTROL_PATH,
         .timeout_ns = UINT64_C(5000000000),
+        .mss_bytes = 1448, /* Ethernet, with timestamps */
+        .setup_rounds = 1,
     };
 
     riptide_router_config_init(&options.router, sizeof(options.router));

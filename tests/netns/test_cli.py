@@ -8,7 +8,8 @@ import pytest
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_window
 
 COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
-            "merge", "flush", "metrics", "doctor", "verify", "version", "help")
+            "merge", "flush", "metrics", "doctor", "verify", "model",
+            "version", "help")
 VERSION = "0.1.0"
 
 
