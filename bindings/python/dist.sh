@@ -1,0 +1,9 @@
+#!/bin/sh
+# Puts the library's sources where a source distribution has them: in the place of the link.
+set -eu
+root=$MESON_SOURCE_ROOT/subprojects/riptide
+target=$MESON_DIST_ROOT/subprojects/riptide
+rm -f "$target"
+mkdir -p "$target"
+cd "$root"
+cp -r include lib meson.build meson_options.txt "$target"

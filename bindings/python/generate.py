@@ -1,0 +1,115 @@
+"""Makes the source of the extension module from the public headers, which alone declare anything.
+
+    generate.py --output native.c --depfile native.c.d --package riptide --header rows.h -- cc -I...
+
+The C compiler preprocesses the headers, cffi reads what they declare, and what the package asks
+for by name is looked up there: a name that no header has ends the build with its place.
+"""
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import cffi
+
+INCLUDE = "#include <riptide/agent.h>\n"
+LINE = re.compile(r'# \d+ "([^"]*)"')
+DEFINE = re.compile(r"#define (RIPTIDE_\w+) (.+)")
+
+
+def preprocess(compiler, header, output, depfile):
+    """The headers behind the preprocessor, macros included."""
+    command = [*compiler, "-E", "-dD", "-MD", "-MF", str(depfile), "-MT", str(output), "-xc", "-"]
+    source = f'{INCLUDE}#include "{header.resolve()}"\n'
+    return subprocess.run(command, input=source, stdout=subprocess.PIPE, check=True,
+                          universal_newlines=True).stdout
+
+
+def own_lines(text, header):
+    """The lines that our headers brought, and not those of the C library."""
+    is_own = False
+    for line in text.splitlines():
+        match = LINE.match(line)
+        if match:
+            path = Path(match[1])
+            is_own = path.parent.name == "riptide" or path == header.resolve()
+        elif is_own and line.strip():
+            yield line
+
+
+def constant(name, value):
+    """A macro as cffi declares it: its value is the compiler's matter."""
+    if value.startswith('"'):
+        return f"static char *const {name};"
+    if re.search(r"\d\.\d", value):
+        return f"static const double {name};"
+    return f"#define {name} ..."
+
+
+def declarations(text, header):
+    """What the headers declare, for cffi."""
+    for line in own_lines(text, header):
+        match = DEFINE.match(line)
+        if match:
+            yield constant(*match.groups())
+        elif not line.startswith("#"):
+            yield line
+
+
+def struct_name(class_name):
+    """The C struct of a class of the package: RouterOptions is struct riptide_router_config."""
+    words = re.findall(r"[A-Z][a-z]*", class_name.replace("Options", "Config"))
+    return "riptide_" + "_".join(words).lower()
+
+
+def wrong_fields(package, structs):
+    """Fields of the package's classes that the struct of the same name does not have."""
+    path = package / "_types.py"
+    for node in ast.parse(path.read_text()).body:
+        fields = structs.get(struct_name(node.name)) if isinstance(node, ast.ClassDef) else None
+        for item in node.body if fields else ():
+            if isinstance(item, ast.AnnAssign) and not {item.target.id, f"{item.target.id}_ns"} & fields:
+                yield (f"{path}:{item.lineno}: struct {struct_name(node.name)} has no "
+                       f"'{item.target.id}'")
+
+
+def wrong_names(package, names):
+    """Functions and constants of the library that the package calls and no header declares."""
+    for path in sorted(package.glob("*.py")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(r'\blib\.(\w+)|"struct (riptide_\w+)', line):
+                if not set(name) & names:
+                    yield f"{path}:{number}: no header declares '{''.join(name)}'"
+
+
+def check(ffi, package):
+    """Ends the build where package and headers do not fit."""
+    declared = ffi._parser._declarations
+    structs = {name[len("struct "):]: set(type_.fldnames or ())
+               for name, (type_, _) in declared.items() if name.startswith("struct ")}
+    names = {name.split()[-1] for name in declared} | set(ffi._parser._int_constants) | set(structs)
+    wrong = [*wrong_fields(package, structs), *wrong_names(package, names)]
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("output", "depfile", "package", "header"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("compiler", nargs="+")
+    given = parser.parse_args()
+
+    ffi = cffi.FFI()
+    text = preprocess(given.compiler, given.header, given.output, given.depfile)
+    ffi.cdef("\n".join(declarations(text, given.header)))
+    check(ffi, given.package)
+    ffi.set_source("riptide._native", f'{INCLUDE}#include "{given.header.name}"\n')
+    ffi.emit_c_code(str(given.output))
+
+
+if __name__ == "__main__":
+    main()

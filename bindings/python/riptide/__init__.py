@@ -1,0 +1,35 @@
+"""Riptide: initial TCP windows learned from open connections.
+
+The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;
+observe(), observe_columns(), explain(), routes() for scripts; Control for riptided. Windows are in
+segments; every other figure has its unit in its name; durations that go in are a timedelta or
+seconds. A failure is an OSError, another outcome an OutcomeError.
+"""
+
+from ._agent import Agent
+from ._control import Control
+from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
+                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError)
+from ._estimator import Estimator, explain
+from ._native import ffi, lib
+from ._observer import Columns, Observer, observe, observe_columns
+from ._policy import Policy, PolicyInput
+from ._router import Router, flush, receiver_initrwnd, router_holder, routes, rules
+from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
+                     Evidence, Explanation, Filter, FlushCounts, LoadCounts, ObserverOptions,
+                     Override, Route, RouterOptions, RouteState, Rule, Sample, Scope, Tick)
+from ._values import Address, Duration, Network, PrefixLike
+
+#: Of the library that runs; that of the headers it was built with is the package's.
+__version__ = ffi.string(lib.riptide_version()).decode()
+
+__all__ = [
+    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
+    "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
+    "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
+    "ForkedError", "FullError", "InvalidError", "LoadCounts", "Network", "Observer",
+    "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput", "PrefixLike",
+    "RefusedError", "RestartedError", "Route", "RouteState", "Router", "RouterOptions", "Rule",
+    "Sample", "Scope", "Tick", "UnknownError", "explain", "flush", "observe", "observe_columns",
+    "receiver_initrwnd", "router_holder", "routes", "rules",
+]

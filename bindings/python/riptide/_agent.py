@@ -1,0 +1,154 @@
+"""Agent: observe, compute and apply on one fd and one clock."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
+
+from ._errors import check, new_error
+from ._estimator import Estimated, load, new_hint
+from ._handle import Handle, Part
+from ._native import ffi, lib
+from ._observer import Observed
+from ._policy import raise_failure, rows
+from ._router import Routed, read_route
+from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
+from ._values import Duration, PrefixLike, new_config, read, text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+CONFIG = "struct riptide_agent_config *"
+
+
+def _read_event(c: Any) -> AgentEvent:
+    return read(
+        AgentEvent, c, kind=EventKind,
+        tick=lambda tick: read(Tick, tick) if tick else None,
+        route=lambda route: read_route(route) if route else None,
+        estimate=lambda estimate: read(Estimate, estimate) if estimate else None,
+        error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
+        reason=lambda reason: text(reason) if reason else None)
+
+
+class Agent(Handle):
+    """Learns from the open connections and gives windows to the kernel. Needs CAP_NET_ADMIN.
+
+        with riptide.Agent(interval=1) as agent:
+            agent.start()
+            async for event in agent:
+                print(event)
+
+    In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
+    everything back, unless it is told to leave the routes. `observer`, `estimator` and `router` read
+    the three stages.
+
+    Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
+    """
+
+    def __init__(self, **options: Unpack[AgentOptions]) -> None:
+        keep: list[Any] = []
+        config = new_config(CONFIG, options, keep)
+        pointer, error = ffi.new("struct riptide_agent **"), new_error()
+        check(lib.riptide_agent_new(pointer, config, error), error)
+        super().__init__(pointer[0], lib.riptide_agent_free)
+        self._rows = rows(keep)
+        self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
+        self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
+        self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
+        self.router._use = Part(self._guard, lib.riptide_agent_get_router)
+
+    def close(self, leave_routes: bool = False) -> None:
+        """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
+        self._close(lib.riptide_agent_stop, leave_routes)
+
+    def fileno(self) -> int:
+        """The fd to wait on for reading; it stays the same."""
+        with self._use as c:
+            return int(lib.riptide_agent_get_fd(c))
+
+    def start(self) -> None:
+        """Installs the rules and begins the first round. Errors: OSError, as Router.start."""
+        self._start(lib.riptide_agent_start)
+
+    def stop(self) -> None:
+        """Removes all from the kernel; the agent is only to be closed. Errors: OSError."""
+        self._stop(lib.riptide_agent_stop)
+
+    def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
+        """Goes on with other options from the next round. Errors, with nothing changed: OSError."""
+        keep: list[Any] = list(self._rows)
+        config, error = new_config(CONFIG, options, keep), new_error()
+        with self._use as c:
+            check(lib.riptide_agent_reconfigure(c, config, error), error)
+            self._rows = rows(keep)
+
+    def dispatch(self) -> None:
+        """Does one bounded piece of work. Errors: OSError: it cannot go on; of a policy's function."""
+        with self._use as c:
+            check(lib.riptide_agent_dispatch(c))
+        raise_failure(self._rows)
+
+    def pop(self) -> AgentEvent:
+        """The next event. Errors: AgainError: there is none."""
+        pointer = ffi.new("struct riptide_agent_event **")
+        with self._use as c:
+            check(lib.riptide_agent_pop(c, pointer))
+            return _read_event(pointer[0])
+
+    def events(self) -> Iterator[AgentEvent]:
+        """Pops all that there are."""
+        pointer = ffi.new("struct riptide_agent_event **")
+        while True:
+            with self._use as c:
+                if lib.riptide_agent_pop(c, pointer) == lib.RIPTIDE_E_AGAIN:
+                    return
+                event = _read_event(pointer[0])
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        """Runs the agent in this asyncio loop, which dispatch() never holds up, and gives events."""
+        loop, fd, readable = asyncio.get_running_loop(), self.fileno(), asyncio.Event()
+        loop.add_reader(fd, readable.set)
+        try:
+            while True:
+                await readable.wait()
+                readable.clear()
+                self.dispatch()
+                for event in self.events():
+                    yield event
+        finally:
+            loop.remove_reader(fd)
+
+    def pause(self) -> None:
+        """Lifts the rules: all local TCP is without us; learning goes on. Errors: OSError."""
+        with self._use as c:
+            check(lib.riptide_agent_pause(c))
+
+    def resume(self) -> None:
+        """Gives it all back with the next piece of work."""
+        with self._use as c:
+            lib.riptide_agent_resume(c)
+
+    def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0,
+                 scale: float = 0) -> None:
+        """As Estimator.add_hint; felt at the end of the round."""
+        hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()
+        with self._use as c:
+            check(lib.riptide_agent_add_hint(c, hint, error), error)
+
+    def load(self, path: str | os.PathLike[str]) -> LoadCounts:
+        """As Estimator.load; before start()."""
+        with self._use as c:
+            return load(lib.riptide_agent_load, c, os.fsencode(path))
+
+    def load_bytes(self, state: bytes) -> LoadCounts:
+        """As Estimator.load_bytes; felt at the end of the round."""
+        with self._use as c:
+            return load(lib.riptide_agent_load_bytes, c, ffi.from_buffer(state), len(state))
+
+    def replace_bytes(self, state: bytes) -> LoadCounts:
+        """As Estimator.replace_bytes; felt at the end of the round."""
+        with self._use as c:
+            return load(lib.riptide_agent_replace_bytes, c, ffi.from_buffer(state), len(state))

@@ -1,0 +1,123 @@
+"""The control socket of riptided: docs/control.md says what may be asked, and by whom."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import json
+import os
+import socket
+from typing import Any
+
+from ._errors import RefusedError
+from ._values import Duration, PrefixLike, duration_ns
+
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+
+
+class Control:
+    """A connection to riptided. Answers are the members of its JSON, without "ok".
+
+    Errors: FileNotFoundError, ConnectionRefusedError (no daemon), TimeoutError, other OSErrors of
+    the socket; RefusedError where it says no.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
+                 timeout: Duration = 5) -> None:
+        self._received = b""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(duration_ns(timeout) / 1e9)
+            self._socket.connect(os.fspath(path))
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Control:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def request(self, name: str, **members: Any) -> dict[str, Any]:
+        """The answer to a request of docs/control.md."""
+        return self._ask(name, members)[0]
+
+    def status(self) -> dict[str, Any]:
+        """How the daemon is: docs/schema/status.json."""
+        return self.request("status")
+
+    def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
+        """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections."""
+        answer = self.request("show", **({"prefix": str(prefix)} if prefix else {}))
+        return [dict(zip(answer["columns"], row)) for row in answer["routes"]]
+
+    def explain(self, dst: PrefixLike) -> dict[str, Any]:
+        """How a window came about, or why there is none: docs/schema/explain.json."""
+        return self.request("explain", dst=str(dst))
+
+    def hint(self, dst: PrefixLike, duration: Duration, **limits: float) -> dict[str, Any]:
+        """Lowers windows within dst for a while: cwnd_max in segments, scale from 0 to 1."""
+        return self.request("hint", dst=str(dst), for_ms=duration_ns(duration) // 1_000_000, **limits)
+
+    def pause(self) -> None:
+        """Lifts the rules: connections start without us."""
+        self.request("pause")
+
+    def resume(self) -> None:
+        self.request("resume")
+
+    def save(self) -> bytes:
+        """What the daemon knows, as Estimator.load_bytes takes it."""
+        _, fd = self._ask("save", {})
+        if fd < 0:
+            raise RefusedError("riptided sent no state")
+        with open(fd, "rb") as file:
+            file.seek(0)
+            return file.read()
+
+    def load(self, state: bytes) -> dict[str, int]:
+        """A state takes the place of what the daemon knows. Counts: LoadCounts."""
+        return self._send_state("load", state)
+
+    def merge(self, state: bytes) -> dict[str, int]:
+        """A state joins what the daemon knows; of each destination the newer window wins."""
+        return self._send_state("merge", state)
+
+    def _send_state(self, name: str, state: bytes) -> dict[str, int]:
+        fd = os.memfd_create("riptide", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        with open(fd, "r+b", buffering=0) as file:
+            file.write(state)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
+            return self._ask(name, {}, fd)[0]
+
+    def _ask(self, name: str, members: dict[str, Any], fd: int = -1) -> tuple[dict[str, Any], int]:
+        """The answer, and the fd that came with it or -1."""
+        line = json.dumps({"request": name, **members}).encode() + b"\n"
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd >= 0 else []
+        sent = self._socket.sendmsg([line], ancillary)
+        self._socket.sendall(line[sent:])
+        received, fds = self._read_line()
+        answer: dict[str, Any] = json.loads(received)
+        if not answer.pop("ok"):
+            for fd in fds:
+                os.close(fd)
+            raise RefusedError(answer["error"])
+        return answer, fds[-1] if fds else -1
+
+    def _read_line(self) -> tuple[bytes, list[int]]:
+        chunks: list[bytes] = []
+        fds: list[int] = []
+        while not chunks or not chunks[-1].endswith(b"\n"):
+            data, some, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
+            fds += some
+            if not data:
+                raise ConnectionResetError("riptided ended before its answer did")
+            chunks.append(data)
+        return b"".join(chunks), fds

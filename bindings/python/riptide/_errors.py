@@ -1,0 +1,73 @@
+"""Errors: each -errno an OSError, each outcome an exception of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ._native import ffi, lib
+
+
+class OutcomeError(Exception):
+    """What the caller of a function is to handle: an outcome of the library that is no failure."""
+
+
+class AgainError(OutcomeError):
+    """There is nothing more now; dispatch again when the fd is readable."""
+
+
+class DoneError(OutcomeError):
+    """The dump is complete."""
+
+
+class RestartedError(OutcomeError):
+    """The dump was interrupted and begins anew: forget its samples."""
+
+
+class FullError(OutcomeError):
+    """The configured number of destinations, routes or hints is reached."""
+
+
+class InvalidError(OutcomeError, ValueError):
+    """The value cannot be true: a window of 0, time that runs backwards."""
+
+
+class UnknownError(OutcomeError, LookupError):
+    """Nothing is known about that destination."""
+
+
+class RefusedError(Exception):
+    """riptided does not do what it was asked for on its control socket; the text says why."""
+
+
+class ConcurrentUseError(RuntimeError):
+    """A second thread, or a callback, used an object while a call on it was under way."""
+
+
+class ForkedError(RuntimeError):
+    """The object was made before fork(2): its sockets belong to the parent. It can be closed."""
+
+
+OUTCOMES = {
+    lib.RIPTIDE_E_AGAIN: AgainError,
+    lib.RIPTIDE_E_DONE: DoneError,
+    lib.RIPTIDE_E_RESTARTED: RestartedError,
+    lib.RIPTIDE_E_FULL: FullError,
+    lib.RIPTIDE_E_INVALID: InvalidError,
+    lib.RIPTIDE_E_UNKNOWN: UnknownError,
+}
+
+
+def new_error() -> Any:
+    """Room for the line that the library says of an error."""
+    return ffi.new("struct riptide_error *")
+
+
+def check(result: int, error: Any = None) -> None:
+    """Raises what a function returned, unless that is 0; `error` holds the line that it said."""
+    if result == 0:
+        return
+    line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
+    if result < 0:
+        raise OSError(-result, line or os.strerror(-result))
+    raise OUTCOMES[result](line or OUTCOMES[result].__doc__)

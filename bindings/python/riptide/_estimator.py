@@ -1,0 +1,233 @@
+"""Compute: from samples to one initial window per destination."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
+from ._errors import check, new_error
+from ._handle import Handle, Use
+from ._native import ffi, lib
+from ._observer import Observer
+from ._policy import raise_failure, rows
+from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LoadCounts,
+                     ObserverOptions, Sample, Scope)
+from ._values import (Duration, Network, PrefixLike, counters, duration_ns, network, new_config,
+                      new_prefix, read, write)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+CONFIG = "struct riptide_estimator_config *"
+
+
+def _now_ns(now_ns: int | None = None) -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) if now_ns is None else now_ns
+
+
+def _realtime_ns(realtime_ns: int | None) -> int:
+    return time.time_ns() if realtime_ns is None else realtime_ns
+
+
+def new_hint(dst: PrefixLike, duration: Duration, cwnd_max: int, scale: float,
+             now_ns: int | None = None) -> Any:
+    c = ffi.new("struct riptide_hint *")
+    write(c, {"dst": dst, "cwnd_max": cwnd_max, "scale": scale}, [])
+    c.until_ns = _now_ns(now_ns) + duration_ns(duration)
+    return c
+
+
+def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
+    """Calls a function that takes over a state."""
+    counts, error = ffi.new("struct riptide_load_counts *"), new_error()
+    check(function(*arguments, counts, error), error)
+    return read(LoadCounts, counts)
+
+
+class Estimated:
+    """What is known about destinations, to an estimator of one's own or that of an agent."""
+
+    _use: Use
+
+    def find(self, dst: PrefixLike) -> Estimate:
+        """What is known about that destination. Errors: UnknownError."""
+        prefix, estimate = new_prefix(dst), ffi.new("struct riptide_estimate *")
+        with self._use as c:
+            check(lib.riptide_estimator_find(c, prefix, estimate))
+        return read(Estimate, estimate)
+
+    def group(self, peer: PrefixLike) -> Network:
+        """What counts as one destination with this peer."""
+        prefix, dst = new_prefix(peer), ffi.new("struct riptide_prefix *")
+        with self._use as c:
+            lib.riptide_estimator_group(c, prefix, dst)
+        found = network(dst)
+        assert found is not None  # a peer always has a destination
+        return found
+
+    def explain(self, dst: PrefixLike) -> Explanation:
+        """Why that destination has its window. Errors: UnknownError."""
+        prefix, explanation = new_prefix(dst), ffi.new("struct riptide_explanation *")
+        with self._use as c:
+            check(lib.riptide_estimator_explain(c, prefix, explanation, ffi.sizeof(explanation[0])))
+            return read(Explanation, explanation, bounds=Bound,
+                        evidence=lambda evidence: read(Evidence, evidence))
+
+    def __iter__(self) -> Iterator[Estimate]:
+        """Everything that has a window; what ticks change meanwhile may be missed, or seen twice."""
+        cursor, estimate = ffi.new("uint32_t *"), ffi.new("struct riptide_estimate *")
+        while True:
+            with self._use as c:
+                outcome = lib.riptide_estimator_next(c, cursor, estimate)
+            if outcome == lib.RIPTIDE_E_DONE:
+                return
+            yield read(Estimate, estimate)
+
+    def stats(self) -> dict[str, int]:
+        """The counters of struct riptide_estimator_stats."""
+        with self._use as c:
+            return counters("struct riptide_estimator_stats",
+                            lambda stats, size: lib.riptide_estimator_get_stats(c, stats, size))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keeps what is known in a file, whole or not at all. Errors: OSError."""
+        error = new_error()
+        with self._use as c:
+            check(lib.riptide_state_save(c, os.fsencode(path), error), error)
+
+    def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
+        """The same as bytes, as of CLOCK_BOOTTIME and CLOCK_REALTIME; None: now."""
+        times = _now_ns(now_ns), _realtime_ns(realtime_ns)
+        with self._use as c:
+            n_bytes = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
+            state = ffi.new("unsigned char[]", n_bytes)
+            lib.riptide_estimator_save(c, *times, state, n_bytes)
+        return bytes(ffi.buffer(state))
+
+
+class Estimator(Handle, Estimated):
+    """Computes a window for each destination from samples. Pure: no kernel, and time is given.
+
+        for sample in riptide.observe():
+            estimator.add(sample)
+        estimator.tick()
+        for change in estimator.changes():
+            print(change.dst, change.cwnd)
+
+    A point in time is CLOCK_BOOTTIME in ns; None: now. Errors: OSError (EINVAL, the text names the
+    option), TypeError, ValueError and OverflowError for values that C cannot take.
+    """
+
+    def __init__(self, **options: Unpack[EstimatorOptions]) -> None:
+        keep: list[Any] = []
+        config = new_config(CONFIG, options, keep)
+        pointer, error = ffi.new("struct riptide_estimator **"), new_error()
+        check(lib.riptide_estimator_new(pointer, config, error), error)
+        super().__init__(pointer[0], lib.riptide_estimator_free)
+        self._rows = rows(keep)
+
+    def reconfigure(self, scope: Scope | None = None, **options: Unpack[EstimatorOptions]) -> None:
+        """Goes on as if these options had been the first; outside `scope` all is withdrawn.
+
+        Errors: as the constructor; nothing has changed then.
+        """
+        keep: list[Any] = list(self._rows)
+        config = new_config(CONFIG, options, keep)
+        c_scope, error = ffi.new("struct riptide_scope *"), new_error()
+        write(c_scope, vars(scope or Scope()), keep)
+        with self._use as c:
+            check(lib.riptide_estimator_reconfigure(c, config, c_scope if scope else ffi.NULL, error),
+                  error)
+            self._rows = rows(keep)
+
+    def add(self, sample: Sample) -> None:
+        """Adds a sample to the coming tick. Errors: FullError, InvalidError; both are counted."""
+        if not isinstance(sample, Sample):
+            raise TypeError(f"not a Sample: {sample!r}")
+        with self._use as c:
+            check(lib.riptide_estimator_add(c, ffi.addressof(sample.c)))
+        raise_failure(self._rows)
+
+    def discard(self) -> None:
+        """Forgets the samples added since the last tick."""
+        with self._use as c:
+            lib.riptide_estimator_discard(c)
+
+    def tick(self, now_ns: int | None = None) -> None:
+        """Computes every destination with samples, and withdraws those whose time has passed.
+
+        Errors: InvalidError where that lies before the last tick; nothing changes. What a policy's
+        function raised.
+        """
+        with self._use as c:
+            check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
+        raise_failure(self._rows)
+
+    def pop(self) -> Estimate:
+        """The next destination whose window is not the one popped last. Errors: AgainError: none."""
+        pointer = ffi.new("struct riptide_estimate **")
+        with self._use as c:
+            check(lib.riptide_estimator_pop(c, pointer))
+            return read(Estimate, pointer[0])
+
+    def changes(self) -> Iterator[Estimate]:
+        """Pops all that there are."""
+        pointer = ffi.new("struct riptide_estimate **")
+        while True:
+            with self._use as c:
+                if lib.riptide_estimator_pop(c, pointer) == lib.RIPTIDE_E_AGAIN:
+                    return
+                change = read(Estimate, pointer[0])
+            yield change
+
+    def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0, scale: float = 0,
+                 now_ns: int | None = None) -> None:
+        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
+
+        Errors: OSError (EINVAL), FullError.
+        """
+        hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
+        with self._use as c:
+            check(lib.riptide_estimator_add_hint(c, hint, error), error)
+
+    def load(self, path: str | os.PathLike[str]) -> LoadCounts:
+        """Merges what a file of another host, or of a predecessor, knows; the newer window wins.
+
+        Errors: OSError (ENOENT; EINVAL: foreign, damaged, of another policy); the text says which.
+        """
+        with self._use as c:
+            return load(lib.riptide_state_load, c, os.fsencode(path))
+
+    def load_bytes(self, state: bytes, now_ns: int | None = None,
+                   realtime_ns: int | None = None) -> LoadCounts:
+        """The same for bytes. Errors: OSError (EINVAL), InvalidError where time runs backwards."""
+        return self._load(lib.riptide_estimator_load, state, now_ns, realtime_ns)
+
+    def replace_bytes(self, state: bytes, now_ns: int | None = None,
+                      realtime_ns: int | None = None) -> LoadCounts:
+        """As load_bytes, but what the state does not name is withdrawn."""
+        return self._load(lib.riptide_estimator_replace, state, now_ns, realtime_ns)
+
+    def _load(self, function: Callable[..., int], state: bytes, now_ns: int | None,
+              realtime_ns: int | None) -> LoadCounts:
+        data = ffi.from_buffer(state)
+        with self._use as c:
+            return load(function, c, _now_ns(now_ns), _realtime_ns(realtime_ns), data, len(data))
+
+
+def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
+            **options: Unpack[EstimatorOptions]) -> Explanation:
+    """What one look at the open connections makes of a destination, without history.
+
+    Errors: UnknownError where no connection to it counts; as Observer and Estimator.
+    """
+    with Estimator(**options) as estimator:
+        group = estimator.group(dst)
+        options_of_look: ObserverOptions = {"scope": Scope(learn=[group])}
+        options_of_look.update(observer or {})
+        with Observer(**options_of_look) as looking:
+            for sample in looking.dump():
+                estimator.add(sample)
+        estimator.tick()
+        return estimator.explain(group)

@@ -1,0 +1,168 @@
+"""Observe: what the open TCP connections of a network namespace know about their paths."""
+
+from __future__ import annotations
+
+import os
+import select
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
+
+from ._errors import check, new_error
+from ._handle import Handle, Use
+from ._native import ffi, lib
+from ._types import Filter, ObserverOptions, Sample
+from ._values import counters, new_config, text
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: How memoryview.cast calls the types that a column can have.
+FORMATS = {"_Bool": "?", "uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
+ROW_BYTES = ffi.sizeof("struct riptide_row")
+
+
+def _columns(struct: str, offset: int = 0) -> Iterator[Tuple[str, Any, int, int]]:
+    """Name, format, offset and width of each number in a struct."""
+    for name, field in ffi.typeof(struct).fields:
+        at = offset + field.offset
+        if field.type.cname in FORMATS:
+            yield name, FORMATS[field.type.cname], at, ffi.sizeof(field.type)
+        elif field.type.kind == "struct":
+            yield from _columns(field.type.cname, at)
+
+
+COLUMNS = tuple(column for column in _columns("struct riptide_row") if column[0] != "len")
+
+
+class Columns(Dict[str, Any]):
+    """{name: figures of all connections}, without a Python object for any of them.
+
+    The names are those of Sample's fields. The figures are one-dimensional numpy arrays, or without
+    numpy memoryviews, of the fields' C types; all share one block of memory, with the stride of a
+    row. The peer is `family` (AF_INET, AF_INET6) and a number of 128 bits, `dst_high` and `dst_low`;
+    an IPv4 address is dst_low alone. `congestion` counts in `congestion_controls`.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        data = memoryview(ffi.buffer(rows.rows, rows.n * ROW_BYTES) if rows.n else b"")
+        views = {name: data.cast("B").cast(format)[offset // width::ROW_BYTES // width]
+                 for name, format, offset, width in COLUMNS}
+        super().__init__({name: numpy.asarray(view) for name, view in views.items()}
+                         if numpy else views)
+        self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
+        self._rows = rows  # the memory
+
+
+class Observed:
+    """What an observer can be asked, one's own or that of an agent."""
+
+    _use: Use
+
+    @property
+    def filter(self) -> Filter:
+        """How much of the scope the kernel applies."""
+        with self._use as c:
+            return Filter(lib.riptide_observer_get_filter(c))
+
+    @property
+    def events_error(self) -> OSError | None:
+        """Why there are no destroy events although they were asked for."""
+        with self._use as c:
+            error = lib.riptide_observer_get_events_error(c)
+        return OSError(-error, os.strerror(-error)) if error else None
+
+    def stats(self) -> dict[str, int]:
+        """The counters of struct riptide_observer_stats, since the observer was made."""
+        with self._use as c:
+            return counters("struct riptide_observer_stats",
+                            lambda stats, size: lib.riptide_observer_get_stats(c, stats, size))
+
+
+class Observer(Handle, Observed):
+    """Dumps the established connections of this thread's network namespace, or of `netns_fd`.
+
+    Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
+    when fileno() is readable dispatch(), then read() until it raises AgainError or DoneError.
+
+    Errors: OSError (EINVAL, the text names the option; EPERM, a mark in the scope without
+    CAP_NET_ADMIN), TypeError, ValueError and OverflowError for values that C cannot take.
+    """
+
+    def __init__(self, **options: Unpack[ObserverOptions]) -> None:
+        keep: list[Any] = []
+        config = new_config("struct riptide_observer_config *", options, keep)
+        pointer, error = ffi.new("struct riptide_observer **"), new_error()
+        check(lib.riptide_observer_new(pointer, config, error), error)
+        super().__init__(pointer[0], lib.riptide_observer_free)
+
+    def fileno(self) -> int:
+        """The fd to wait on for reading; it stays the same."""
+        with self._use as c:
+            return int(lib.riptide_observer_get_fd(c))
+
+    def set_slices(self, slices: int) -> None:
+        """From the next dump on, each describes one of so many parts. Errors: OSError (EINVAL)."""
+        with self._use as c:
+            check(lib.riptide_observer_set_slices(c, slices))
+
+    def start(self) -> None:
+        """Begins a dump. Errors: OSError (EBUSY while one is under way; ETIMEDOUT)."""
+        with self._use as c:
+            check(lib.riptide_observer_start(c))
+
+    def dispatch(self) -> None:
+        """Reads one netlink buffer at most, about 80 connections. Errors: OSError."""
+        with self._use as c:
+            check(lib.riptide_observer_dispatch(c))
+
+    def pop(self) -> Sample:
+        """The next sample of the buffer.
+
+        Raises AgainError (dispatch again), DoneError (the dump is complete), RestartedError (what
+        this dump gave out comes again).
+        """
+        pointer, sample = ffi.new("struct riptide_sample **"), ffi.new("struct riptide_sample *")
+        with self._use as c:
+            check(lib.riptide_observer_pop(c, pointer))
+            sample[0] = pointer[0][0]
+        return Sample.of(sample[0], None)
+
+    def dump(self) -> list[Sample]:
+        """All connections, now. Waits for the kernel. Errors: OSError; the dump is given up."""
+        rows = self._dump()
+        return [Sample.of(rows.rows[i].sample, rows) for i in range(rows.n)]
+
+    def dump_columns(self) -> Columns:
+        """All connections as columns of numbers. Errors: as dump."""
+        return Columns(self._dump())
+
+    def _dump(self) -> Any:
+        rows = ffi.gc(ffi.new("struct riptide_rows *"), lib.riptide_rows_clear)
+        readable = select.poll()
+        readable.register(self.fileno(), select.POLLIN)
+        self.start()
+        while True:
+            readable.poll()
+            with self._use as c:
+                check(lib.riptide_observer_dispatch(c))
+                outcome = lib.riptide_rows_pop(rows, c)
+            if outcome == lib.RIPTIDE_E_DONE:
+                return rows
+            if outcome < 0:
+                check(outcome)
+
+
+def observe(**options: Unpack[ObserverOptions]) -> list[Sample]:
+    """The open connections of this host: options and errors as Observer's. No privilege needed."""
+    with Observer(**options) as observer:
+        return observer.dump()
+
+
+def observe_columns(**options: Unpack[ObserverOptions]) -> Columns:
+    """The same as columns of numbers: pandas.DataFrame(riptide.observe_columns())."""
+    with Observer(**options) as observer:
+        return observer.dump_columns()

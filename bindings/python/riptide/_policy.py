@@ -1,0 +1,116 @@
+"""A policy in Python: a function makes one window of the samples of a destination."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Optional
+
+from ._native import ffi, lib
+from ._types import Sample
+from ._values import read
+
+
+@dataclass(frozen=True)
+class PolicyInput:
+    """What a policy is told beside the samples."""
+
+    interval_ns: int  #: between the last two ticks; 0: unknown
+    now_ns: int  #: of this tick
+    since_ns: int  #: since the destination was last computed; 0: never was
+    samples: int  #: how many counted in this tick
+    cwnd: int  #: the destination's present window, segments; 0: none
+
+
+class Policy:
+    """Combines the samples of one destination and tick to a window in segments, at least 0.
+
+        def smallest(samples, about):
+            return min(sample.cwnd for sample in samples)
+
+        riptide.Agent(estimator={"policy": riptide.Policy("smallest", smallest)})
+
+    None says that the tick tells nothing: the destination stays as it was. What the function raises
+    comes out of the tick() or dispatch() that called it, and the destination stays as it was. It
+    must not use the object that calls it. It costs some microseconds for each connection.
+    """
+
+    def __init__(self, name: str, combine: Callable[[list[Sample], PolicyInput], Optional[float]],
+                 smoothing: str = "ewma") -> None:
+        if not callable(combine):
+            raise TypeError("combine is no function")
+        if not 0 < len(name.encode("ascii")) <= 15:
+            raise ValueError(f"a policy's name has 1 to 15 characters: {name!r}")
+        self.name = name
+        self.combine = combine
+        self.smoothing = lib.riptide_smoothing_find(smoothing.encode("ascii"))
+        if not self.smoothing:
+            raise ValueError(f"there is no smoothing with the name {smoothing!r}")
+
+    def row(self, keep: list[Any]) -> Any:
+        """Its struct riptide_policy: that of an earlier call with the same `keep`, or a new one."""
+        row = next((row for row in rows(keep) if row.policy is self), None)
+        if row is None:
+            row = Row(self)
+            keep.append(row)
+        return row.c
+
+
+class Row:
+    """A Policy as C sees it, for one estimator: struct riptide_policy and what it points to."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.numbers = itertools.count(1)
+        self.samples: dict[int, list[Sample]] = {}  # of this tick, by the destination's number
+        self.is_combining = False
+        self.failure: BaseException | None = None
+        self.strings = [ffi.new("char[]", line) for line in (policy.name.encode("ascii"), b"", b"")]
+        self.functions = (
+            ffi.callback(ADD, self.add, error=lib.RIPTIDE_LEFT_OUT_UNMEASURED, onerror=self.failed),
+            ffi.callback(COMBINE, self.combine, error=lib.RIPTIDE_NO_EVIDENCE, onerror=self.failed),
+        )
+        self.c = ffi.new("struct riptide_policy *", {
+            "name": self.strings[0], "help": self.strings[1], "needs": self.strings[2],
+            "tick_bytes": 8, "bytes": 8, "smoothing": policy.smoothing,
+            "add": self.functions[0], "combine": self.functions[1],
+        })
+
+    def add(self, _: Any, memory: Any, sample: Any) -> int:
+        """C keeps a number for each destination, zero in a new tick; the samples are here."""
+        if self.is_combining:
+            self.is_combining = False
+            self.samples.clear()  # what a dump brought that began anew
+        number = ffi.cast("uint64_t *", memory)
+        if number[0] == 0:
+            number[0] = next(self.numbers)
+            self.samples[number[0]] = []
+        copy = ffi.new("struct riptide_sample *", sample[0])
+        self.samples[number[0]].append(Sample.of(copy[0], copy))
+        return int(lib.RIPTIDE_LEFT_OUT_NOT)
+
+    def combine(self, about: Any, memory: Any, _: Any) -> float:
+        self.is_combining = True
+        samples = self.samples.pop(ffi.cast("uint64_t *", memory)[0])
+        window = self.policy.combine(samples, read(PolicyInput, about))
+        return float(lib.RIPTIDE_NO_EVIDENCE if window is None else window)
+
+    def failed(self, _: Any, failure: BaseException, __: Any) -> None:
+        self.failure = self.failure or failure
+
+
+ADD = "enum riptide_left_out(struct riptide_policy_input *, void *, struct riptide_sample *)"
+COMBINE = "double(struct riptide_policy_input *, void *, _Bool *)"
+
+
+def rows(keep: Iterable[Any]) -> list[Any]:
+    """The rows among what was kept: they must live as long as the estimator."""
+    return [row for row in keep if isinstance(row, Row)]
+
+
+def raise_failure(rows: list[Any]) -> None:
+    """Raises what a policy's function raised since the last time."""
+    for row in rows:
+        failure, row.failure = row.failure, None
+        if failure:
+            raise failure

@@ -1,0 +1,186 @@
+"""Apply: gives windows to the kernel, and changes nothing else."""
+
+from __future__ import annotations
+
+from socket import AF_INET
+from typing import TYPE_CHECKING, Any, Iterator
+
+from ._errors import check, new_error
+from ._handle import Handle, Use
+from ._native import ffi, lib
+from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
+from ._values import (Duration, PrefixLike, address, counters, duration_ns, new_config, new_prefix,
+                      read, text)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+CONFIG = "struct riptide_router_config *"
+
+
+def read_route(c: Any) -> Route:
+    return read(Route, c, state=RouteState, gateway=address)
+
+
+class Routed:
+    """What has become of destinations, with a router of one's own or that of an agent."""
+
+    _use: Use
+
+    def find(self, dst: PrefixLike) -> Route:
+        """What is known of that destination. Errors: UnknownError."""
+        prefix, route = new_prefix(dst), ffi.new("struct riptide_route *")
+        with self._use as c:
+            check(lib.riptide_router_find(c, prefix, route))
+        return read_route(route)
+
+    def __iter__(self) -> Iterator[Route]:
+        """All destinations; what changes meanwhile may be missed, or seen twice."""
+        cursor, route = ffi.new("uint32_t *"), ffi.new("struct riptide_route *")
+        while True:
+            with self._use as c:
+                outcome = lib.riptide_router_next(c, cursor, route)
+            if outcome == lib.RIPTIDE_E_DONE:
+                return
+            yield read_route(route)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every set has taken effect and the rules are in place, or lifted by pause()."""
+        with self._use as c:
+            return bool(lib.riptide_router_is_idle(c))
+
+    def reason(self, family: int = AF_INET) -> str | None:
+        """Why our rules are not in place for that family (AF_INET, AF_INET6); None: they are."""
+        with self._use as c:
+            line = lib.riptide_router_get_reason(c, family)
+        return text(line) if line else None
+
+    def stats(self) -> dict[str, int]:
+        """The counters of struct riptide_router_stats."""
+        with self._use as c:
+            return counters("struct riptide_router_stats",
+                            lambda stats, size: lib.riptide_router_get_stats(c, stats, size))
+
+
+class Router(Handle, Routed):
+    """Owns a routing table that rules show to TCP of this host alone. Needs CAP_NET_ADMIN.
+
+    start(), then set(); what was asked for is done by dispatch(), to be called whenever fileno() is
+    readable. close() takes everything back, unless it is told to leave the routes.
+
+    Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
+    """
+
+    def __init__(self, **options: Unpack[RouterOptions]) -> None:
+        config = new_config(CONFIG, options, [])
+        pointer, error = ffi.new("struct riptide_router **"), new_error()
+        check(lib.riptide_router_new(pointer, config, error), error)
+        super().__init__(pointer[0], lib.riptide_router_free)
+
+    def close(self, leave_routes: bool = False) -> None:
+        """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
+        self._close(lib.riptide_router_stop, leave_routes)
+
+    def fileno(self) -> int:
+        """The fd to wait on for reading; it stays the same."""
+        with self._use as c:
+            return int(lib.riptide_router_get_fd(c))
+
+    def start(self) -> None:
+        """Claims the namespace, removes what a crashed predecessor left, installs the rules.
+
+        Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
+        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for our rule).
+        """
+        self._start(lib.riptide_router_start)
+
+    def stop(self) -> None:
+        """Removes rules and routes; it cannot be started again. Errors: OSError."""
+        self._stop(lib.riptide_router_stop)
+
+    def check(self) -> None:
+        """Whether start() would find a place here; changes nothing. Errors: OSError, as start."""
+        error = new_error()
+        with self._use as c:
+            check(lib.riptide_router_check(c, error), error)
+
+    def reconfigure(self, **options: Unpack[RouterOptions]) -> None:
+        """Goes on with another cwnd_max, step or max_routes. Errors: OSError (EINVAL, EBUSY)."""
+        config, error = new_config(CONFIG, options, []), new_error()
+        with self._use as c:
+            check(lib.riptide_router_reconfigure(c, config, error), error)
+
+    def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0) -> None:
+        """Asks for a window towards dst, in segments; 0 withdraws it.
+
+        No route keeps more than cwnd_max segments; 0: no such bound. Errors: FullError,
+        InvalidError.
+        """
+        prefix, rto_min_ms = new_prefix(dst), duration_ns(rto_min) // 1_000_000
+        with self._use as c:
+            check(lib.riptide_router_set(c, prefix, initcwnd, cwnd_max, rto_min_ms))
+
+    def pause(self) -> None:
+        """Lifts the rules: all local TCP is without us, and the rest goes on. Errors: OSError."""
+        with self._use as c:
+            check(lib.riptide_router_pause(c))
+
+    def resume(self) -> None:
+        """The rules return as soon as the router is idle."""
+        with self._use as c:
+            lib.riptide_router_resume(c)
+
+    def retry(self) -> None:
+        """Tries again what the kernel refused since the last time."""
+        with self._use as c:
+            lib.riptide_router_retry(c)
+
+    def dispatch(self) -> None:
+        """Does one bounded piece of work. Errors: OSError."""
+        with self._use as c:
+            check(lib.riptide_router_dispatch(c))
+
+    def pop(self) -> Route:
+        """The next destination whose route changed, was refused or left alone. Errors: AgainError."""
+        pointer = ffi.new("struct riptide_route **")
+        with self._use as c:
+            check(lib.riptide_router_pop(c, pointer))
+            return read_route(pointer[0])
+
+
+def routes(**options: Unpack[RouterOptions]) -> list[Route]:
+    """Our routes as the kernel has them, by destination. No privilege needed. Errors: OSError."""
+    pointer, n = ffi.new("struct riptide_route **"), ffi.new("size_t *")
+    check(lib.riptide_routes_read(new_config(CONFIG, options, []), pointer, n))
+    array = ffi.gc(pointer[0], lib.riptide_routes_free)
+    return [read_route(array[i]) for i in range(n[0])]
+
+
+def rules(**options: Unpack[RouterOptions]) -> list[Rule]:
+    """The rules of both families as the kernel follows them, IPv4 first. Errors: OSError."""
+    pointer, n = ffi.new("struct riptide_rule **"), ffi.new("size_t *")
+    check(lib.riptide_rules_read(new_config(CONFIG, options, []), pointer, n))
+    array = ffi.gc(pointer[0], lib.riptide_rules_free)
+    return [read(Rule, array[i]) for i in range(n[0])]
+
+
+def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
+    """Removes our rules, and every route in our table, whoever made them. Errors: OSError (EPERM)."""
+    counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
+    check(lib.riptide_flush(new_config(CONFIG, options, []), counts, error), error)
+    return read(FlushCounts, counts)
+
+
+def router_holder() -> int:
+    """The process whose router holds this namespace; 0: not to be seen. Errors: UnknownError: none."""
+    pid = ffi.new("int *")
+    check(lib.riptide_router_get_holder(pid))
+    return int(pid[0])
+
+
+def receiver_initrwnd(mss_bytes: int = 1448) -> int:
+    """How many segments a peer may send at once on a connection that this host opens."""
+    initrwnd = ffi.new("uint32_t *")
+    check(lib.riptide_receiver_get_initrwnd(mss_bytes, initrwnd))
+    return int(initrwnd[0])

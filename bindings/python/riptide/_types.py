@@ -1,0 +1,357 @@
+"""What goes in and what comes out. Fields have the names and units of the C structs, whose headers
+say more; durations that go in have no unit: a timedelta, or seconds. Windows are in segments.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, Tuple, TypedDict, Union
+
+from ._native import ffi, lib
+from ._values import Address, Duration, Network, PrefixLike, address, text, write
+
+if TYPE_CHECKING:
+    from ._policy import Policy
+
+#: One port, or the first and last of a range.
+Ports = Union[int, Tuple[int, int]]
+
+
+class Filter(enum.IntEnum):
+    """How much of a scope the kernel applies, so that it does not describe what is outside."""
+
+    NONE = lib.RIPTIDE_FILTER_NONE
+    PARTIAL = lib.RIPTIDE_FILTER_PARTIAL
+    WHOLE = lib.RIPTIDE_FILTER_WHOLE
+
+
+class RouteState(enum.IntEnum):
+    """What became of a destination."""
+
+    APPLIED = lib.RIPTIDE_ROUTE_APPLIED
+    WITHDRAWN = lib.RIPTIDE_ROUTE_WITHDRAWN
+    LEFT_ALONE = lib.RIPTIDE_ROUTE_LEFT_ALONE
+    FAILED = lib.RIPTIDE_ROUTE_FAILED
+
+
+class Bound(enum.IntFlag):
+    """What bounded a window."""
+
+    MIN = lib.RIPTIDE_BOUND_MIN
+    MAX = lib.RIPTIDE_BOUND_MAX
+    OVERRIDE_MIN = lib.RIPTIDE_BOUND_OVERRIDE_MIN
+    OVERRIDE_MAX = lib.RIPTIDE_BOUND_OVERRIDE_MAX
+    OVERRIDE_SCALE = lib.RIPTIDE_BOUND_OVERRIDE_SCALE
+    HINT_SCALE = lib.RIPTIDE_BOUND_HINT_SCALE
+    HINT_MAX = lib.RIPTIDE_BOUND_HINT_MAX
+
+
+class EventKind(enum.IntEnum):
+    """What an agent tells."""
+
+    TICK = lib.RIPTIDE_AGENT_TICK
+    ROUTE = lib.RIPTIDE_AGENT_ROUTE
+    FAILED = lib.RIPTIDE_AGENT_FAILED
+    RULES = lib.RIPTIDE_AGENT_RULES
+    DESTROY_EVENTS = lib.RIPTIDE_AGENT_DESTROY_EVENTS
+
+
+def _view(name: str, reader: Callable[[Any], Any] | None = None) -> Any:
+    """A field that is read from the C struct when somebody asks for it."""
+    get = attrgetter(f"_c.{name}")
+    return property(get if reader is None else lambda self: reader(get(self)))
+
+
+@dataclass(frozen=True, init=False)
+class Sample:
+    """What one connection says. A figure that the running kernel does not report is 0.
+
+    Samples of one dump share its memory, which lives as long as one of them.
+    """
+
+    dst: Address = _view("dst", address)  #: the peer; IPv4-mapped peers are IPv4
+    cookie: int = _view("cookie")  #: the kernel's number for this socket, unique until reboot
+    cwnd: int = _view("cwnd")  #: congestion window, segments
+    rtt_us: int = _view("rtt_us")  #: smoothed round trip time
+    min_rtt_us: int = _view("min_rtt_us")  #: windowed minimum; 0: not measured
+    mss_bytes: int = _view("mss_bytes")
+    pmtu_bytes: int = _view("pmtu_bytes")
+    segs_out: int = _view("segs_out")
+    data_segs_out: int = _view("data_segs_out")  #: 0: the window was never used
+    retrans_segs: int = _view("retrans_segs")  #: in the connection's life
+    acked_bytes: int = _view("acked_bytes")  #: 1 after an active open that sent nothing
+    delivery_rate_Bps: int = _view("delivery_rate_Bps")  #: bytes per second
+    last_data_sent_ms: int = _view("last_data_sent_ms")  #: time since then
+    ca_state: int = _view("ca_state")  #: 0 open to 4 loss
+    app_limited: bool = _view("app_limited")  #: the application limited the delivery rate
+    congestion_control: str = _view("congestion_control", text)  #: empty: not asked for, or closed
+    local_port: int = _view("local_port")
+    remote_port: int = _view("remote_port")
+    ifindex: int = _view("ifindex")  #: that the socket is bound to; 0: none
+    mark: int = _view("mark")
+    has_mark: bool = _view("has_mark")  #: the kernel tells marks only to CAP_NET_ADMIN
+    closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
+    snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: what the peer offers to take now
+
+    def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
+        """One made by hand; what is not named is 0. Errors: TypeError, ValueError, OverflowError."""
+        c = ffi.new("struct riptide_sample *")
+        write(c, {"dst": dst, "cwnd": cwnd, **others}, [])
+        object.__setattr__(self, "_c", c[0])
+
+    @classmethod
+    def of(cls, c: Any, memory: Any) -> Sample:
+        """One that reads a struct riptide_sample, in memory that it keeps."""
+        self = object.__new__(cls)
+        self.__dict__["_c"] = c
+        self.__dict__["_memory"] = memory
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(Sample, **{f.name: getattr(self, f.name) for f in fields(self)}), ()
+
+    @property
+    def c(self) -> Any:
+        """The struct riptide_sample itself."""
+        return self.__dict__["_c"]
+
+    @property
+    def rtt(self) -> timedelta:
+        """Smoothed round trip time."""
+        return timedelta(microseconds=self.rtt_us)
+
+    @property
+    def min_rtt(self) -> timedelta:
+        """Smallest round trip time; 0 where it was not measured."""
+        return timedelta(microseconds=self.min_rtt_us)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of one destination. Popped, it is a change: cwnd 0 withdraws the window.
+
+    Points in time are CLOCK_BOOTTIME.
+    """
+
+    dst: Network
+    samples: int  #: connections seen in the last tick that saw any
+    combined: float  #: their windows as one, segments
+    smoothed: float  #: with history, segments, unbounded
+    cwnd: int  #: the result, segments; 0: the time to live passed
+    updated_ns: int
+    expires_ns: int
+    rto_min_us: int  #: for the route; 0: leave it alone
+    cwnd_max: int  #: upper bound in effect for it, hints included, segments
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a policy knows of a path; zero where it has none of that kind."""
+
+    capacity: float  #: segments that the path delivers in its smallest round trip
+    burst: float  #: segments at once that it was seen to take
+    sharers: int  #: connections that open together
+    brake: float  #: 1: none; less after losses in first flights
+    min_rtt_us: int
+    max_rtt_us: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a window came about, figure by figure."""
+
+    dst: Network
+    policy: str
+    smoothing: str
+    samples: int  #: counted in the last tick that saw any
+    left_out: tuple[int, ...]  #: of that tick: unused, idle, unmeasured
+    combined: float  #: segments
+    smoothed: float  #: segments, unbounded
+    is_drop: bool  #: the drop guard had history forgotten
+    bounds: Bound  #: those that bit
+    override: Network | None  #: the one that holds for it
+    cwnd_min: int  #: bounds that hold for it, segments
+    cwnd_max: int
+    override_scale: float  #: 1: none
+    hint_scale: float  #: 1: none
+    hint_cwnd_max: int  #: segments; 0: none
+    cwnd: int  #: the result, segments
+    rto_min_us: int  #: 0: left alone
+    updated_ns: int  #: CLOCK_BOOTTIME
+    expires_ns: int
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class LoadCounts:
+    """What became of the destinations of a state."""
+
+    loaded: int  #: taken over
+    expired: int  #: their time to live has passed
+    older: int  #: ours is as new or newer
+    regrouped: int  #: no destination under our prefix lengths and aggregates
+    repoliced: int  #: computed by another policy than ours
+    overflow: int  #: max_destinations was reached
+
+
+@dataclass(frozen=True)
+class Route:
+    """One destination as the kernel has it because of us."""
+
+    dst: Network
+    state: RouteState
+    initcwnd: int  #: segments
+    initrwnd: int  #: segments; 0: not set by the route
+    gateway: Address | None  #: None: on link, or several next hops
+    ifindex: int  #: 0: several next hops
+    error: int  #: -errno where FAILED
+    reason: str  #: one line where LEFT_ALONE or FAILED
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A policy rule of the kernel, as it concerns ours."""
+
+    family: int  #: AF_INET or AF_INET6
+    protocol: int
+    is_ours: bool
+    is_unconditional: bool
+    priority: int
+    table: int  #: 0: no lookup
+    target: int  #: priority that a goto leads to; 0: no goto
+    mark: int  #: 0: none
+
+
+@dataclass(frozen=True)
+class FlushCounts:
+    """What flush() removed."""
+
+    rules: int
+    routes: int
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One round of an agent."""
+
+    started_ns: int  #: CLOCK_BOOTTIME
+    finished_ns: int
+    samples: int  #: connections that counted, open and closed
+    destinations: int
+    changes: int  #: windows that were given to the router
+    overflow: int  #: refused: max_destinations was reached
+    closed: int  #: of samples, those that closed since the last round
+    closed_lost: int
+    observe_cpu_ns: int
+    closed_cpu_ns: int
+    interval_ns: int
+    late_ns: int
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """What an agent tells: `kind` says which of the others are there."""
+
+    kind: EventKind
+    tick: Tick | None  #: TICK
+    route: Route | None  #: ROUTE
+    estimate: Estimate | None  #: ROUTE; None: the destination is forgotten
+    error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they are back
+    family: int  #: RULES
+    reason: str | None  #: RULES; None: they are back
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which connections to learn from; what is empty or 0 asks for nothing.
+
+    Of the prefixes, the longest that holds a destination decides.
+    """
+
+    learn: Iterable[PrefixLike] = ()
+    exclude: Iterable[PrefixLike] = ()
+    local_ports: Iterable[Ports] = ()
+    remote_ports: Iterable[Ports] = ()
+    mark: int = 0  #: needs CAP_NET_ADMIN
+    mark_mask: int = 0
+    ifindex: int = 0  #: only sockets bound to this interface
+
+
+@dataclass(frozen=True)
+class Override:
+    """What is different for the destinations within `dst`; None is as for all others."""
+
+    dst: PrefixLike
+    cwnd_min: int | None = None
+    cwnd_max: int | None = None
+    policy: str | Policy | None = None
+    scale: float | None = None  #: factor on the window, up to 1
+
+
+class ObserverOptions(TypedDict, total=False):
+    """struct riptide_observer_config."""
+
+    scope: Scope  # default: everything
+    max_restarts: int  # how often an interrupted dump begins anew; 3
+    congestion_control: bool  # ask for the name as well; True
+    slices: int  # each dump describes one of so many parts, in turn; 1
+    destroy_events: bool  # closed connections too; False
+    events_buffer_bytes: int  # for those; 32 MB
+    netns_fd: int  # an fd on the network namespace; -1: the thread's
+
+
+class EstimatorOptions(TypedDict, total=False):
+    """struct riptide_estimator_config."""
+
+    policy: str | Policy  # "paper"
+    history_weight: float  # of the moving average, 0 to below 1; 0.5
+    cwnd_min: int  # 10
+    cwnd_max: int  # 100
+    ttl: Duration  # how long a window lives without new samples; 90 s
+    prefix_len4: int  # what counts as one destination; 32
+    prefix_len6: int  # 128
+    aggregates: Sequence[PrefixLike]  # none
+    max_destinations: int  # 16384
+    hash_seed: int  # random where peers are not trusted; 0
+    smoothing: str  # the policy's own
+    drop_share: float  # the drop guard, 0 to 1; 1: never
+    percentile: float  # of policy "percentile"; 50
+    window_percentile: float  # of smoothing "window"; 50
+    window: Duration  # of smoothing "window": how far back; 10 min
+    overrides: Sequence[Override]  # none
+    capacity_fraction: float  # of policy "careful"; 0.5
+    evidence: Duration  # "careful", "bdp": highest of the last ...; 20 s
+    paced: bool  # "careful": first flights leave paced; False
+    rto_min_floor: Duration  # 0: rto_min is left alone
+    closed_weight: float  # of a closed connection beside an open one; 1
+
+
+class RouterOptions(TypedDict, total=False):
+    """struct riptide_router_config."""
+
+    table: int  # 7230
+    protocol: int  # 230
+    rule_priority: int  # 0: directly before the rule `lookup main`
+    mark: int  # 0x72697074
+    cwnd_max: int  # base routes with a smaller initrwnd get it; 100
+    step_segments: int  # a window that moved by no more is not rewritten; 2
+    step_percent: int  # 10
+    max_routes: int  # 16384
+    hash_seed: int  # 0
+    dry_run: bool  # resolve base routes, write nothing; False
+    netns_fd: int  # -1: the thread's
+
+
+class AgentOptions(TypedDict, total=False):
+    """struct riptide_agent_config."""
+
+    interval: Duration  # from 10 ms to an hour; 1 s
+    observer: ObserverOptions
+    estimator: EstimatorOptions
+    router: RouterOptions
+    max_share: float  # of one core that dumps may take, 0 to 1; 0: the interval stays as it is
+    netns_fd: int  # of observer and router; -1: as they say
