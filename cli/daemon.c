@@ -11,6 +11,7 @@
 #include "privileges.h"
 #include "reload.h"
 #include "report.h"
+#include "seccomp.h"
 #include "state.h"
 
 #include <errno.h>
@@ -222,6 +223,8 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
+        if (seccomp_limit(&error) < 0)
+            log_line(LOG_LEVEL_WARNING, "%s", error.text);
         report_start(settings, daemon->agent);
     }
     run(daemon);
