@@ -180,21 +180,6 @@ static bool say_next(void *userdata, uint32_t *cursor, struct request_row *row)
     return true;
 }
 
-/* By its address: ports, marks and interfaces are those of a connection. */
-static bool is_in_scope(const struct riptide_scope *scope, const struct riptide_prefix *peer)
-{
-    const struct riptide_scope prefixes = {
-        .learn = scope->learn,
-        .n_learn = scope->n_learn,
-        .exclude = scope->exclude,
-        .n_exclude = scope->n_exclude,
-    };
-    struct riptide_sample sample = { .dst = *peer };
-
-    sample.dst.len = peer->family == AF_INET ? 32 : 128;
-    return riptide_scope_matches(&prefixes, &sample);
-}
-
 static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer)
 {
     const struct daemon *daemon = userdata;
@@ -216,7 +201,7 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:s?}", "destination", dst, "in_scope",
-                     is_in_scope(&settings->observer.scope, peer), "policy",
+                     scope_holds(&settings->observer.scope, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "route", route, "rules",
                      riptide_router_get_reason(router, peer->family));

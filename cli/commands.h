@@ -5,28 +5,25 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "options.h"
-#include "scope.h"
+#include "settings.h"
 
 #include <jansson.h>
-#include <riptide/apply.h>
 
 struct command_options {
-    struct riptide_router_config router;
-    struct scope_options scope;
+    const char *command; /* its name */
+    /* riptided's: the defaults, its file over them, options of the command over both. */
+    struct settings settings;
     bool json;
     bool policy;
     bool watch;
-    const char *control; /* path of the socket, or "none" */
     uint32_t hint_cwnd_max;
     double hint_scale;
     uint64_t hint_for_ns;
-    bool help;
     const char *root;      /* where configuration files are; NULL: here */
     const char *source;    /* address; NULL: any */
     const char *interface; /* name of a link; NULL: any */
     uint32_t probe_mark;   /* 0: none */
-    uint64_t timeout_ns;   /* 0: the default */
+    uint64_t timeout_ns;
     const char *sizes; /* files of model; NULL: what connections have */
     const char *rtts;
     uint32_t mss_bytes;
@@ -35,10 +32,34 @@ struct command_options {
     int n_operands;
 };
 
-#define COMMAND_ROW(name, kind, field, help)                                                       \
+#define COMMAND_ROW_AS(name, kind, field, help, is_unset)                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false            \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false, is_unset  \
     }
+#define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
+#define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
+
+/* The end of each table. */
+#define COMMAND_END                                                                                \
+    COMMAND_ROW("help", flag, settings.help, "print this"),                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+/* Of commands for which riptided's file is read. */
+#define COMMAND_CONFIG                                                                             \
+    COMMAND_ROW("config", path, settings.config,                                                   \
+                "riptided's, which counts where no option is given")
+
+/* Of those that ask riptided. */
+#define COMMAND_CONTROL                                                                            \
+    COMMAND_CONFIG, COMMAND_ROW("control", path, settings.control, "riptided's socket")
+
+/* Of those that look for what is ours in the kernel. */
+#define COMMAND_KERNEL                                                                             \
+    COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table"),                  \
+        COMMAND_ROW("protocol", u8, settings.router.protocol, "of its routes and rules"),          \
+        COMMAND_ROW("netns", path, settings.netns, "its network namespace")
 
 /* One subcommand. */
 struct command {
@@ -47,6 +68,7 @@ struct command {
     const struct option_row *rows;
     int (*run)(const struct command_options *options);
     const char *help;
+    const char *statuses; /* of exit, beside 0, 1 and 2: ", 3 ..." */
 };
 
 /* The n-th one, or NULL behind the last. */
@@ -61,6 +83,17 @@ int command_main(int argc, char **argv);
 /* Prints a document and frees it. Errors: -ENOMEM where it could not be made (NULL). */
 int command_print_json(json_t *document);
 
+/* A line about a wrong option or operand. Returns the exit status. */
+int command_refuse(const struct command_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The line of an error, or the kernel's text for its number. Returns the exit status. */
+int command_fail(const struct command_options *options, struct riptide_error *error, int r);
+
+/* Reads an operand; where it is no prefix, says so and returns false. */
+bool command_parse_prefix(const struct command_options *options, const char *operand,
+                          struct riptide_prefix *prefix);
+
 /* Each returns the exit status. */
 int observe_run(const struct command_options *options);
 int show_run(const struct command_options *options);
@@ -71,10 +104,8 @@ int hint_run(const struct command_options *options);
 int model_run(const struct command_options *options);
 int metrics_run(const struct command_options *options);
 int pause_run(const struct command_options *options);
-int resume_run(const struct command_options *options);
 int save_run(const struct command_options *options);
 int load_run(const struct command_options *options);
-int merge_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 

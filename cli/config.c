@@ -23,30 +23,34 @@ struct reader {
     const char *end;
     int line;
     char section[64]; /* empty: none yet */
+    bool is_lost;     /* the section has a mistake: nobody knows what its keys mean */
+    bool is_awaited;  /* inih was given a key, and has not taken it apart yet */
     long override;    /* number of the one that the section is for */
     char *kept;       /* where the next value goes that settings may point to */
     int code;         /* 0, or the first error */
-    int error_line;   /* and where it is */
-    struct riptide_error *error;
+    size_t n_mistakes;
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
                                                       const char *format, ...)
 {
-    char *text = reader->error->text;
-    size_t size = sizeof(reader->error->text);
+    struct settings *settings = reader->settings;
+    size_t size = sizeof(settings->mistakes[0].text);
     va_list args;
+    char *text;
     int n;
 
-    if (reader->code)
+    if (!reader->code)
+        reader->code = code;
+    if (reader->n_mistakes++ >= SETTINGS_MAX_MISTAKES)
         return code;
+    text = settings->mistakes[settings->n_mistakes].text;
     n = snprintf(text, size, "%s:%d: ", reader->name, reader->line);
     va_start(args, format);
     if (n >= 0 && (size_t)n < size)
         vsnprintf(text + n, size - (size_t)n, format, args);
     va_end(args);
-    reader->code = code;
-    reader->error_line = reader->line;
+    settings->n_mistakes++;
     return code;
 }
 
@@ -124,6 +128,7 @@ static int on_key(void *user, const char *section, const char *key, const char *
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
 
     (void)section; /* it was never told one */
+    reader->is_awaited = false;
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value) == 0;
     if (row && row->section && !strcmp(row->section, reader->section))
@@ -134,11 +139,16 @@ static int on_key(void *user, const char *section, const char *key, const char *
 
 static int fail_section(struct reader *reader)
 {
-    struct nearest nearest = nearest_to(reader->section, strlen(reader->section));
+    size_t len = strcspn(reader->section, " \t");
+    struct nearest nearest = nearest_to(reader->section, len);
+    struct riptide_prefix prefix;
     const char *last = "";
     char all[96] = "";
     size_t n = 0;
 
+    if (!riptide_prefix_parse(&prefix, reader->section))
+        return fail(reader, -EINVAL, "[%s]: unknown section; is [" PREFIX_SECTION " %s] meant?",
+                    reader->section, reader->section);
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (!row->section || !strcmp(row->section, last))
             continue;
@@ -146,6 +156,7 @@ static int fail_section(struct reader *reader)
         nearest_offer(&nearest, last);
         n += (size_t)snprintf(all + n, n < sizeof(all) ? sizeof(all) - n : 0, "%s, ", last);
     }
+    nearest_offer(&nearest, PREFIX_SECTION);
     if (nearest.name)
         return fail(reader, -EINVAL, "[%s]: unknown section%s", reader->section,
                     nearest_question(&nearest));
@@ -223,32 +234,48 @@ static int check_line(struct reader *reader, const char *line, size_t len, size_
     }
     if (len > max)
         return fail(reader, -EINVAL,
-                    "longer than %zu characters; a key with a list may be given many times", max);
+                    "%zu characters; the longest line that is read has %zu (a key with a list may "
+                    "be given many times)",
+                    len, max);
     return 0;
 }
 
-/* Whether an error is the end. What is to be flushed may stand behind it. */
-static bool has_ended(const struct reader *reader)
+/* Up to a comment, which may begin behind a blank. */
+static size_t without_comment(const char *line, size_t len)
 {
-    return reader->code && !reader->settings->flush;
+    size_t n = 0;
+
+    while (n < len &&
+           !((line[n] == '#' || line[n] == ';') && (n == 0 || isblank((unsigned char)line[n - 1]))))
+        n++;
+    while (n > 0 && isblank((unsigned char)line[n - 1]))
+        n--;
+    return n;
 }
 
-/* Whether the line is for inih: neither a comment nor a section, and without a mistake. */
-static bool is_key(struct reader *reader, const char *line, size_t len, size_t max)
+/* How much of the line is for inih: nothing of a section, or of what has a mistake. */
+static size_t take_line(struct reader *reader, const char *line, size_t len, size_t max)
 {
     if (memchr(line, '\0', len)) {
         fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
-        return false;
+        return 0;
     }
-    if (len > 0 && (line[0] == '#' || line[0] == ';'))
-        return false;
+    len = without_comment(line, len);
     if (check_line(reader, line, len, max))
-        return false;
+        return 0;
     if (len > 0 && line[0] == '[') {
-        enter_section(reader, line, len);
-        return false;
+        reader->is_lost = enter_section(reader, line, len) < 0;
+        return 0;
     }
-    return true;
+    return reader->is_lost ? 0 : len;
+}
+
+/* What inih cannot take apart it passes over. */
+static void check_awaited(struct reader *reader)
+{
+    if (reader->is_awaited)
+        fail(reader, -EINVAL, "neither a [section] nor KEY = VALUE");
+    reader->is_awaited = false;
 }
 
 /* inih's reader, as fgets: what is no key is shown to it as an empty line. */
@@ -258,44 +285,37 @@ static char *read_line(char *buffer, int size, void *stream)
     const char *line;
     size_t len;
 
-    if (has_ended(reader) || reader->at == reader->end)
+    check_awaited(reader);
+    if (reader->code == -ENOMEM || reader->at == reader->end)
         return NULL;
     len = next_line(reader, &line);
-    if (!is_key(reader, line, len, (size_t)size - 3))
-        len = 0;
-    if (has_ended(reader))
-        return NULL;
+    len = take_line(reader, line, len, (size_t)size - 3);
+    reader->is_awaited = len > 0;
     snprintf(buffer, (size_t)size, "%.*s\n", (int)len, line);
     return buffer;
 }
 
-int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n,
-                 struct riptide_error *error)
+int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
-    struct reader reader = { .settings = settings,
-                             .name = name,
-                             .at = bytes,
-                             .end = bytes + n,
-                             .override = NO_OVERRIDE,
-                             .error = error };
-    int r;
+    struct reader reader = {
+        .settings = settings, .name = name, .at = bytes, .end = bytes + n, .override = NO_OVERRIDE
+    };
 
     settings->file = name;
     /* A value is shorter than its line. */
     reader.kept = settings->text = malloc(n + 1);
     if (!settings->text)
-        return -ENOMEM;
+        return fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
     if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
         reader.at += strlen(mark);
-    r = ini_parse_stream(read_line, &reader, on_key, &reader);
-    /* It goes on after a line that it cannot split: the first of all errors is the one to tell. */
-    if (r > 0 && (!reader.code || r < reader.error_line)) {
-        reader.line = r;
-        reader.code = 0;
-        fail(&reader, -EINVAL, "neither a [section] nor KEY = VALUE");
-    }
-    if (r < 0 && !reader.code)
+    /* Mistakes were heard of by line; without memory, inih has read none. */
+    if (ini_parse_stream(read_line, &reader, on_key, &reader) < 0)
         fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
+    check_awaited(&reader);
+    if (reader.n_mistakes > SETTINGS_MAX_MISTAKES)
+        snprintf(settings->mistakes[SETTINGS_MAX_MISTAKES - 1].text,
+                 sizeof(settings->mistakes[0].text), "%s: and %zu mistakes more", name,
+                 reader.n_mistakes - SETTINGS_MAX_MISTAKES + 1);
     return reader.code;
 }

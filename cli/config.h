@@ -7,13 +7,11 @@
 #include "settings.h"
 
 /*
- * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL with a line
- * "FILE:LINE: ...", after which the settings are only to be freed; -ENOMEM. Where settings->flush
- * is set, a mistake costs its line alone: the error is that of the first, and the settings have the
- * rest.
+ * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A mistake
+ * costs its line alone: it is added to settings->mistakes as "FILE:LINE: ...", and the settings
+ * have the rest.
  */
-int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n,
-                 struct riptide_error *error);
+int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n);
 
 /* A file that reads back as these settings; before each key, what it is and where it comes from. */
 void config_print(FILE *out, const struct settings *settings);

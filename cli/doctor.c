@@ -17,15 +17,14 @@ enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
 
 const struct option_row doctor_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_ROW("cwnd-max", u32, router.cwnd_max, "riptided's --cwnd-max"),
-    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
-    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
-    COMMAND_ROW("mark", mark, router.mark, "riptided's --mark"),
-    COMMAND_ROW("rule-priority", u32, router.rule_priority, "riptided's --rule-priority"),
-    COMMAND_ROW("control", path, control, "riptided's --control; none: it is not asked"),
-    COMMAND_ROW("root", path, root, "look for configuration files below this directory"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max, "its largest window, segments"),
+    COMMAND_KERNEL,
+    COMMAND_ROW("mark", mark, settings.router.mark, "of its route queries"),
+    COMMAND_ROW("rule-priority", u32, settings.router.rule_priority,
+                "of its rules; 0: directly before `lookup main`"),
+    COMMAND_ROW("root", directory, root, "look for configuration files below this directory"),
+    COMMAND_END,
 };
 
 static int status_of(enum severity worst)
@@ -107,17 +106,17 @@ int doctor_run(const struct command_options *options)
     struct riptide_error error = { "" };
     enum severity worst;
     struct host *host = calloc(1, sizeof(*host));
-    int r = host ? host_read(host, &options->router, options->root ? options->root : "", &error)
+    int r = host ? host_read(host, &options->settings.router, options->root ? options->root : "",
+                             &error)
                  : -ENOMEM;
 
     if (r == 0) {
-        host->is_paused = host->has_holder && ask_paused(options->control);
+        host->is_paused = host->has_holder && ask_paused(options->settings.control);
         r = report(host, options->json, &worst);
         host_deinit(host);
     }
     free(host);
     if (r == 0)
         return status_of(worst);
-    log_answer("doctor: %s", log_error_text(&error, r));
-    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    return command_fail(options, &error, r);
 }

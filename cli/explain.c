@@ -8,6 +8,7 @@
 #include "explanation.h"
 #include "log.h"
 #include "look.h"
+#include "resolve.h"
 #include "verdict.h"
 
 #include <errno.h>
@@ -18,11 +19,9 @@
 const struct option_row explain_rows[] = {
     COMMAND_ROW("policy", flag, policy, "list the policies and smoothings"),
     COMMAND_ROW("json", flag, json, "print JSON; null is not there"),
-    COMMAND_ROW("control", path, control, "riptided's --control; none: as if none ran"),
-    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
-    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_KERNEL,
+    COMMAND_END,
 };
 
 static void print_policies(void)
@@ -45,26 +44,41 @@ static json_t *route_to_json(const struct riptide_route *route)
     return explanation_route(route, route->ifindex ? log_device_name(route->ifindex, dev) : NULL);
 }
 
-/* What the daemon says; without one, its place in the document with nothing known. */
-static int ask_daemon(const struct command_options *options, const char *dst, json_t **documentp,
-                      struct riptide_error *error)
+/* What it would say of itself, with nothing known of the destination. */
+static json_t *without_daemon(const struct settings *settings, const struct riptide_prefix *dst)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
-    json_t *request;
-    int r = -ENOENT;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_prefix group;
 
-    if (strcmp(options->control, "none") != 0) {
-        request = json_pack("{s:s, s:s}", "request", "explain", "dst", dst);
-        r = client_ask(&exchange, request, documentp, error);
-    }
+    if (look_group(&settings->estimator, dst, &group) != 0)
+        group = *dst;
+    riptide_prefix_format(&group, text);
+    return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n}", "destination", text, "in_scope",
+                     scope_holds(&settings->observer.scope, dst), "policy",
+                     settings->estimator.policy->name, "dry_run", true, "window", "route", "rules");
+}
+
+/* What the daemon says; without one, what it would. */
+static int ask_daemon(const struct command_options *options, const struct riptide_prefix *dst,
+                      json_t **documentp, struct riptide_error *error)
+{
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    int r = -ENOENT;
+    bool is_running;
+
+    riptide_prefix_format(dst, text);
+    if (strcmp(options->settings.control, "none") != 0)
+        r = client_ask(&exchange, json_pack("{s:s, s:s}", "request", "explain", "dst", text),
+                       documentp, error);
+    is_running = r == 0;
     if (client_is_absence(r)) {
-        *documentp =
-            json_pack("{s:s, s:b, s:n, s:b, s:n, s:n, s:n}", "destination", dst, "in_scope", true,
-                      "policy", "dry_run", true, "window", "route", "rules");
+        *documentp = without_daemon(&options->settings, dst);
         r = *documentp ? 0 : -ENOMEM;
-        json_object_set_new(*documentp, "daemon_is_running", json_false());
-    } else if (r == 0) {
-        json_object_set_new(*documentp, "daemon_is_running", json_true());
+    }
+    if (r == 0) {
+        json_object_set_new(*documentp, "daemon_is_running", json_boolean(is_running));
+        json_object_set_new(*documentp, "dst", json_string(text));
     }
     return r;
 }
@@ -75,7 +89,7 @@ static int add_look(const struct command_options *options, json_t *document,
     const char *policy = json_string_value(json_object_get(document, "policy"));
     json_t *window = json_null(), *route = json_null();
     struct look look;
-    int r = look_at(&look, dst, policy, &options->router, error);
+    int r = look_at(&look, &options->settings, dst, policy, error);
 
     if (r != 0)
         return r;
@@ -90,24 +104,15 @@ static int add_look(const struct command_options *options, json_t *document,
     return 0;
 }
 
-/* The longest of our routes that holds the destination is what a connection would take. */
 static int add_kernel(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {
-    const struct riptide_route *best = NULL;
-    struct riptide_route *routes;
-    size_t n;
-    int r = riptide_routes_read(&options->router, &routes, &n);
+    struct riptide_route route;
+    int r = resolve_find_ours(&options->settings.router, dst, &route);
 
-    if (r < 0)
+    if (r < 0 && r != -ENOENT)
         return r;
-    for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_contains(&routes[i].dst, dst) &&
-            (!best || routes[i].dst.len > best->dst.len))
-            best = &routes[i];
-    }
-    json_object_set_new(document, "kernel", best ? route_to_json(best) : json_null());
-    riptide_routes_free(routes);
+    json_object_set_new(document, "kernel", r == 0 ? route_to_json(&route) : json_null());
     return 0;
 }
 
@@ -115,15 +120,12 @@ static int gather(const struct command_options *options, const struct riptide_pr
                   json_t **documentp, struct riptide_error *error)
 {
     struct riptide_prefix destination;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES], verdict[VERDICT_BYTES];
+    char verdict[VERDICT_BYTES];
     json_t *document;
-    int r;
+    int r = ask_daemon(options, dst, &document, error);
 
-    riptide_prefix_format(dst, text);
-    r = ask_daemon(options, text, &document, error);
     if (r < 0)
         return r;
-    json_object_set_new(document, "dst", json_string(text));
     r = riptide_prefix_parse(&destination,
                              json_string_value(json_object_get(document, "destination")));
     if (r == 0)
@@ -151,14 +153,10 @@ int explain_run(const struct command_options *options)
         print_policies();
         return EXIT_SUCCESS;
     }
-    if (options->n_operands != 1) {
-        log_answer("explain: which destination? (or --policy)");
+    if (options->n_operands != 1)
+        return command_refuse(options, "which destination? one, or --policy");
+    if (!command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
-    }
-    if (riptide_prefix_parse(&dst, options->operands[0])) {
-        log_answer("explain: %s: %s", options->operands[0], value_prefixes.expected);
-        return EXIT_USAGE;
-    }
     r = gather(options, &dst, &document, &error);
     if (r == 0 && options->json) {
         r = command_print_json(document);
@@ -166,7 +164,5 @@ int explain_run(const struct command_options *options)
         verdict_print(document, stdout);
         json_decref(document);
     }
-    if (r != 0)
-        log_answer("explain: %s", log_error_text(&error, r));
-    return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return r == 0 ? EXIT_SUCCESS : command_fail(options, &error, r);
 }

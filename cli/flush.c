@@ -10,28 +10,24 @@
 #include <stdlib.h>
 
 const struct option_row flush_rows[] = {
-    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
-    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONFIG,
+    COMMAND_KERNEL,
+    COMMAND_END,
 };
 
 int flush_run(const struct command_options *options)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
+    struct riptide_router_config numbers = settings_numbers(&options->settings);
     struct riptide_error error = { "" };
-    int r = riptide_flush(&options->router, &counts, &error);
+    int r = riptide_flush(&numbers, &counts, &error);
 
-    if (r == -EPERM) {
-        log_answer("flush: " NEEDS_NET_ADMIN);
-        return EXIT_FAILURE;
-    }
-    if (r < 0) {
-        log_answer("flush: %s", log_error_text(&error, r));
-        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
-    }
+    if (r == -EPERM)
+        snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
+    if (r < 0)
+        return command_fail(options, &error, r);
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
-    if (!leftover_find(&options->router, "riptide flush", &error))
+    if (!leftover_find(&numbers, "riptide flush", &error))
         return EXIT_SUCCESS;
     log_answer("flush: %s", error.text);
     return EXIT_FAILURE;

@@ -4,6 +4,7 @@
 #include "client.h"
 #include "commands.h"
 #include "log.h"
+#include "request.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,39 +12,47 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 const struct option_row hint_rows[] = {
-    COMMAND_ROW("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_ROW("scale", weight, hint_scale, "windows times this share"),
-    COMMAND_ROW("for", duration, hint_for_ns, "how long; the same PREFIX again replaces its hint"),
+    COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
+    COMMAND_UNSET("scale", weight, hint_scale, "windows times this share"),
+    COMMAND_UNSET("for", duration, hint_for_ns,
+                  "how long; the same PREFIX again replaces its hint"),
     COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_ROW("control", path, control, "riptided's --control"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_END,
 };
 
-static int refuse(const char *what)
+/* What riptided would refuse as well: without asking it, and as what it is. */
+static int check(const struct command_options *options)
 {
-    log_answer("hint: %s", what);
-    return EXIT_USAGE;
+    if (options->n_operands != 1)
+        return command_refuse(options, "one PREFIX is needed");
+    if (options->hint_for_ns < NS_PER_MS)
+        return command_refuse(options, "--for TIME is needed, at least 1ms");
+    if (options->hint_for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS)
+        return command_refuse(options, "--for: at most a year");
+    if (options->hint_cwnd_max == 0 && options->hint_scale == 0)
+        return command_refuse(options, "--max N or --scale SHARE is needed, above 0");
+    if (options->hint_cwnd_max > RIPTIDE_CWND_LIMIT)
+        return command_refuse(options, "--max %" PRIu32 ": at most %d segments",
+                              options->hint_cwnd_max, RIPTIDE_CWND_LIMIT);
+    if (options->hint_scale > 1)
+        return command_refuse(options, "--scale %g: at most 1, windows are only lowered",
+                              options->hint_scale);
+    return EXIT_SUCCESS;
 }
 
 int hint_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
     json_t *request, *answer;
-    int status;
+    int status = check(options);
 
-    if (options->n_operands != 1)
-        return refuse("one PREFIX is needed");
-    if (riptide_prefix_parse(&dst, options->operands[0])) {
-        log_answer("hint: %s: %s", options->operands[0], value_prefixes.expected);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (!command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
-    }
-    if (options->hint_for_ns < NS_PER_MS)
-        return refuse("--for TIME is needed");
-    if (options->hint_cwnd_max == 0 && options->hint_scale == 0)
-        return refuse("--max N or --scale SHARE is needed");
     riptide_prefix_format(&dst, text);
     request = json_pack("{s:s, s:s, s:I}", "request", "hint", "dst", text, "for_ms",
                         (json_int_t)(options->hint_for_ns / NS_PER_MS));

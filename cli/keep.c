@@ -13,22 +13,20 @@
 
 const struct option_row keep_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_ROW("control", path, control, "riptided's --control"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_END,
 };
 
-static int check_operand(const struct command_options *options, const char *command)
+static int check_operand(const struct command_options *options)
 {
     if (options->n_operands == 1 && options->operands[0][0])
         return EXIT_SUCCESS;
-    log_answer("%s: one FILE is needed", command);
-    return EXIT_USAGE;
+    return command_refuse(options, "one FILE is needed");
 }
 
-static int fail(const char *command, const struct riptide_error *error, int r)
+static int fail(const struct command_options *options, const struct riptide_error *error, int r)
 {
-    log_answer("%s: %s", command, log_error_text(error, r));
+    log_answer("%s: %s", options->command, log_error_text(error, r));
     return EXIT_FAILURE;
 }
 
@@ -42,11 +40,11 @@ static int keep(const struct command_options *options, int fd)
     int r = memory_file_take(fd, &bytes, &n);
 
     if (r < 0)
-        return fail("save", &error, r);
+        return fail(options, &error, r);
     r = riptide_state_write(path, bytes, n, &error);
     free(bytes);
     if (r < 0)
-        return fail("save", &error, r);
+        return fail(options, &error, r);
     if (options->json)
         command_print_json(json_pack("{s:s, s:I}", "file", path, "bytes", (json_int_t)n));
     else
@@ -56,9 +54,9 @@ static int keep(const struct command_options *options, int fd)
 
 int save_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *answer;
-    int status = check_operand(options, "save");
+    int status = check_operand(options);
 
     if (status == EXIT_SUCCESS)
         status = client_command("save", &exchange, json_pack("{s:s}", "request", "save"), &answer);
@@ -84,9 +82,9 @@ static void print_counts(const json_t *counts)
     putchar('\n');
 }
 
-static int send_file(const struct command_options *options, const char *command)
+static int send_file(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control };
+    struct client_exchange exchange = { .path = options->settings.control };
     struct riptide_error error = { "" };
     json_t *answer;
     void *bytes;
@@ -95,12 +93,13 @@ static int send_file(const struct command_options *options, const char *command)
     int r = riptide_state_read(options->operands[0], &bytes, &n, &error);
 
     if (r < 0)
-        return fail(command, &error, r);
+        return fail(options, &error, r);
     r = memory_file_make(&exchange.fd_sent, bytes, n);
     free(bytes);
     if (r < 0)
-        return fail(command, &error, r);
-    status = client_command(command, &exchange, json_pack("{s:s}", "request", command), &answer);
+        return fail(options, &error, r);
+    status = client_command(options->command, &exchange,
+                            json_pack("{s:s}", "request", options->command), &answer);
     close(exchange.fd_sent);
     if (status != EXIT_SUCCESS)
         return status;
@@ -114,14 +113,7 @@ static int send_file(const struct command_options *options, const char *command)
 
 int load_run(const struct command_options *options)
 {
-    int status = check_operand(options, "load");
+    int status = check_operand(options);
 
-    return status == EXIT_SUCCESS ? send_file(options, "load") : status;
-}
-
-int merge_run(const struct command_options *options)
-{
-    int status = check_operand(options, "merge");
-
-    return status == EXIT_SUCCESS ? send_file(options, "merge") : status;
+    return status == EXIT_SUCCESS ? send_file(options) : status;
 }

@@ -20,10 +20,11 @@
 /* Connections that wait to be accepted. */
 enum { BACKLOG = 64 };
 
-static int fail(struct riptide_error *error, const char *path, const char *action, int code)
+/* `reason` says more than the kernel's words; NULL: it is those. */
+static int fail(struct riptide_error *error, const char *path, const char *reason, int code)
 {
-    snprintf(error->text, sizeof(error->text), "%.160s: %s%s%s", path, action, *action ? ": " : "",
-             strerror(code));
+    snprintf(error->text, sizeof(error->text), "%.160s: %s", path,
+             reason ? reason : strerror(code));
     return -code;
 }
 
@@ -65,7 +66,7 @@ int listener_address(struct sockaddr_un *address, const char *path, struct ripti
 {
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
     if (strlen(path) >= sizeof(address->sun_path))
-        return fail(error, path, "", ENAMETOOLONG);
+        return fail(error, path, NULL, ENAMETOOLONG);
     memcpy(address->sun_path, path, strlen(path));
     return 0;
 }
@@ -77,7 +78,7 @@ static int check_place(const struct sockaddr_un *address, struct riptide_error *
     int code;
 
     if (fd < 0)
-        return fail(error, address->sun_path, "", errno);
+        return fail(error, address->sun_path, NULL, errno);
     code = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? errno : 0;
     close(fd);
     if (code == ENOENT)
@@ -92,7 +93,7 @@ static int check_place(const struct sockaddr_un *address, struct riptide_error *
     }
     if (code == 0 || code == EAGAIN)
         return fail(error, address->sun_path, "another riptided answers there", EBUSY);
-    return fail(error, address->sun_path, "", code);
+    return fail(error, address->sun_path, NULL, code);
 }
 
 static int bind_beside(const struct listener *listener, struct riptide_error *error)
@@ -108,9 +109,9 @@ static int bind_beside(const struct listener *listener, struct riptide_error *er
         return r;
     unlink(name); /* of a process that had our number and died here */
     if (bind(listener->fd, (const struct sockaddr *)&beside, sizeof(beside)) < 0)
-        return fail(error, path, "", errno);
+        return fail(error, path, NULL, errno);
     if (listen(listener->fd, BACKLOG) < 0 || rename(name, path) < 0) {
-        r = fail(error, path, "", errno);
+        r = fail(error, path, NULL, errno);
         unlink(name);
         return r;
     }
@@ -148,7 +149,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
         return r;
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0)
-        return fail(error, path, "", errno);
+        return fail(error, path, NULL, errno);
     r = open_file(listener, error);
     if (r < 0) {
         close(listener->fd);

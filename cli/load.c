@@ -62,24 +62,34 @@ static int read_all(int fd, const char *path, char **bytesp, size_t *np,
     return 0;
 }
 
-static int read_file(struct settings *settings, const char *path, bool is_needed,
+/* A file that is not there is none, unless somebody named it. */
+static int read_text(const char *path, bool is_needed, char **bytesp, size_t *np,
                      struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char *bytes = NULL;
-    size_t n = 0;
     int r;
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && !is_needed)
         return 0;
     if (fd < 0)
         return fail(error, path, strerror(errno), errno);
-    r = read_all(fd, path, &bytes, &n, error);
+    r = read_all(fd, path, bytesp, np, error);
     close(fd);
+    return r;
+}
+
+int settings_read_file(struct settings *settings, const char *path)
+{
+    const char *name = path ? path : default_path;
+    char *bytes = NULL;
+    size_t n = 0;
+    int r = read_text(name, path, &bytes, &n, &settings->mistakes[0]);
+
     if (r < 0)
-        return r;
-    r = config_parse(settings, path, bytes, n, error);
+        settings->n_mistakes = 1;
+    else if (bytes)
+        r = config_parse(settings, name, bytes, n);
     free(bytes);
     return r;
 }
@@ -99,12 +109,11 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     is_forgiving = settings->flush && !settings->check && !settings->print_config;
     settings_deinit(settings);
     settings_init(settings);
-    settings->flush = is_forgiving;
-    r = read_file(settings, path ? path : default_path, path, error);
-    if (r < 0 && !is_forgiving)
+    r = settings_read_file(settings, path);
+    if (r < 0 && !is_forgiving) {
+        *error = settings->mistakes[0];
         return r;
-    if (r < 0)
-        settings->mistake = *error;
+    }
     return settings_parse(settings, argc, argv, error);
 }
 

@@ -9,11 +9,18 @@
 
 /*
  * Fills `settings`, which settings_deinit is to free in any case. With --help or --version no file
- * is read. With --flush a mistake in the file, or one that cannot be read, is no error: it stands
- * in settings->mistake, and the settings have what could be read. Errors, each with a line: -EINVAL
- * (a mistake in options or file), -ENOMEM, others where the file cannot be read.
+ * is read. With --flush a file that has mistakes or cannot be read is no error: the settings have
+ * what could be read. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM,
+ * others where the file cannot be read; where it is the file, settings->mistakes has all lines.
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
+
+/*
+ * Reads the file over what is in `settings`: the one of that path, or where that is NULL the usual
+ * one, if it is there. Errors, each with a line in settings->mistakes: as settings_load. The
+ * settings have what could be read all the same.
+ */
+int settings_read_file(struct settings *settings, const char *path);
 
 /*
  * Puts the number of the interface into the scope; anew whenever settings have moved. Errors:

@@ -3,9 +3,9 @@
  */
 #include "look.h"
 
+#include "resolve.h"
 #include "samples.h"
 
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
@@ -58,8 +58,8 @@ static void begin_anew(void *userdata)
     forget_counts();
 }
 
-static int observe(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                   struct riptide_error *error)
+static int observe(struct riptide_estimator *estimator, const struct settings *settings,
+                   const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct samples_sink sink = { add_to_estimator, begin_anew, estimator };
     struct riptide_observer_config config;
@@ -67,7 +67,9 @@ static int observe(struct riptide_estimator *estimator, const struct riptide_pre
     int r;
 
     riptide_observer_config_init(&config, sizeof(config));
-    config.scope = (struct riptide_scope){ .learn = dst, .n_learn = 1 };
+    config.scope = settings->observer.scope;
+    config.scope.learn = dst;
+    config.scope.n_learn = 1;
     config.congestion_control = false;
     r = riptide_observer_new(&observer, &config, error);
     if (r < 0)
@@ -85,14 +87,16 @@ static uint64_t boot_ns(void)
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-static int compute(struct look *look, const struct riptide_prefix *dst, struct riptide_error *error)
+static int compute(struct look *look, const struct riptide_estimator_config *config,
+                   const struct settings *settings, const struct riptide_prefix *dst,
+                   struct riptide_error *error)
 {
     struct riptide_estimator *estimator;
-    int r = riptide_estimator_new(&estimator, &look->config, error);
+    int r = riptide_estimator_new(&estimator, config, error);
 
     if (r < 0)
         return r;
-    r = observe(estimator, dst, error);
+    r = observe(estimator, settings, dst, error);
     if (r == 0) {
         look->now_ns = boot_ns();
         riptide_estimator_tick(estimator, look->now_ns);
@@ -105,50 +109,44 @@ static int compute(struct look *look, const struct riptide_prefix *dst, struct r
     return r;
 }
 
-static int resolve(struct look *look, const struct riptide_prefix *dst,
-                   const struct riptide_router_config *router_config, struct riptide_error *error)
+static void on_route(void *userdata, const struct riptide_route *route)
 {
-    struct riptide_router_config config = *router_config;
-    const struct riptide_route *route;
-    struct riptide_router *router;
-    int r;
+    struct look *look = userdata;
 
-    config.dry_run = true;
-    r = riptide_router_new(&router, &config, error);
-    if (r < 0)
-        return r;
-    r = riptide_router_start(router, error);
-    if (r == 0)
-        r = riptide_router_set(
-            router, dst, look->has_window ? look->explanation.cwnd : look->config.cwnd_min, 0, 0);
-    while (r == 0 && !riptide_router_is_idle(router)) {
-        struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
-
-        poll(&fd, 1, -1);
-        r = riptide_router_dispatch(router);
-    }
-    look->has_route = r == 0 && riptide_router_pop(router, &route) == 0;
-    if (look->has_route)
-        look->route = *route;
-    riptide_router_free(router);
-    return r;
+    look->has_route = true;
+    look->route = *route;
 }
 
-int look_at(struct look *look, const struct riptide_prefix *dst, const char *policy,
-            const struct riptide_router_config *router, struct riptide_error *error)
+int look_at(struct look *look, const struct settings *settings, const struct riptide_prefix *dst,
+            const char *policy, struct riptide_error *error)
 {
+    struct riptide_estimator_config config = settings->estimator;
     const struct riptide_policy *found = policy ? riptide_policy_find(policy) : NULL;
     int r;
 
     memset(look, 0, sizeof(*look));
-    riptide_estimator_config_init(&look->config, sizeof(look->config));
-    count_with(found ? found : look->config.policy);
-    look->config.policy = &counting.policy;
+    count_with(found ? found : config.policy);
+    config.policy = &counting.policy;
     /* The prefix that was asked for is the destination, however long it is. */
-    look->config.aggregates = dst;
-    look->config.n_aggregates = 1;
-    r = compute(look, dst, error);
-    look->config.aggregates = NULL; /* the caller's, and used no more */
-    look->config.n_aggregates = 0;
-    return r == 0 ? resolve(look, dst, router, error) : r;
+    config.aggregates = dst;
+    config.n_aggregates = 1;
+    r = compute(look, &config, settings, dst, error);
+    if (r != 0)
+        return r;
+    return resolve(&settings->router, dst, 1,
+                   look->has_window ? look->explanation.cwnd : config.cwnd_min, on_route, look,
+                   error);
+}
+
+int look_group(const struct riptide_estimator_config *config, const struct riptide_prefix *dst,
+               struct riptide_prefix *group)
+{
+    struct riptide_estimator *estimator;
+    int r = riptide_estimator_new(&estimator, config, NULL);
+
+    if (r < 0)
+        return r;
+    riptide_estimator_group(estimator, dst, group);
+    riptide_estimator_free(estimator);
+    return 0;
 }

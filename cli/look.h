@@ -5,11 +5,9 @@
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
 
-#include <riptide/apply.h>
-#include <riptide/compute.h>
+#include "settings.h"
 
 struct look {
-    struct riptide_estimator_config config; /* that the window was computed with */
     uint32_t connections;
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of these, by reason - 1 */
     uint64_t now_ns;
@@ -20,10 +18,14 @@ struct look {
 };
 
 /*
- * With the policy of that name, else the default; the rest is defaults. Errors, with a line:
- * -ENOMEM, those of the observer and of the router.
+ * As riptided would with these settings, but with the policy of that name where there is one.
+ * Errors, with a line: -EINVAL (the settings), -ENOMEM, those of the observer and of the router.
  */
-int look_at(struct look *look, const struct riptide_prefix *dst, const char *policy,
-            const struct riptide_router_config *router, struct riptide_error *error);
+int look_at(struct look *look, const struct settings *settings, const struct riptide_prefix *dst,
+            const char *policy, struct riptide_error *error);
+
+/* The destination that an address counts as. Errors: as look_at. */
+int look_group(const struct riptide_estimator_config *config, const struct riptide_prefix *dst,
+               struct riptide_prefix *group);
 
 #endif

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 
 const struct option_row metrics_rows[] = {
-    COMMAND_ROW("control", path, control, "riptided's --control"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_END,
 };
 
 int metrics_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     const char *text;
     json_t *answer;
     int status =

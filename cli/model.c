@@ -20,8 +20,7 @@ const struct option_row model_rows[] = {
     COMMAND_ROW("mss", u32, mss_bytes, "bytes in a segment"),
     COMMAND_ROW("setup-rounds", u32, setup_rounds,
                 "round trips before an object's first byte can leave (TCP: 1, with TLS 1.3: 2)"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_END,
 };
 
 #define MAX_WINDOWS 16
@@ -266,10 +265,8 @@ int model_run(const struct command_options *options)
     struct riptide_error error = { "" };
     int r;
 
-    if (wrong) {
-        log_answer("model: %s", wrong);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return command_refuse(options, "%s", wrong);
     r = read_inputs(&inputs, options, &error);
     if (r == 0)
         r = options->json ? print_json(&inputs, options) : print_table(&inputs, options);

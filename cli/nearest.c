@@ -3,11 +3,12 @@
  */
 #include "nearest.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Longer than any name there is; what is longer still is near to none. */
-enum { MAX_LEN = 48 };
+enum { MAX_LEN = 48, MIN_PART_LEN = 3 };
 
 struct nearest nearest_to(const char *text, size_t len)
 {
@@ -39,13 +40,28 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
     return row[b_len];
 }
 
+/* Whether the text is what the name begins or ends with: level of log-level, warn of warning. */
+static size_t distance_of_part(const struct nearest *nearest, const char *name, size_t len)
+{
+    const char *tail = name + len - nearest->len;
+
+    if (nearest->len < MIN_PART_LEN || nearest->len >= len)
+        return SIZE_MAX;
+    if (!memcmp(tail, nearest->text, nearest->len) && tail[-1] == '-')
+        return 1;
+    return memcmp(name, nearest->text, nearest->len) ? SIZE_MAX : 2;
+}
+
 void nearest_offer(struct nearest *nearest, const char *name)
 {
-    size_t len = strlen(name), d;
+    size_t len = strlen(name), d, part;
 
     if (nearest->len > MAX_LEN || len > MAX_LEN)
         return;
     d = distance(nearest->text, nearest->len, name, len);
+    part = distance_of_part(nearest, name, len);
+    if (part < d)
+        d = part;
     /* All of a short text changed is another word. */
     if (d >= nearest->distance || d >= nearest->len)
         return;

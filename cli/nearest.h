@@ -13,7 +13,10 @@ struct nearest {
     size_t distance;  /* of that: characters to add, take away or change; the most that counts */
 };
 
-/* Names that are further off than a third of the text, and two at least, are not what was meant. */
+/*
+ * Names that are further off than a third of the text, and two at least, are not what was meant; a
+ * name that begins or ends with the text is.
+ */
 struct nearest nearest_to(const char *text, size_t len);
 
 void nearest_offer(struct nearest *nearest, const char *name);

@@ -13,13 +13,14 @@
 
 const struct option_row observe_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
-    COMMAND_ROW("exclude", prefixes, scope.exclude, "without these destinations (many times)"),
-    COMMAND_ROW("local-port", ports, scope.local_ports, "of this port alone (many times)"),
-    COMMAND_ROW("remote-port", ports, scope.remote_ports, "to this port alone (many times)"),
-    COMMAND_ROW("socket-mark", masked, scope.mark, "with this firewall mark alone"),
-    COMMAND_ROW("interface", name, scope.interface, "of sockets bound to it alone"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_ROW("exclude", prefixes, settings.scope.exclude,
+                "without these destinations (many times)"),
+    COMMAND_ROW("local-port", ports, settings.scope.local_ports, "of this port alone (many times)"),
+    COMMAND_ROW("remote-port", ports, settings.scope.remote_ports,
+                "to this port alone (many times)"),
+    COMMAND_ROW("socket-mark", masked, settings.scope.mark, "with this firewall mark alone"),
+    COMMAND_ROW("interface", name, settings.scope.interface, "of sockets bound to it alone"),
+    COMMAND_END,
 };
 
 static int add(void *aggregate, const struct riptide_sample *sample)
@@ -171,28 +172,31 @@ static int observe(struct riptide_observer *observer, bool json)
     return r;
 }
 
-/* What the operands and options ask for. Errors: -EINVAL, with a line; -ENOMEM. */
-static int get_scope(struct riptide_scope *scope, struct scope_options *asked,
-                     const struct command_options *options)
+/* What the operands and options ask for; `learn` is the caller's to free. */
+static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
+                     const struct command_options *options, struct riptide_error *error)
 {
-    *asked = options->scope;
+    const char *interface = options->settings.scope.interface;
+
     for (int i = 0; i < options->n_operands; i++) {
-        int r = value_prefixes.parse(&asked->learn, options->operands[i]);
+        const char *operand = options->operands[i];
+        int r = value_prefixes.parse(learn, operand);
 
         if (r == -EINVAL)
-            log_answer("observe: %s: %s", options->operands[i], value_prefixes.expected);
+            snprintf(error->text, sizeof(error->text), "%s: %s", operand, value_prefixes.expected);
         if (r < 0)
             return r;
     }
-    *scope = scope_options_get(asked);
-    if (!asked->interface)
+    *scope = scope_options_get(&options->settings.scope);
+    scope->learn = learn->items;
+    scope->n_learn = learn->n;
+    if (!interface)
         return 0;
-    scope->ifindex = if_nametoindex(asked->interface);
-    if (scope->ifindex == 0) {
-        log_answer("observe: --interface %s: no such interface", asked->interface);
-        return -EINVAL;
-    }
-    return 0;
+    scope->ifindex = if_nametoindex(interface);
+    if (scope->ifindex != 0)
+        return 0;
+    snprintf(error->text, sizeof(error->text), "--interface %s: no such interface", interface);
+    return -EINVAL;
 }
 
 int observe_run(const struct command_options *options)
@@ -200,30 +204,21 @@ int observe_run(const struct command_options *options)
     struct riptide_observer_config config;
     struct riptide_observer *observer;
     struct riptide_error error = { "" };
-    struct scope_options scope;
+    struct prefix_list learn = { .items = NULL };
     int r;
 
     riptide_observer_config_init(&config, sizeof(config));
     config.congestion_control = false; /* not printed, and the kernel writes it for every socket */
-    r = get_scope(&config.scope, &scope, options);
-    if (r == -EINVAL) {
-        scope_options_deinit(&scope);
-        return EXIT_USAGE;
-    }
+    r = get_scope(&config.scope, &learn, options, &error);
     if (r == 0)
         r = riptide_observer_new(&observer, &config, &error);
-    scope_options_deinit(&scope);
+    prefix_list_deinit(&learn);
     if (r == 0) {
         r = observe(observer, options->json);
         riptide_observer_free(observer);
     }
-    if (r < 0)
-        log_answer("observe: %s%s",
-                   error.text[0] == '\0' && (r == -EACCES || r == -EPERM)
-                       ? "the sockets are hidden from this user: "
-                       : "",
-                   log_error_text(&error, r));
-    if (r == -EINVAL)
-        return EXIT_USAGE;
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (!error.text[0] && (r == -EACCES || r == -EPERM))
+        snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
+                 strerror(-r));
+    return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;
 }

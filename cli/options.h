@@ -18,6 +18,7 @@ struct option_row {
     const char *help;
     const char *section; /* of the file; NULL: an option alone */
     bool is_fixed;       /* cannot change while the program runs */
+    bool is_unset;       /* until it is given: what is there before is no default */
 };
 
 /*
@@ -37,6 +38,9 @@ const char *option_guess(const struct option_row *row, const char *text);
 
 /* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
 char *option_print(const struct option_row *row, const void *target);
+
+/* As option_print, of what is in force where the option is not given: empty where nothing is. */
+char *option_print_default(const struct option_row *row, const void *defaults);
 
 /* A line for each option, with the value that `defaults` has for it. */
 void options_print_help(FILE *out, const struct option_row *rows, const void *defaults);

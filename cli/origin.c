@@ -18,32 +18,63 @@ void settings_describe_origin(const struct settings *settings, const struct opti
         fputs("default", out);
 }
 
-/* What begins the line about a row. */
-static void print_place(const struct settings *settings, const struct option_row *row, FILE *out)
-{
-    if (!settings->file || settings->given[row - settings_rows])
-        fputs("--", out);
-    else if (settings->lines[row - settings_rows])
-        fprintf(out, "%s:%d: ", settings->file, settings->lines[row - settings_rows]);
-    else /* its default, and what the file says, do not fit together */
-        fprintf(out, "%s: ", settings->file);
-    fputs(row->name, out);
-}
+/* The letters of keys and of the library's fields. */
+static const char field_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
-/* The row of a field of the library at the begin of `text`. */
+/* The row of the library's field at the begin of `text`. */
 static const struct option_row *find_field(const struct option_row *rows, const char *text)
 {
     char name[64];
-    size_t len = strcspn(text, ": ");
+    size_t len = strspn(text, field_letters);
 
-    if (!text[len] || len >= sizeof(name))
+    if (len == 0 || len >= sizeof(name))
         return NULL;
-    memcpy(name, text, len);
-    for (size_t i = 0; i < len; i++) {
-        if (name[i] == '_')
-            name[i] = '-';
-    }
+    for (size_t i = 0; i < len; i++)
+        name[i] = text[i] == '_' ? '-' : text[i];
     return options_find(rows, name, len);
+}
+
+/* The line of the row, or of another one that the text about it names: a default is not wrong. */
+static int find_line(const struct settings *settings, const char *text)
+{
+    while (*text) {
+        const struct option_row *row = find_field(settings_rows, text);
+
+        if (row && settings->lines[row - settings_rows])
+            return settings->lines[row - settings_rows];
+        text += strspn(text, field_letters);
+        text += strcspn(text, field_letters);
+    }
+    return 0;
+}
+
+/* What begins the line about a row. */
+static void print_place(const struct settings *settings, const struct option_row *row,
+                        const char *text, FILE *out)
+{
+    int line = find_line(settings, text);
+
+    if (!settings->file || settings->given[row - settings_rows])
+        fputs("--", out);
+    else if (line)
+        fprintf(out, "%s:%d: ", settings->file, line);
+    else
+        fprintf(out, "%s: ", settings->file);
+}
+
+/* Fields as the keys that they are here. */
+static void print_fields(const struct option_row *rows, const char *text, FILE *out)
+{
+    while (*text) {
+        const struct option_row *row = find_field(rows, text);
+        size_t n = strspn(text, field_letters);
+
+        if (row)
+            fputs(row->name, out);
+        else
+            fwrite(text, 1, n > 0 ? n : 1, out);
+        text += n > 0 ? n : 1;
+    }
 }
 
 /* "PREFIX: FIELD: ...", of one of the overrides; prefixes have colons of their own. */
@@ -64,10 +95,7 @@ static void explain_override(const struct settings *settings, const char *text, 
                 row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
                                                         : lines->section,
                 dst);
-        if (row)
-            fprintf(out, "%s%s", row->name, text + len + 2 + strlen(row->name));
-        else
-            fputs(text + len + 2, out);
+        print_fields(override_rows, text + len + 2, out);
         return;
     }
     fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
@@ -85,8 +113,8 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     if (!strncmp(given.text, overrides, strlen(overrides))) {
         explain_override(settings, given.text + strlen(overrides), out);
     } else if (row) {
-        print_place(settings, row, out);
-        fputs(given.text + strlen(row->name), out);
+        print_place(settings, row, given.text, out);
+        print_fields(settings_rows, given.text, out);
     } else {
         fputs(given.text, out);
     }

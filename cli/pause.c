@@ -8,35 +8,25 @@
 
 const struct option_row pause_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_ROW("control", path, control, "riptided's --control"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_END,
 };
 
-static int ask(const struct command_options *options, const char *request, const char *done)
+int pause_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *answer;
-    int status =
-        client_command(request, &exchange, json_pack("{s:s}", "request", request), &answer);
+    int status = client_command(options->command, &exchange,
+                                json_pack("{s:s}", "request", options->command), &answer);
 
     if (status != EXIT_SUCCESS)
         return status;
     if (options->json)
         command_print_json(json_incref(answer));
     else
-        puts(done);
+        puts(json_is_true(json_object_get(answer, "paused"))
+                 ? "paused: new connections start without us, until `riptide resume` or a restart"
+                 : "resumed");
     json_decref(answer);
     return EXIT_SUCCESS;
-}
-
-int pause_run(const struct command_options *options)
-{
-    return ask(options, "pause",
-               "paused: new connections start without us, until `riptide resume` or a restart");
-}
-
-int resume_run(const struct command_options *options)
-{
-    return ask(options, "resume", "resumed");
 }

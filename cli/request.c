@@ -114,7 +114,7 @@ static json_t *run_hint(struct call *call)
         return NULL;
     if (cwnd_max < 0 || cwnd_max > RIPTIDE_CWND_LIMIT)
         fail(call, "cwnd_max: not 1 to %d segments", RIPTIDE_CWND_LIMIT);
-    else if (for_ms <= 0 || for_ms > INT64_C(1000) * 3600 * 24 * 366)
+    else if (for_ms <= 0 || for_ms > REQUEST_MAX_HINT_MS)
         fail(call, "for_ms: not 1 ms to a year");
     if (call->error.text[0])
         return NULL;

@@ -19,6 +19,9 @@
 /* The smallest room for a piece of an answer. */
 #define REQUEST_PIECE_BYTES 8192
 
+/* The longest time that a hint may hold: a year. */
+#define REQUEST_MAX_HINT_MS (INT64_C(1000) * 3600 * 24 * 366)
+
 /* One destination as the daemon knows it. */
 struct request_row {
     struct riptide_route route;

@@ -3,45 +3,51 @@
  * is the process around it.
  */
 #include "commands.h"
+#include "load.h"
 #include "log.h"
-#include "request.h"
+#include "nearest.h"
+#include "netns.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
-static const struct option_row no_rows[] = {
-    COMMAND_ROW("help", flag, help, "print this"),
-    { .name = NULL },
-};
+static const struct option_row no_rows[] = { COMMAND_END };
+
+#define NEEDS_DAEMON ", 3 riptided is not running"
 
 static const struct command commands[] = {
     { "observe", "[PREFIX...]", observe_rows, observe_run,
-      "what open connections know, per destination" },
-    { "status", NULL, status_rows, status_run, "how the daemon is" },
+      "what open connections know, per destination", "" },
+    { "status", NULL, status_rows, status_run, "how the daemon is", NEEDS_DAEMON },
     { "show", "[PREFIX]", show_rows, show_run,
-      "our routes as the kernel has them, beside what the daemon believes" },
+      "our routes as the kernel has them, beside what the daemon believes", "" },
     { "explain", "[DST]", explain_rows, explain_run,
-      "from connections to route, step by step; works without a daemon" },
-    { "hint", "PREFIX", hint_rows, hint_run, "lower windows for a while" },
-    { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten" },
-    { "resume", NULL, pause_rows, resume_run, "on again" },
-    { "save", "FILE", keep_rows, save_run, "what the daemon knows, into a file" },
-    { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows" },
-    { "merge", "FILE", keep_rows, merge_run, "the file joins what the daemon knows, newer wins" },
-    { "flush", NULL, flush_rows, flush_run, "remove all routes and rules" },
-    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as OpenMetrics text" },
+      "from connections to route, step by step; works without a daemon", "" },
+    { "hint", "PREFIX", hint_rows, hint_run, "lower windows for a while", NEEDS_DAEMON },
+    { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten", NEEDS_DAEMON },
+    { "resume", NULL, pause_rows, pause_run, "on again", NEEDS_DAEMON },
+    { "save", "FILE", keep_rows, save_run, "what the daemon knows, into a file", NEEDS_DAEMON },
+    { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows",
+      NEEDS_DAEMON },
+    { "merge", "FILE", keep_rows, load_run, "the file joins what the daemon knows, newer wins",
+      NEEDS_DAEMON },
+    { "flush", NULL, flush_rows, flush_run, "remove all routes and rules", "" },
+    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as OpenMetrics text",
+      NEEDS_DAEMON },
     { "doctor", NULL, doctor_rows, doctor_run,
-      "what stands in the way on this host, and what to do" },
+      "what stands in the way on this host, and what to do", ", 3 warnings, 4 errors" },
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
-      "open a connection, send nothing, see whether it got our window" },
+      "open a connection, send nothing, see whether it got our window",
+      ", 3 bounded, 4 overridden" },
     { "model", "[INITCWND...]", model_rows, model_run,
-      "round trips and times that transfers take from these windows" },
-    { "version", NULL, no_rows, version_run, "print the version" },
-    { "help", NULL, no_rows, help_run, "print this" },
+      "round trips and times that transfers take from these windows", "" },
+    { "version", NULL, no_rows, version_run, "print the version", "" },
+    { "help", "[COMMAND]", no_rows, help_run, "print the options of a command, or of all", "" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -49,32 +55,82 @@ static const struct command commands[] = {
 struct command_options command_defaults(void)
 {
     struct command_options options = {
-        .control = CONTROL_PATH,
         .timeout_ns = UINT64_C(5000000000),
         .mss_bytes = 1448, /* Ethernet, with timestamps */
         .setup_rounds = 1,
     };
 
-    riptide_router_config_init(&options.router, sizeof(options.router));
+    settings_init(&options.settings);
     return options;
+}
+
+const struct command *command_get(size_t n)
+{
+    return n < N_COMMANDS ? &commands[n] : NULL;
+}
+
+static const struct command *find_command(const char *name)
+{
+    /* What people type who do not know the commands yet. */
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    if (!strcmp(name, "--version"))
+        name = "version";
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (!strcmp(name, commands[i].name))
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        nearest_offer(&nearest, commands[i].name);
+    log_answer("%s: unknown command%s (`riptide help` lists them)", name,
+               nearest_question(&nearest));
+    return EXIT_USAGE;
+}
+
+static void print_command(const struct command *command, const char *lead)
+{
+    struct command_options defaults = command_defaults();
+
+    printf("%sriptide %s%s%s%s\n    %s\n", lead, command->name,
+           command->rows == no_rows ? "" : " [OPTION]...", command->operands ? " " : "",
+           command->operands ? command->operands : "", command->help);
+    options_print_help(stdout, command->rows, &defaults);
+}
+
+static void print_command_help(const struct command *command)
+{
+    print_command(command, "Usage: ");
+    printf("\nExit status: 0 success, 1 failure, 2 wrong option or value%s.\n", command->statuses);
 }
 
 static int help_run(const struct command_options *options)
 {
-    struct command_options defaults = command_defaults();
+    const struct command *command = NULL;
 
-    (void)options; /* its values may be other than the defaults */
-    printf("Usage: riptide COMMAND [OPTION]... [PREFIX...]\n");
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const struct command *command = &commands[i];
-
-        printf("\nriptide %s%s%s\n    %s\n", command->name, command->operands ? " " : "",
-               command->operands ? command->operands : "", command->help);
-        if (command->rows != no_rows)
-            options_print_help(stdout, command->rows, &defaults);
+    if (options->n_operands > 1)
+        return command_refuse(options, "%s: one command at a time", options->operands[1]);
+    if (options->n_operands == 1) {
+        command = find_command(options->operands[0]);
+        if (!command)
+            return refuse_command(options->operands[0]);
+        print_command_help(command);
+        return EXIT_SUCCESS;
     }
+    printf("Usage: riptide COMMAND [OPTION]... [OPERAND]...\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        print_command(&commands[i], "\n");
     printf(
-        "\nWindows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
+        "\nWhere riptided is configured by /etc/riptide/riptided.conf or the file of --config, "
+        "what\n"
+        "is not given here is as it says there.\n"
+        "Windows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
         "running. Of doctor and verify, 3 and 4 are verdicts: doctor has warnings, errors; verify\n"
         "found the window bounded, overridden.\n");
@@ -99,41 +155,135 @@ int command_print_json(json_t *document)
     return 0;
 }
 
-static const struct command *find_command(const char *name)
+int command_refuse(const struct command_options *options, const char *format, ...)
 {
-    /* What people type who do not know the commands yet. */
-    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        name = "help";
-    if (!strcmp(name, "--version"))
-        name = "version";
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (!strcmp(name, commands[i].name))
-            return &commands[i];
+    char text[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    log_answer("%s: %s (riptide %s --help)", options->command, text, options->command);
+    return EXIT_USAGE;
+}
+
+int command_fail(const struct command_options *options, struct riptide_error *error, int r)
+{
+    struct riptide_router *router;
+
+    /* Who reads the kernel does not say what is wrong with a number; who would write does. */
+    if (r == -EINVAL && !error->text[0] &&
+        riptide_router_new(&router, &options->settings.router, error) == 0)
+        riptide_router_free(router);
+    if (r == -EINVAL)
+        settings_explain_refusal(&options->settings, error);
+    log_answer("%s: %s", options->command, log_error_text(error, r));
+    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+bool command_parse_prefix(const struct command_options *options, const char *operand,
+                          struct riptide_prefix *prefix)
+{
+    if (riptide_prefix_parse(prefix, operand) == 0)
+        return true;
+    command_refuse(options, "%s: %s", operand, value_prefixes.expected);
+    return false;
+}
+
+/* The options over what is there. What argv holds is moved. */
+static int parse(const struct command *command, struct command_options *options, int argc,
+                 char **argv)
+{
+    bool given[SETTINGS_MAX_ROWS] = { false };
+    struct riptide_error error;
+
+    options->operands = argv;
+    options->n_operands = options_parse(command->rows, options, argc, argv, given, &error);
+    if (options->n_operands < 0) {
+        log_answer("%s: %s", command->name, error.text);
+        return -EINVAL;
     }
-    return NULL;
+    if (options->n_operands > 0 && !command->operands) {
+        command_refuse(options, "%s: only options are taken", argv[0]);
+        return -EINVAL;
+    }
+    for (size_t i = 0; command->rows[i].name; i++) {
+        const struct option_row *row =
+            options_find(settings_rows, command->rows[i].name, strlen(command->rows[i].name));
+
+        if (given[i] && row &&
+            row->offset + offsetof(struct command_options, settings) == command->rows[i].offset)
+            options->settings.given[row - settings_rows] = true;
+    }
+    settings_link(&options->settings);
+    return 0;
+}
+
+static bool has_row(const struct command *command, const char *name)
+{
+    return options_find(command->rows, name, strlen(name));
+}
+
+/* The file's settings, before the options go over them. */
+static int read_config(const struct command *command, struct command_options *options,
+                       const char *path)
+{
+    const struct settings *settings = &options->settings;
+
+    if (settings_read_file(&options->settings, path) == 0)
+        return 0;
+    /* Who names a file wants that one. */
+    if (path && !settings->file) {
+        log_answer("%s: %s", command->name, settings->mistakes[0].text);
+        return -EINVAL;
+    }
+    log_answer("%s: %s; going on by what else is known", command->name, settings->mistakes[0].text);
+    return 0;
+}
+
+/* Once to learn which file, and again to go over it. */
+static int read_options(const struct command *command, struct command_options *options, int argc,
+                        char **argv)
+{
+    char *first[argc + 1];
+    const char *path;
+
+    *options = command_defaults();
+    options->command = command->name;
+    if (has_row(command, "config")) {
+        memcpy(first, argv, sizeof(first));
+        if (parse(command, options, argc, first) < 0)
+            return -EINVAL;
+        if (options->settings.help)
+            return 0;
+        path = options->settings.config;
+        settings_deinit(&options->settings);
+        *options = command_defaults();
+        options->command = command->name;
+        if (read_config(command, options, path) < 0)
+            return -EINVAL;
+    }
+    return parse(command, options, argc, argv);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options = command_defaults();
-    struct riptide_error error;
+    struct command_options options;
+    int status = EXIT_USAGE;
 
-    options.operands = argv;
-    options.n_operands = options_parse(command->rows, &options, argc, argv, NULL, &error);
-    if (options.n_operands < 0) {
-        log_answer("%s: %s", command->name, error.text);
-        return EXIT_USAGE;
+    if (read_options(command, &options, argc, argv) == 0) {
+        if (options.settings.help) {
+            print_command_help(command);
+            status = EXIT_SUCCESS;
+        } else if (options.settings.netns && has_row(command, "netns") &&
+                   netns_enter(options.settings.netns) < 0) {
+            status = EXIT_FAILURE;
+        } else {
+            status = command->run(&options);
+        }
     }
-    if (options.n_operands > 0 && !command->operands) {
-        log_answer("%s: %s: only options are taken (see `riptide help`)", command->name, argv[0]);
-        return EXIT_USAGE;
-    }
-    return options.help ? help_run(&options) : command->run(&options);
-}
-
-const struct command *command_get(size_t n)
-{
-    return n < N_COMMANDS ? &commands[n] : NULL;
+    settings_deinit(&options.settings);
+    return status;
 }
 
 int command_main(int argc, char **argv)
@@ -144,9 +294,5 @@ int command_main(int argc, char **argv)
         log_answer("which command? see `riptide help`");
         return EXIT_USAGE;
     }
-    if (!command) {
-        log_answer("%s: unknown command, see `riptide help`", argv[1]);
-        return EXIT_USAGE;
-    }
-    return run_command(command, argc - 1, argv + 1);
+    return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }

@@ -42,31 +42,18 @@ static void print_help(void)
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
-/* The numbers that say what is ours, and nothing else that a file may have wrong. */
-static struct riptide_router_config numbers_of(const struct settings *settings)
-{
-    struct riptide_router_config numbers;
-
-    riptide_router_config_init(&numbers, sizeof(numbers));
-    numbers.table = settings->router.table;
-    numbers.protocol = settings->router.protocol;
-    numbers.mark = settings->router.mark;
-    numbers.rule_priority = settings->router.rule_priority;
-    return numbers;
-}
-
-static void warn_mistake(const struct riptide_error *mistake)
+static void warn_mistake(const char *mistake)
 {
     log_line(LOG_LEVEL_WARNING,
              "%s; flushing by what else is known of table, protocol, mark and rule-priority",
-             mistake->text);
+             mistake);
 }
 
 /* Numbers of the file that nobody can have had are replaced by those without a file. */
 static int flush_numbers(struct settings *settings, struct riptide_flush_counts *counts,
                          struct riptide_error *error)
 {
-    struct riptide_router_config numbers = numbers_of(settings);
+    struct riptide_router_config numbers = settings_numbers(settings);
     int argc = settings->argc;
     char **argv = settings->argv;
     int r = riptide_flush(&numbers, counts, error);
@@ -77,11 +64,11 @@ static int flush_numbers(struct settings *settings, struct riptide_flush_counts 
     /* Those of the command line are a mistake of who typed it. */
     if (!settings->file || strncmp(error->text, settings->file, strlen(settings->file)))
         return r;
-    warn_mistake(error);
+    warn_mistake(error->text);
     settings_deinit(settings);
     settings_init(settings);
     r = settings_parse(settings, argc, argv, error);
-    numbers = numbers_of(settings);
+    numbers = settings_numbers(settings);
     return r < 0 ? r : riptide_flush(&numbers, counts, error);
 }
 
@@ -102,8 +89,8 @@ static int flush(struct settings *settings)
                  pid);
         return EXIT_SUCCESS;
     }
-    if (settings->mistake.text[0])
-        warn_mistake(&settings->mistake);
+    if (settings->n_mistakes > 0)
+        warn_mistake(settings->mistakes[0].text);
     r = flush_numbers(settings, &counts, &error);
     if (r == -EINVAL) {
         log_answer("%s", log_error_text(&error, r));
@@ -156,6 +143,16 @@ static int check(struct settings *settings)
     return EXIT_SUCCESS;
 }
 
+/* Of a file, all mistakes that were found. */
+static int refuse(const struct settings *settings, const struct riptide_error *error)
+{
+    for (size_t i = 0; i < settings->n_mistakes; i++)
+        log_answer("%s", settings->mistakes[i].text);
+    if (settings->n_mistakes == 0)
+        log_answer("%s", error->text);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     struct riptide_error error;
@@ -167,8 +164,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
     if (settings_load(&settings, argc, argv, &error) < 0) {
-        log_answer("%s", error.text);
-        status = EXIT_USAGE;
+        status = refuse(&settings, &error);
     } else if (settings.help) {
         print_help();
     } else if (settings.version) {

@@ -3,6 +3,8 @@
  */
 #include "scope.h"
 
+#include <sys/socket.h>
+
 struct riptide_scope scope_options_get(const struct scope_options *options)
 {
     return (struct riptide_scope){
@@ -17,6 +19,20 @@ struct riptide_scope scope_options_get(const struct scope_options *options)
         .mark = options->mark.mark,
         .mark_mask = options->mark.mask,
     };
+}
+
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *peer)
+{
+    const struct riptide_scope prefixes = {
+        .learn = scope->learn,
+        .n_learn = scope->n_learn,
+        .exclude = scope->exclude,
+        .n_exclude = scope->n_exclude,
+    };
+    struct riptide_sample sample = { .dst = *peer };
+
+    sample.dst.len = peer->family == AF_INET ? 32 : 128;
+    return riptide_scope_matches(&prefixes, &sample);
 }
 
 void scope_options_deinit(struct scope_options *options)

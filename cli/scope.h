@@ -21,6 +21,9 @@ struct scope_options {
 /* The scope, whose arrays are those of the options; without the interface. */
 struct riptide_scope scope_options_get(const struct scope_options *options);
 
+/* Whether an address is in it: ports, marks and interfaces are those of a connection. */
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *peer);
+
 void scope_options_deinit(struct scope_options *options);
 
 #endif

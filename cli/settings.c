@@ -10,15 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(section, name, kind, field, help)                                                      \
+#define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, false                \
+        name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset   \
     }
+#define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
+/* What is 0 until it is given, which says that there is none. */
+#define UNSET(section, name, kind, field, help)                                                    \
+    ROW_AS(section, name, kind, field, help, false, true)
 /* What a riptided that runs keeps until its end. */
 #define FIXED(section, name, kind, field, help)                                                    \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, true                 \
-    }
+    ROW_AS(section, name, kind, field, help, true, false)
 
 const struct option_row settings_rows[] = {
     ROW("observe", "interval", duration, agent.interval_ns,
@@ -35,8 +37,8 @@ const struct option_row settings_rows[] = {
         "learn from sockets bound to this interface"),
     ROW("observe", "slices", u32, observer.slices,
         "one of N parts of the connections each time, in turn"),
-    ROW("observe", "max-share", weight, agent.max_share,
-        "stretch the interval to keep to this share of a core"),
+    UNSET("observe", "max-share", weight, agent.max_share,
+          "stretch the interval to keep to this share of a core"),
     ROW("observe", "destroy-events", flag, observer.destroy_events,
         "learn from connections that close between two looks"),
     ROW("compute", "policy", policy, estimator.policy, "how windows are computed"),
@@ -61,8 +63,8 @@ const struct option_row settings_rows[] = {
     ROW("compute", "paced", flag, estimator.paced, "first flights leave paced (careful)"),
     ROW("compute", "closed-weight", weight, estimator.closed_weight,
         "of connections that have closed, beside open ones, 0 to 1"),
-    ROW("compute", "rto-min-floor", duration, estimator.rto_min_floor_ns,
-        "rto_min is the largest delay, but at least this (bdp)"),
+    UNSET("compute", "rto-min-floor", duration, estimator.rto_min_floor_ns,
+          "rto_min is the largest delay, but at least this (bdp)"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6, "bits that make an IPv6 destination"),
     ROW("compute", "aggregate", prefixes, aggregates,
@@ -76,7 +78,8 @@ const struct option_row settings_rows[] = {
         "or by no more than this part of itself"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "marks our routes and rules"),
-    FIXED("apply", "rule-priority", u32, router.rule_priority, "0: directly before `lookup main`"),
+    FIXED("apply", "rule-priority", u32, router.rule_priority,
+          "of our rules; 0: directly before `lookup main`"),
     FIXED("apply", "mark", mark, router.mark, "route queries with it skip our rule"),
     FIXED("apply", "control", path, control, "socket for `riptide`; none: no socket"),
     FIXED("apply", "control-group", group, control_group,
@@ -105,7 +108,8 @@ const struct option_row settings_rows[] = {
 
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_override, field), help, PREFIX_SECTION, false \
+        name, &value_##kind, offsetof(struct riptide_override, field), help, PREFIX_SECTION,       \
+            false, true                                                                            \
     }
 
 const struct option_row override_rows[] = {
@@ -138,13 +142,17 @@ void settings_init(struct settings *settings)
     settings->observer.congestion_control = false;
 }
 
-/* Where lists grow and structs move, the library's configuration follows. */
-static void link_parts(struct settings *settings)
+void settings_link(struct settings *settings)
 {
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.router = &settings->router;
     settings->router.max_routes = settings->estimator.max_destinations;
+    settings->router.cwnd_max = settings->estimator.cwnd_max;
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (settings->overrides[i].cwnd_max > settings->router.cwnd_max)
+            settings->router.cwnd_max = settings->overrides[i].cwnd_max;
+    }
     settings->observer.scope = scope_options_get(&settings->scope);
     settings->estimator.aggregates = settings->aggregates.items;
     settings->estimator.n_aggregates = settings->aggregates.n;
@@ -167,7 +175,7 @@ void settings_move(struct settings *to, struct settings *from)
 {
     settings_deinit(to);
     *to = *from;
-    link_parts(to);
+    settings_link(to);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
@@ -182,8 +190,20 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     }
     settings->argc = argc;
     settings->argv = argv;
-    link_parts(settings);
+    settings_link(settings);
     return 0;
+}
+
+struct riptide_router_config settings_numbers(const struct settings *settings)
+{
+    struct riptide_router_config numbers;
+
+    riptide_router_config_init(&numbers, sizeof(numbers));
+    numbers.table = settings->router.table;
+    numbers.protocol = settings->router.protocol;
+    numbers.mark = settings->router.mark;
+    numbers.rule_priority = settings->router.rule_priority;
+    return numbers;
 }
 
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,

@@ -12,6 +12,9 @@
 /* Room for the rows of both tables. */
 enum { SETTINGS_MAX_ROWS = 96, OVERRIDE_MAX_ROWS = 8 };
 
+/* How many mistakes of a file are kept; the last says how many more there are. */
+enum { SETTINGS_MAX_MISTAKES = 20 };
+
 /* The sections of the file that are for one prefix begin with this word. */
 #define PREFIX_SECTION "prefix"
 
@@ -51,8 +54,9 @@ struct settings {
     /* Where the values come from. */
     int argc;
     char **argv;
-    const char *file;              /* that was read; NULL: none */
-    struct riptide_error mistake;  /* of the file, passed over for --flush; empty: none */
+    const char *file;                                     /* that was read; NULL: none */
+    struct riptide_error mistakes[SETTINGS_MAX_MISTAKES]; /* of the file, in its order */
+    size_t n_mistakes;
     char *text;                    /* what values of the file point to */
     int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
@@ -64,16 +68,22 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_override. */
 extern const struct option_row override_rows[];
 
-/* The library's defaults. The struct must not move afterwards, but by settings_move. */
+/* The library's defaults. Whoever moves the struct afterwards calls settings_link. */
 void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
+
+/* Where lists have grown or the struct has moved, the library's configuration follows. */
+void settings_link(struct settings *settings);
 
 /* Puts all of `from`, which is none afterwards, in the place of `to`. */
 void settings_move(struct settings *to, struct settings *from);
 
 /* Reads options over what is there. Errors: -EINVAL, -ENOMEM, each with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
+
+/* The numbers that say what is ours, and nothing else that a file may have wrong. */
+struct riptide_router_config settings_numbers(const struct settings *settings);
 
 /* The override of that prefix, made where there is none; `line` is the section's. -ENOMEM. */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,

@@ -14,11 +14,9 @@
 
 const struct option_row show_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not set"),
-    COMMAND_ROW("control", path, control, "riptided's --control; none: the kernel alone"),
-    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
-    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_KERNEL,
+    COMMAND_END,
 };
 
 /* Thousands in a row have the same device, and its name is a question to the kernel. */
@@ -155,8 +153,9 @@ static int print_json(const struct command_options *options, const struct sides 
 
     printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
            "  \"daemon_is_paused\": %s,\n  \"differences\": %zu,\n  \"routes\": [",
-           options->router.table, options->router.protocol, sides->is_running ? "true" : "false",
-           sides->is_paused ? "true" : "false", sides->n_differences);
+           options->settings.router.table, options->settings.router.protocol,
+           sides->is_running ? "true" : "false", sides->is_paused ? "true" : "false",
+           sides->n_differences);
     while (dev && sides_next(sides, &walk, &pair)) {
         uint32_t pair_ifindex = pair.route ? pair.route->ifindex : 0;
 
@@ -183,23 +182,17 @@ int show_run(const struct command_options *options)
     struct sides sides = { .routes = NULL };
     int r;
 
-    if (options->n_operands > 1) {
-        log_answer("show: %s: one PREFIX at a time", options->operands[1]);
+    if (options->n_operands > 1)
+        return command_refuse(options, "%s: one PREFIX at a time", options->operands[1]);
+    if (options->n_operands > 0 && !command_parse_prefix(options, options->operands[0], &within))
         return EXIT_USAGE;
-    }
-    if (options->n_operands > 0 && riptide_prefix_parse(&within, options->operands[0])) {
-        log_answer("show: %s: %s", options->operands[0], value_prefixes.expected);
-        return EXIT_USAGE;
-    }
-    r = sides_read(&sides, options, &within, &error);
+    r = sides_read(&sides, options, &within);
     if (r == 0)
         r = options->json ? print_json(options, &sides) : print_table(&sides);
     if (r == 0 && sides.n_routes == 0)
-        log_answer("show: no routes in table %" PRIu32, options->router.table);
+        log_answer("show: no routes in table %" PRIu32, options->settings.router.table);
     if (r == 0 && sides.n_differences > 0)
         log_answer("show: differences between kernel and daemon: %zu", sides.n_differences);
     sides_deinit(&sides);
-    if (r < 0)
-        log_answer("show: %s", log_error_text(&error, r));
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;
 }

@@ -56,20 +56,21 @@ static int take_rows(struct sides *sides)
 }
 
 static int ask_daemon(const struct command_options *options, const struct riptide_prefix *within,
-                      struct sides *sides, struct riptide_error *error)
+                      struct sides *sides)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *request = json_pack("{s:s}", "request", "show");
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_error error = { "" };
     int r;
 
     if (within->family) {
         riptide_prefix_format(within, text);
         json_object_set_new(request, "prefix", json_string(text));
     }
-    r = client_ask(&exchange, request, &sides->answer, error);
+    r = client_ask(&exchange, request, &sides->answer, &error);
     if (r < 0) {
-        log_answer("show: %s; this is the kernel's side alone", error->text);
+        log_answer("show: %s; this is the kernel's side alone", log_error_text(&error, r));
         return r == -ENOMEM ? r : 0;
     }
     sides->is_running = true;
@@ -81,7 +82,7 @@ static int read_kernel(const struct command_options *options, const struct ripti
                        struct sides *sides)
 {
     size_t n = 0;
-    int r = riptide_routes_read(&options->router, &sides->routes, &sides->n_routes);
+    int r = riptide_routes_read(&options->settings.router, &sides->routes, &sides->n_routes);
 
     if (r < 0 || !within->family)
         return r;
@@ -154,9 +155,9 @@ void sides_deinit(struct sides *sides)
 }
 
 static int read_once(struct sides *sides, const struct command_options *options,
-                     const struct riptide_prefix *within, struct riptide_error *error)
+                     const struct riptide_prefix *within)
 {
-    int r = strcmp(options->control, "none") ? ask_daemon(options, within, sides, error) : 0;
+    int r = strcmp(options->settings.control, "none") ? ask_daemon(options, within, sides) : 0;
 
     if (r == 0)
         r = read_kernel(options, within, sides);
@@ -166,13 +167,13 @@ static int read_once(struct sides *sides, const struct command_options *options,
 }
 
 int sides_read(struct sides *sides, const struct command_options *options,
-               const struct riptide_prefix *within, struct riptide_error *error)
+               const struct riptide_prefix *within)
 {
-    int r = read_once(sides, options, within, error);
+    int r = read_once(sides, options, within);
 
     if (r < 0 || sides->n_differences == 0)
         return r;
     /* They were not read at the same moment: what is still so at the next look is so. */
     sides_deinit(sides);
-    return read_once(sides, options, within, error);
+    return read_once(sides, options, within);
 }

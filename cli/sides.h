@@ -38,11 +38,11 @@ struct pair {
 
 /*
  * Reads both sides; of destinations within `within`, of all where its family is 0. Where the daemon
- * cannot be asked, a line says why, and there is the kernel's alone. Errors, with a line: -ENOMEM,
- * those of the kernel.
+ * cannot be asked, a line says why, and there is the kernel's alone. Errors: -ENOMEM, those of the
+ * kernel.
  */
 int sides_read(struct sides *sides, const struct command_options *options,
-               const struct riptide_prefix *within, struct riptide_error *error);
+               const struct riptide_prefix *within);
 
 void sides_deinit(struct sides *sides);
 

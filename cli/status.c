@@ -16,9 +16,8 @@
 const struct option_row status_rows[] = {
     COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
     COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_ROW("control", path, control, "riptided's --control"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONTROL,
+    COMMAND_END,
 };
 
 static const json_t *get(const json_t *object, const char *name)
@@ -135,7 +134,7 @@ static void print_status(const json_t *status)
 /* Once. That nothing runs is an answer, too. */
 static int show_status(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->control, .fd_sent = -1 };
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *status;
     int exit_status =
         client_command("status", &exchange, json_pack("{s:s}", "request", "status"), &status);

@@ -294,7 +294,7 @@ static int path_parse(void *target, const char *text)
     size_t len = strlen(text);
 
     if (len == 0 || len > PATH_MAX_BYTES || text[0] == ' ' || text[len - 1] == ' ' ||
-        strstr(text, " ;"))
+        strstr(text, " ;") || strstr(text, " #"))
         return -EINVAL;
     for (size_t i = 0; i < len; i++) {
         if (iscntrl((unsigned char)text[i]))
@@ -358,8 +358,11 @@ KIND_OF_NAMES(smoothing, "NAME", "not a smoothing (`riptide explain --policy` li
 KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outside the mask)",
      masked, masked);
 KIND(name, "NAME", "not a name", path, path);
-KIND(path, "FILE", "not a file name (of at most 160 bytes, none of them a control character)", path,
+KIND(path, "FILE",
+     "not a file name (at most 160 bytes, no control character, no blank before ; or #)", path,
      path);
+KIND(directory, "DIRECTORY", "not a directory's name", path, path);
+KIND(address, "ADDRESS", "not an address", path, path);
 KIND(user, "NAME", "not a user name", path, path);
 KIND(group, "GROUP", "not a group", path, path);
 KIND_OF_NAMES(level, "LEVEL", "not a level (error, warning, info, debug)");

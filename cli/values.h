@@ -55,6 +55,8 @@ extern const struct value_kind value_ports;     /* struct port_list, appended to
 extern const struct value_kind value_masked;    /* struct mark_value */
 extern const struct value_kind value_name;      /* const char *, the argument itself */
 extern const struct value_kind value_path;      /* const char *, the argument itself */
+extern const struct value_kind value_directory; /* const char *, the argument itself */
+extern const struct value_kind value_address;   /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */
 extern const struct value_kind value_user;      /* const char *, the argument itself */
 extern const struct value_kind value_level;     /* enum log_level */

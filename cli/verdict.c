@@ -109,7 +109,7 @@ void verdict_of(const json_t *document, char text[VERDICT_BYTES])
         verdict_without_window(document, text);
     else
         snprintf(text, VERDICT_BYTES,
-                 "riptided is not running; with default settings it would give connections "
+                 "riptided is not running; as it is configured it would give connections "
                  "%" JSON_INTEGER_FORMAT " segments (a single look, without history)",
                  number(get(look, "window"), "cwnd"));
 }

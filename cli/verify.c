@@ -18,15 +18,14 @@ enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4 };
 
 const struct option_row verify_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
-    COMMAND_ROW("source", path, source, "connect from this address"),
-    COMMAND_ROW("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
-    COMMAND_ROW("interface", path, interface, "bind the connection to this link"),
+    COMMAND_ROW("source", address, source, "connect from this address"),
+    COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
+    COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_ROW("table", u32, router.table, "riptided's --table"),
-    COMMAND_ROW("protocol", u8, router.protocol, "riptided's --protocol"),
-    COMMAND_ROW("router-mark", mark, router.mark, "riptided's --mark"),
-    COMMAND_ROW("help", flag, help, "print help"),
-    { .name = NULL },
+    COMMAND_CONFIG,
+    COMMAND_KERNEL,
+    COMMAND_ROW("router-mark", mark, settings.router.mark, "of its route queries"),
+    COMMAND_END,
 };
 
 /* An address without a length, or nothing. */
@@ -61,33 +60,14 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-/* The longest route of ours that holds the peer. */
-static int find_route(struct evidence *evidence)
-{
-    struct riptide_route *routes;
-    size_t n;
-    int r = riptide_routes_read(&evidence->router, &routes, &n);
-
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_contains(&routes[i].dst, &evidence->probe.peer) &&
-            (!evidence->has_route || routes[i].dst.len > evidence->route.dst.len)) {
-            evidence->has_route = true;
-            evidence->route = routes[i];
-        }
-    }
-    riptide_routes_free(routes);
-    return 0;
-}
-
 static int gather(struct evidence *evidence, struct riptide_rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
     int holder;
-    int r = find_route(evidence);
+    int r = resolve_find_ours(&evidence->router, &evidence->probe.peer, &evidence->route);
 
-    if (r == 0)
+    evidence->has_route = r == 0;
+    if (r == 0 || r == -ENOENT)
         r = probe_run(&evidence->probe, options->timeout_ns, error);
     if (r < 0)
         return r;
@@ -171,21 +151,20 @@ static int report(const struct evidence *evidence, bool json)
 
 int verify_run(const struct command_options *options)
 {
-    struct evidence evidence = { .router = options->router };
+    struct evidence evidence = { .router = options->settings.router };
     const char *wrong = parse(&evidence.probe, options);
     struct riptide_error error = { "" };
     struct riptide_rule *rules = NULL;
     int status = EXIT_FAILURE;
     int r;
 
-    if (wrong) {
-        log_answer("verify: %s (riptide verify ADDRESS PORT)", wrong);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return command_refuse(options, "%s", wrong);
     /* First, for it says in words what is wrong with the numbers. */
-    r = resolve(&evidence.router, &evidence.probe.peer, 1, on_answer, &evidence.dry, &error);
+    r = resolve(&evidence.router, &evidence.probe.peer, 1, evidence.router.cwnd_max, on_answer,
+                &evidence.dry, &error);
     if (r == -EINVAL)
-        status = EXIT_USAGE;
+        return command_fail(options, &error, r);
     if (r == 0)
         r = gather(&evidence, &rules, options, &error);
     if (r == 0)

@@ -19,12 +19,14 @@ static void hold(int condition)
 
 static int read_settings(struct settings *settings, const char *bytes, size_t n)
 {
-    struct riptide_error error = { "" };
     int r;
 
     settings_init(settings);
-    r = config_parse(settings, name, bytes, n, &error);
-    hold(r == 0 || (!strncmp(error.text, "f:", 2) && !strchr(error.text, '\n')));
+    r = config_parse(settings, name, bytes, n);
+    hold((r < 0) == (settings->n_mistakes > 0));
+    for (size_t i = 0; i < settings->n_mistakes; i++)
+        hold(!strncmp(settings->mistakes[i].text, "f:", 2) &&
+             !strchr(settings->mistakes[i].text, '\n'));
     return r;
 }
 

@@ -108,7 +108,8 @@ void host_read_connections(struct host *host)
 
     host->connections.error = reading.peers ? observe(&reading) : -ENOMEM;
     if (host->connections.error == 0 && reading.n_peers > 0)
-        host->destinations.error = resolve(&host->router, reading.peers, reading.n_peers, on_answer,
-                                           &host->destinations, &error);
+        host->destinations.error =
+            resolve(&host->router, reading.peers, reading.n_peers, host->router.cwnd_max, on_answer,
+                    &host->destinations, &error);
     free(reading.peers);
 }

@@ -10,7 +10,7 @@
 
 static bool is_file(const struct option_row *row)
 {
-    return row->kind == &value_path;
+    return row->kind == &value_path || row->kind == &value_directory;
 }
 
 static bool takes_file(const struct command *command)

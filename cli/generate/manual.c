@@ -49,7 +49,7 @@ static void print_names(FILE *out, const struct value_kind *kind)
 /* What stands below the name of an option or a key. */
 static void print_row(FILE *out, const struct option_row *row, const void *defaults)
 {
-    char *value = defaults ? option_print(row, defaults) : NULL;
+    char *value = defaults ? option_print_default(row, defaults) : NULL;
     char text[512];
 
     snprintf(text, sizeof(text), "%c%s%s%s%s.", row->help[0] & ~0x20, row->help + 1,

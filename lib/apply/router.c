@@ -417,6 +417,9 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
 {
     router->is_paused = true;
+    /* A look that is under way may have seen the rules that go now. */
+    if (router->scan.is_running)
+        watch_want_scan(router, SCAN_ALL);
     return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
 }
 

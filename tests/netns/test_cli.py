@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -19,13 +20,38 @@ def one_line(done):
     return done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("help",), ("--help",), ("-h",)] +
-                         [(command, "--help") for command in COMMANDS], ids=" ".join)
-def test_help_names_every_command(host, arguments):
-    done = host.run(RIPTIDE, *arguments)
+@pytest.mark.parametrize("argument", ["help", "--help", "-h"])
+def test_help_names_every_command(host, argument):
+    done = host.run(RIPTIDE, argument)
     assert done.stderr == ""
     for command in COMMANDS:
         assert f"riptide {command}" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_is_its_own(host, command):
+    done = host.run(RIPTIDE, command, "--help")
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"Usage: riptide {command}")
+    assert re.findall(r"riptide ([a-z]+)\b", done.stdout)[0] == command
+    assert "Exit status: " in done.stdout
+    assert host.run(RIPTIDE, "help", command).stdout == done.stdout
+    for option in re.findall(r"^  (--[-a-z0-9]+)", done.stdout, re.MULTILINE):
+        said = host.run(RIPTIDE, command, f"{option}=\1", check=False).stderr
+        assert "unknown option" not in said
+    others = set(COMMANDS) - {command, "help", "version"}
+    assert not [other for other in others if f"riptide {other} [" in done.stdout]
+
+
+def test_help_has_no_default_that_is_none(host):
+    """What must be given, or is off until it is, has none."""
+    said = host.run(RIPTIDE, "help").stdout
+    for option in ("--max", "--scale", "--for"):
+        (line,) = re.findall(rf"^  {option} .*$", said, re.MULTILINE)
+        assert "default" not in line
+    assert "default" not in re.search(r"^  --mark N +set this.*$", said, re.MULTILINE).group()
+    said = host.run(RIPTIDED, "--help").stdout
+    assert "default" not in re.search(r"^  --max-share .*$", said, re.MULTILINE).group()
 
 
 @pytest.mark.parametrize("argument", ["version", "--version"])

@@ -329,7 +329,7 @@ def test_idle_restart(host):
 
 
 @pytest.mark.parametrize("options, named", [
-    (("--table", "0"), "table"), (("--cwnd-max", "0"), "cwnd_max"), (("--mark", "0"), "mark"),
+    (("--table", "0"), "table"), (("--cwnd-max", "0"), "--cwnd-max: 0"), (("--mark", "0"), "mark"),
     (("everything",), "everything"),
 ])
 def test_wrong_numbers_are_usage(host, options, named):

@@ -47,4 +47,5 @@ def test_model_says_what_is_wrong(host, tmp_path, arguments, status, says):
     done = host.run(RIPTIDE, "model", *(word.format(wrong=wrong) for word in arguments),
                     check=False)
     assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr == "riptide: " + says.format(wrong=wrong) + "\n"
+    usage = " (riptide model --help)" if status == 2 else ""
+    assert done.stderr == f"riptide: {says.format(wrong=wrong)}{usage}\n"

@@ -21,8 +21,7 @@
         "riptided", __VA_ARGS__, NULL                                                              \
     }
 
-static int read_bytes(struct settings *settings, const char *bytes, size_t n,
-                      struct riptide_error *error)
+static int read_bytes(struct settings *settings, const char *bytes, size_t n)
 {
     /* Behind its end is nothing: valgrind sees who reads on. */
     char *copy = malloc(n ? n : 1);
@@ -31,26 +30,23 @@ static int read_bytes(struct settings *settings, const char *bytes, size_t n,
     assert_non_null(copy);
     memcpy(copy, bytes, n);
     settings_init(settings);
-    r = config_parse(settings, "a.conf", copy, n, error);
+    r = config_parse(settings, "a.conf", copy, n);
     free(copy);
     return r;
 }
 
 static void read_text(struct settings *settings, const char *text)
 {
-    struct riptide_error error = { "" };
-
-    if (read_bytes(settings, text, strlen(text), &error) != 0)
-        fail_msg("%s", error.text);
+    if (read_bytes(settings, text, strlen(text)) != 0)
+        fail_msg("%s", settings->mistakes[0].text);
 }
 
 static void assert_refused_bytes(const char *bytes, size_t n, const char *expected)
 {
-    struct riptide_error error = { "" };
     struct settings settings;
 
-    assert_int_equal(read_bytes(&settings, bytes, n, &error), -EINVAL);
-    assert_string_equal(error.text, expected);
+    assert_int_equal(read_bytes(&settings, bytes, n), -EINVAL);
+    assert_string_equal(settings.mistakes[0].text, expected);
     settings_deinit(&settings);
 }
 
@@ -189,6 +185,64 @@ static void unknown_names_and_the_nearest(void **state)
     assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
 }
 
+static void parts_of_names_and_sections(void **state)
+{
+    (void)state;
+    assert_refused("[log]\nlevel = info", "a.conf:2: level: unknown key; is log-level meant?");
+    assert_refused(
+        "[log]\nlog-level = warn",
+        "a.conf:2: log-level warn: not a level (error, warning, info, debug); is warning "
+        "meant?");
+    assert_refused("[prefix ::/0]\nmax = 5", "a.conf:2: max: unknown key; is cwnd-max meant?");
+    assert_refused("[compute]\ncwnd_max = 5",
+                   "a.conf:2: cwnd_max: unknown key; is cwnd-max meant?");
+    assert_refused("[prefixes 10.0.0.0/8]",
+                   "a.conf:1: [prefixes 10.0.0.0/8]: unknown section; is prefix meant?");
+    assert_refused("[10.0.0.0/8]",
+                   "a.conf:1: [10.0.0.0/8]: unknown section; is [prefix 10.0.0.0/8] meant?");
+}
+
+/* Each in the order of the file; keys of a section that is none say nothing. */
+static void all_mistakes(void **state)
+{
+    static const char text[] = "[compute]\nttl\ntll = 1\npaced = yes\n[nothing]\nttl = 3s\n"
+                               "[observe]\nslices = x";
+    struct settings settings;
+    char many[40 * 16] = "";
+
+    (void)state;
+    assert_int_equal(read_bytes(&settings, text, strlen(text)), -EINVAL);
+    assert_int_equal(settings.n_mistakes, 4);
+    assert_string_equal(settings.mistakes[0].text, "a.conf:2: neither a [section] nor KEY = VALUE");
+    assert_string_equal(settings.mistakes[1].text, "a.conf:3: tll: unknown key; is ttl meant?");
+    assert_memory_equal(settings.mistakes[2].text, "a.conf:5: [nothing]", 19);
+    assert_memory_equal(settings.mistakes[3].text, "a.conf:8: slices x: not a number", 32);
+    assert_true(settings.estimator.paced); /* what is right counts for those who go on */
+    assert_int_equal(settings.estimator.ttl_ns, 90000000000);
+    settings_deinit(&settings);
+    for (int i = 0; i < 40; i++)
+        strcat(many, "[nothing]\n");
+    assert_int_equal(read_bytes(&settings, many, strlen(many)), -EINVAL);
+    assert_int_equal(settings.n_mistakes, SETTINGS_MAX_MISTAKES);
+    assert_string_equal(settings.mistakes[SETTINGS_MAX_MISTAKES - 1].text,
+                        "a.conf: and 21 mistakes more");
+    settings_deinit(&settings);
+}
+
+/* Behind a blank only: names may hold these characters. */
+static void comments_behind_values(void **state)
+{
+    struct settings settings;
+
+    (void)state;
+    read_text(&settings, "[compute] # all\nstate = /a#b;c # why\nttl = 5s\t; because\n"
+                         "paced = yes # = no\n");
+    assert_string_equal(settings.state, "/a#b;c");
+    assert_int_equal(settings.estimator.ttl_ns, 5000000000);
+    assert_true(settings.estimator.paced);
+    settings_deinit(&settings);
+}
+
 static void wrong_values_and_lines(void **state)
 {
     (void)state;
@@ -204,6 +258,7 @@ static void wrong_values_and_lines(void **state)
                                  "2001:db8::1, host bits zero)");
     assert_refused("[compute]\nttl\nzebra = 5", "a.conf:2: neither a [section] nor KEY = VALUE");
     assert_refused("[compute]\nzebra = 5\nttl\n", "a.conf:2: zebra: unknown key");
+    assert_refused("[compute]\nttl", "a.conf:2: neither a [section] nor KEY = VALUE");
     assert_refused("[compute\n", "a.conf:1: a section needs its ]");
     assert_refused("[compute] ttl = 5s\n", "a.conf:1: nothing may stand behind the ] of a section");
     assert_refused("[compute]\n= 5s\n", "a.conf:2: : unknown key");
@@ -221,8 +276,8 @@ static void bytes_that_are_no_text(void **state)
     memset(line, 'x', sizeof(line) - 1);
     memcpy(line, "[compute]\nttl = 5s", 18);
     line[sizeof(line) - 1] = '\0';
-    assert_refused(line, "a.conf:2: longer than 197 characters; a key with a list may be given "
-                         "many times");
+    assert_refused(line, "a.conf:2: 989 characters; the longest line that is read has 197 (a key "
+                         "with a list may be given many times)");
     /* A comment may be as long as it likes. */
     line[10] = '#';
     {
@@ -238,17 +293,17 @@ static void no_line_is_cut(void **state)
 {
     (void)state;
     for (size_t n = 1; n < 400; n++) {
-        struct riptide_error error;
         struct settings settings;
         char text[600];
         int r;
 
         snprintf(text, sizeof(text), "[compute]\nttl = %0*ds\n", (int)n, 7);
-        r = read_bytes(&settings, text, strlen(text), &error);
+        r = read_bytes(&settings, text, strlen(text));
         if (r == 0)
             assert_int_equal(settings.estimator.ttl_ns, 7000000000);
         else
-            assert_non_null(strstr(error.text, "a.conf:2: longer than 197 characters"));
+            assert_non_null(strstr(settings.mistakes[0].text, "the longest line that is read has "
+                                                              "197"));
         assert_int_equal(r == 0, n <= 190);
         settings_deinit(&settings);
     }
@@ -275,7 +330,12 @@ static void refusals_of_the_library_get_their_line(void **state)
         const char *text, *refusal, *expected;
     } cases[] = {
         { "[compute]\ncwnd-min = 0\n", "cwnd_min: 0; must be", "a.conf:2: cwnd-min: 0; must be" },
-        { "[compute]\ncwnd-max = 5\n", "cwnd_min: 10; must", "a.conf: cwnd-min: 10; must" },
+        { "[compute]\n\ncwnd-max = 5\n", "cwnd_min: 10; must be 1 to cwnd_max, which is 5",
+          "a.conf:3: cwnd-min: 10; must be 1 to cwnd-max, which is 5" },
+        { "[observe]\ninterval = 2h\n", "ttl: must be longer than the interval",
+          "a.conf:2: ttl: must be longer than the interval" },
+        { "[compute]\npaced = no\n", "ttl: must be longer than the interval",
+          "a.conf: ttl: must be longer than the interval" },
         { "[prefix 10.0.0.0/8]\nscale=0.5\ncwnd-max = 5\n",
           "overrides: 10.0.0.0/8: cwnd_max: 5; must",
           "a.conf:3: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
@@ -434,7 +494,6 @@ static void what_is_printed_reads_back(void **state)
         char *text = NULL, *printed;
         size_t n;
         FILE *out = open_memstream(&text, &n);
-        struct riptide_error error = { "" };
 
         print_any(out, settings_rows);
         for (uint32_t j = below(4); j > 0; j--) {
@@ -442,11 +501,11 @@ static void what_is_printed_reads_back(void **state)
             print_any(out, override_rows);
         }
         fclose(out);
-        if (read_bytes(&written, text, n, &error) != 0)
-            fail_msg("%s\n%s", error.text, text);
+        if (read_bytes(&written, text, n) != 0)
+            fail_msg("%s\n%s", written.mistakes[0].text, text);
         printed = print(&written, &n);
-        if (read_bytes(&again, printed, n, &error) != 0)
-            fail_msg("%s\n%s", error.text, printed);
+        if (read_bytes(&again, printed, n) != 0)
+            fail_msg("%s\n%s", again.mistakes[0].text, printed);
         assert_same(&written, &again, printed);
         settings_deinit(&written);
         settings_deinit(&again);
@@ -520,6 +579,9 @@ int main(void)
         cmocka_unit_test(command_line_goes_before_file_before_default),
         cmocka_unit_test(prefix_sections),
         cmocka_unit_test(unknown_names_and_the_nearest),
+        cmocka_unit_test(parts_of_names_and_sections),
+        cmocka_unit_test(all_mistakes),
+        cmocka_unit_test(comments_behind_values),
         cmocka_unit_test(wrong_values_and_lines),
         cmocka_unit_test(bytes_that_are_no_text),
         cmocka_unit_test(no_line_is_cut),

@@ -1,0 +1,141 @@
+"""The commands read riptided's file: they ask and judge the daemon that runs, whatever its numbers are."""
+
+import pytest
+from control import riptide_json
+from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_until, wait_window, windows
+from test_verify import listening
+
+NUMBERS = "table = 99\nprotocol = 99\nmark = 0x99\nrule-priority = 31000\ncontrol = /run/elsewhere/control\n"
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text(f"[apply]\n{NUMBERS}[compute]\ncwnd-max = 40\n")
+    return path
+
+
+@pytest.fixture
+def learned(net, config):
+    """A daemon with numbers of its own, which has given 40 segments to 203.0.113.1."""
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--config", config, table=99) as daemon:
+        wait_until(lambda: windows(net.host, 99) == {"203.0.113.1": 40}, "the window")
+        yield daemon
+
+
+def in_usual_place(host, config, *command):
+    """Runs a command in a mount namespace whose /etc has the file where it belongs."""
+    script = ('mount -t tmpfs none /etc && mkdir /etc/riptide && printf "%s" "$0" '
+              '>/etc/riptide/riptided.conf && exec "$@"')
+    return host.run("unshare", "-m", "sh", "-c", script, config.read_text(), *command, check=False)
+
+
+@pytest.mark.parametrize("place", ["--config", "usual"])
+def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
+    def run(*arguments):
+        if place == "usual":
+            return in_usual_place(net.host, config, RIPTIDE, *arguments)
+        return net.host.run(RIPTIDE, *arguments, "--config", config, check=False)
+
+    shown = run("show")
+    assert shown.stderr == ""
+    assert [line.split()[:2] for line in shown.stdout.splitlines()[1:]] == [["203.0.113.1", "40"]]
+    assert "=> connections start with 40 segments" in run("explain", "203.0.113.1").stdout
+    (found,) = [line for line in run("doctor").stdout.splitlines() if " daemon " in line]
+    assert found.split()[0] == "ok"
+    assert run("status").stdout.startswith("riptided     ok\n")
+    assert run("pause").returncode == run("resume").returncode == 0
+    with listening(net) as port:
+        assert run("verify", "203.0.113.1", port).stdout.startswith("applied")
+    learned.kill()
+    assert run("flush").stdout == "removed: rules 4, routes 1\n"
+
+
+def test_doctor_asks_about_the_configured_window(host, tmp_path):
+    path = tmp_path / "riptided.conf"
+    for text, cwnd in (("", 40), ("[prefix 203.0.113.0/24]\ncwnd-max = 70\n", 70)):
+        path.write_text("[compute]\ncwnd-max = 40\n" + text)
+        said = host.run(RIPTIDE, "doctor", "--config", path, check=False).stdout
+        assert f"(cwnd_max {cwnd})" in said or f"not {cwnd}" in said
+
+
+def test_options_go_before_the_file(net, config, learned):
+    done = net.host.run(RIPTIDE, "show", "--config", config, "--table", "7230", "--control", "none")
+    assert done.stderr == "riptide: show: no routes in table 7230\n"
+
+
+def test_mistake_costs_its_line_alone(net, config, learned):
+    config.write_text(config.read_text() + "cwnd-mx = 3\n")
+    done = net.host.run(RIPTIDE, "show", "--config", config)
+    assert done.stderr == (f"riptide: show: {config}:9: cwnd-mx: unknown key; is cwnd-max meant?; "
+                           "going on by what else is known\n")
+    assert "203.0.113.1" in done.stdout
+
+
+def test_number_that_cannot_be_names_its_line(host, config):
+    config.write_text("[apply]\n\ntable = 254\n")
+    for command in (["show"], ["explain", "203.0.113.1"], ["doctor"], ["flush"],
+                    ["verify", "203.0.113.1", "80"]):
+        done = host.run(RIPTIDE, *command, "--config", config, check=False)
+        assert done.returncode == 2
+        (line,) = [line for line in done.stderr.splitlines() if "not running" not in line]
+        assert line.startswith(f"riptide: {command[0]}: {config}:3: table: 254 is the kernel's own")
+
+
+def test_file_that_cannot_be_read_is_one_line(net, config):
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        script = ('users=$(cat /etc/passwd) groups=$(cat /etc/group); mount -t tmpfs none /etc && '
+                  'mkdir /etc/riptide && echo "$users" >/etc/passwd && echo "$groups" >/etc/group && '
+                  '(umask 777 && >/etc/riptide/riptided.conf) && exec "$@"')
+        done = net.host.run("unshare", "-m", "sh", "-c", script, "sh", *AS_NOBODY, RIPTIDE, "show")
+        assert done.stderr == ("riptide: show: /etc/riptide/riptided.conf: Permission denied; "
+                               "going on by what else is known\n")
+        assert "203.0.113.1" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["show", "status", "doctor", "flush"])
+def test_named_file_must_be_there(host, tmp_path, command):
+    done = host.run(RIPTIDE, command, "--config", tmp_path / "none", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"riptide: {command}: {tmp_path}/none: No such file or directory\n"
+
+
+def test_without_daemon_explain_says_what_the_configured_one_would_do(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    net.learned("203.0.113.1", 60)
+
+    def explain(text):
+        path.write_text(text)
+        return riptide_json(net.host, "explain", "203.0.113.1", "--config", path)
+
+    assert explain("[compute]\ncwnd-max = 30\n")["look"]["window"]["cwnd"] == 30
+    assert explain("[prefix 203.0.113.0/24]\ncwnd-max = 20\n")["look"]["window"]["cwnd"] == 20
+    assert explain("[compute]\nprefix-len4 = 24\n")["destination"] == "203.0.113.0/24"
+    said = explain("[observe]\nexclude = 203.0.113.1\n")
+    assert not said["in_scope"] and "outside of --scope" in said["verdict"]
+
+
+def test_hint_with_a_bad_value_is_wrong_usage(net):
+    """Whether riptided runs or not: it is not asked."""
+    for option, value in (("--max", "0"), ("--max", "65536"), ("--scale", "2"), ("--scale", "0"),
+                          ("--for", "0s"), ("--for", "9000h")):
+        options = {"--for": "1s", "--max": "20", option: value}
+        if option == "--scale":
+            del options["--max"]
+        words = [word for pair in options.items() for word in pair]
+        done = net.host.run(RIPTIDE, "hint", "203.0.113.1", *words, check=False)
+        assert done.returncode == 2, (option, value)
+        assert option in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_check_tells_all_mistakes(host, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[compute]\ntll = 1s\npolicy = papr\n[logs]\nlevel = warn\n[log]\nlog-level = warn\n")
+    done = host.run(RIPTIDED, "--config", path, "--check", check=False)
+    assert done.returncode == 2
+    assert [line.split(":")[2] for line in done.stderr.splitlines()] == ["2", "3", "4", "7"]
+    assert [line.rpartition("; is ")[2] for line in done.stderr.splitlines()] == \
+        ["ttl meant?", "paper meant?", "log meant?", "warning meant?"]
