@@ -243,6 +243,36 @@ int wan_config_path(struct wan_network *network, const char *text, struct wan_re
     return error;
 }
 
+int wan_config_change(struct wan_network *network, const char *text, uint64_t now_ns,
+                      struct wan_refusal *refusal)
+{
+    struct draft draft = { .from = "" };
+    struct wan_path *path;
+    char *rest;
+    unsigned long number = strtoul(text, &rest, 10);
+    uint64_t old_bps;
+    int error;
+
+    if (number == 0 || number > network->path_count || *rest++ != ' ')
+        return refuse(refusal, "give the number of a path, a blank, and what becomes of it");
+    path = &network->paths[number - 1];
+    draft.path = *path;
+    error = parse_option(network, path_keys, "to", (uint32_t)number - 1, rest, &draft, refusal);
+    if (!error && (draft.prefixes.count || *draft.from))
+        error = refuse(refusal, "a path keeps its from and to");
+    free(draft.prefixes.routes);
+    if (!error)
+        error = check_link(&draft.path.link, "", refusal);
+    if (error)
+        return error;
+    old_bps = path->link.rate_bps;
+    *path = draft.path;
+    if (path->link.free_ns > now_ns && old_bps && path->link.rate_bps)
+        path->link.free_ns = now_ns + (uint64_t)((double)(path->link.free_ns - now_ns) *
+                                                 (double)old_bps / (double)path->link.rate_bps);
+    return 0;
+}
+
 int wan_config_finish(struct wan_network *network, struct wan_refusal *refusal)
 {
     const struct wan_table *any = &network->any_paths;

@@ -16,6 +16,13 @@ struct wan_refusal {
 int wan_config_port(struct wan_network *network, const char *text, struct wan_refusal *refusal);
 int wan_config_path(struct wan_network *network, const char *text, struct wan_refusal *refusal);
 
+/*
+ * `N KEY=VALUE,...`: other values for a path while it works; the first one is 1. What has been
+ * taken in comes out when it was due; what its link still has to send takes up the new rate's time.
+ */
+int wan_config_change(struct wan_network *network, const char *text, uint64_t now_ns,
+                      struct wan_refusal *refusal);
+
 /* After the last option. */
 int wan_config_finish(struct wan_network *network, struct wan_refusal *refusal);
 

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,8 +29,10 @@
 struct loop {
     struct wan_network network;
     struct wan_tun *tuns;
-    struct pollfd *polls; /* one per port, then the signals */
+    struct pollfd *polls; /* one per port, then the signals, then standard input */
     int signal_fd;
+    char line[256]; /* of standard input, as far as it has come */
+    size_t line_length;
 };
 
 static const char usage[] =
@@ -99,9 +102,10 @@ static int set_process(int *signal_fdp)
 static int open_ports(struct loop *loop)
 {
     struct wan_network *network = &loop->network;
+    struct stat input;
 
     loop->tuns = calloc(network->port_count, sizeof(*loop->tuns));
-    loop->polls = calloc(network->port_count + 1, sizeof(*loop->polls));
+    loop->polls = calloc(network->port_count + 2, sizeof(*loop->polls));
     if (!loop->tuns || !loop->polls)
         return -ENOMEM;
     for (size_t i = 0; i < network->port_count; i++) {
@@ -117,6 +121,11 @@ static int open_ports(struct loop *loop)
         loop->polls[i] = (struct pollfd){ .fd = loop->tuns[i].fd, .events = POLLIN };
     }
     loop->polls[network->port_count] = (struct pollfd){ .fd = loop->signal_fd, .events = POLLIN };
+    /* A terminal is somebody else's, and would stop us for reading in the background. */
+    loop->polls[network->port_count + 1] = (struct pollfd){
+        .fd = fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode) ? STDIN_FILENO : -1,
+        .events = POLLIN,
+    };
     return 0;
 }
 
@@ -172,6 +181,34 @@ static int read_signal(struct loop *loop)
     return 0;
 }
 
+static void change_path(struct loop *loop)
+{
+    struct wan_refusal refusal;
+
+    loop->line[loop->line_length] = '\0';
+    loop->line_length = 0;
+    if (wan_config_change(&loop->network, loop->line, clock_ns(), &refusal)) {
+        fprintf(stderr, "wan: %s: %s\n", loop->line, refusal.text);
+        puts("refused");
+    } else {
+        puts("changed");
+    }
+    fflush(stdout);
+}
+
+/* One byte a turn: packets never wait for the rest of a line. */
+static void read_input(struct loop *loop, struct pollfd *input)
+{
+    char byte;
+
+    if (read(input->fd, &byte, 1) != 1)
+        input->fd = -1;
+    else if (byte == '\n')
+        change_path(loop);
+    else if (loop->line_length < sizeof(loop->line) - 1)
+        loop->line[loop->line_length++] = byte;
+}
+
 static int wait_for_work(struct loop *loop)
 {
     uint64_t next_ns = wan_queue_next_ns(&loop->network.queue), now_ns = clock_ns();
@@ -181,7 +218,7 @@ static int wait_for_work(struct loop *loop)
         .tv_nsec = (long)(wait_ns % WAN_NS_PER_S),
     };
 
-    if (ppoll(loop->polls, loop->network.port_count + 1, next_ns == UINT64_MAX ? NULL : &timeout,
+    if (ppoll(loop->polls, loop->network.port_count + 2, next_ns == UINT64_MAX ? NULL : &timeout,
               NULL) < 0)
         return errno == EINTR ? 0 : -errno;
     return 0;
@@ -201,6 +238,8 @@ static int run(struct loop *loop)
         if (error)
             return error;
         write_due(loop);
+        if (loop->polls[port_count + 1].revents)
+            read_input(loop, &loop->polls[port_count + 1]);
         if (loop->polls[port_count].revents && read_signal(loop))
             return 0;
     }

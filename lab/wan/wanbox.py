@@ -61,7 +61,8 @@ class Wan:
         self._text = b""
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         try:
             line = self._line()
             if line != "ready":
@@ -81,6 +82,7 @@ class Wan:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
 
     def _line(self, timeout_s=10):
@@ -100,6 +102,13 @@ class Wan:
     def counters(self):
         self.process.send_signal(signal.SIGUSR1)
         return json.loads(self._line())
+
+    def change(self, number, text):
+        """Other values for a path, the first of which is 1, such as "rate=2mbit"."""
+        self.process.stdin.write(b"%d %s\n" % (number, text.encode()))
+        self.process.stdin.flush()
+        if self._line() != "changed":
+            raise RuntimeError("wan did not change path %d" % number)
 
     def stop(self, how=signal.SIGTERM):
         """Ends it and returns the last counters."""

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ NETS = {
 }
 UDP_PORT = 4000
 SO_RCVBUFFORCE = 33
+SO_TIMESTAMPNS = 35
 TCP_CONGESTION = 13  # some builds of Python do not name it
 IP_AND_UDP_BYTES = 28
 
@@ -189,15 +191,21 @@ def test_buffer_holds_exactly_what_fits(wan):
     assert state["delivered_bytes"] == 5000
 
 
+def arrival_s(sock):
+    """When the kernel got the next packet, however late we are."""
+    _, ancillary, _, _ = sock.recvmsg(2048, 64)
+    (_, _, data), = ancillary
+    seconds, nanoseconds = struct.unpack("ll", data)
+    return seconds + nanoseconds / 1e9
+
+
 def test_packets_leave_at_the_rate(wan):
     count, packet_bytes, rate_bps = 20, 1000, 400000
     with wan("from=a,rate=400kbit,buffer=1mib") as running:
         near, far = udp("a"), udp("b", "10.9.2.1")
+        far.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         send_numbers(near, "10.9.2.1", count, packet_bytes)
-        arrivals_s = []
-        for _ in range(count):
-            far.recv(2048)
-            arrivals_s.append(time.monotonic())
+        arrivals_s = [arrival_s(far) for _ in range(count)]
         running.stop()
     expected_s = (count - 1) * packet_bytes * 8 / rate_bps
     assert arrivals_s[-1] - arrivals_s[0] == pytest.approx(expected_s, rel=0.1)
@@ -260,6 +268,29 @@ def test_order_is_kept_unless_asked(wan):
     reordered = numbers_through(wan("from=a,delay=1ms,jitter=5ms,reorder=1"), 1000)[0]
     assert sorted(reordered) == in_order
     assert reordered != in_order
+
+
+def test_path_changes_while_it_works(wan, capfd):
+    def passage_ms():
+        start_ns = time.monotonic_ns()
+        sender.sendto(b"x" * 972, ("10.9.2.1", UDP_PORT))
+        receiver.recv(2000)
+        return (time.monotonic_ns() - start_ns) / 1e6
+
+    with wan("from=b,delay=1ms", "from=a,delay=1ms,rate=80mbit,buffer=10kb") as running:
+        sender, receiver = udp("a"), udp("b", "10.9.2.1")
+        assert min(passage_ms() for _ in range(5)) < 10
+        running.change(2, "delay=50ms")
+        assert 50 <= min(passage_ms() for _ in range(5)) < 60
+        running.change(2, "delay=1ms,rate=80kbit")  # 1000 bytes take 100 ms
+        assert 101 <= min(passage_ms() for _ in range(2)) < 111
+        for wrong in ("rate=fast", "to=c", "buffer=0"):
+            with pytest.raises(RuntimeError):
+                running.change(2, wrong)
+        with pytest.raises(RuntimeError):
+            running.change(3, "delay=1ms")
+        assert 101 <= min(passage_ms() for _ in range(2)) < 111
+    assert len(capfd.readouterr().err.splitlines()) == 4
 
 
 def test_longest_prefix_chooses_the_path(wan):
