@@ -222,9 +222,13 @@ static struct nl_msg *request_paths(const struct riptide_router *router, uint8_t
     return message_exceptions_dump(family, router->config.table);
 }
 
-/* A REPLACE of a route forgets the path MTU that was learned on it: the next one carries it. */
+/*
+ * A REPLACE of a route forgets the path MTU that was learned on it: the next one carries it, unless
+ * its base has changed, since that is another path.
+ */
 static int on_path(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
 {
+    struct target *target;
     struct route path;
     uint32_t slot;
     int r = route_parse(&path, message);
@@ -235,7 +239,10 @@ static int on_path(struct riptide_router *router, uint8_t family, const struct n
     slot = prefix_table_find(&router->targets.table, &path.dst);
     if (!path.is_cached || path.table != router->config.table || slot == PREFIX_TABLE_NONE)
         return 0;
-    targets_at(&router->targets, slot)->pmtu_bytes = path.mtu_bytes;
+    target = targets_at(&router->targets, slot);
+    if (target->kernel.base != target->base)
+        return 0;
+    target->pmtu_bytes = path.mtu_bytes;
     if (path.is_redirected)
         resolve_redirected(router, slot);
     return 0;

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netns import Connection, Daemon, Host, join, tcp_info, wait_until, wait_window, windows
+from netns import Connection, Daemon, Host, join, routes, tcp_info, wait_until, wait_window, windows
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
 NARROW_BYTES = 1300
@@ -76,3 +76,20 @@ def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, famil
             connection.grow(cwnd)
             wait_until(lambda: windows(net.host)[FAR[family]] >= cwnd * 0.9, "the new window")
             assert starts_small(connect(family))
+
+
+@families
+def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, family):
+    """The route goes on which it was learned, and with it what the kernel alone would know."""
+    prefix, gateways = {4: ("192.0.2.0/24", ("10.0.0.2", "10.0.0.1")),
+                        6: ("2001:db9::/48", ("fd00::2", "fd00::1"))}[family]
+    net.host.ip("route", "add", prefix, "via", gateways[0])
+    with Daemon(net.host):
+        connection = connect(family)
+        wait_window(net.host, FAR[family])
+        connection.grow(40)
+        assert starts_small(connect(family))
+        net.host.ip("route", "del", prefix)
+        route = wait_until(lambda: routes(net.host)[FAR[family]]["gateway"] == gateways[1]
+                           and routes(net.host)[FAR[family]], "the other path")
+        assert "mtu" not in str(route["metrics"]), route
