@@ -94,6 +94,24 @@ int settings_read_file(struct settings *settings, const char *path)
     return r;
 }
 
+/* The defaults, and over them what a service manager has prepared. */
+static int begin(struct settings *settings)
+{
+    const char *directories = getenv("STATE_DIRECTORY");
+
+    settings_init(settings);
+    if (!directories || !*directories)
+        return 0;
+    /* Of several, the first. */
+    if (asprintf(&settings->state_of_unit, "%.*s/state", (int)strcspn(directories, ":"),
+                 directories) < 0) {
+        settings->state_of_unit = NULL;
+        return -ENOMEM;
+    }
+    settings->state = settings->state_of_unit;
+    return 0;
+}
+
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
     const char *path;
@@ -108,7 +126,10 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     path = settings->config;
     is_forgiving = settings->flush && !settings->check && !settings->print_config;
     settings_deinit(settings);
-    settings_init(settings);
+    if (begin(settings) < 0) {
+        snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
+        return -ENOMEM;
+    }
     r = settings_read_file(settings, path);
     if (r < 0 && !is_forgiving) {
         *error = settings->mistakes[0];

@@ -1,6 +1,6 @@
 /*
- * Settings from their three places: the library's defaults, the file over them, the command line
- * over both.
+ * Settings from their places: the library's defaults, the state directory of a service manager
+ * (STATE_DIRECTORY), the file over them, the command line over all.
  */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H

@@ -14,6 +14,8 @@ void settings_describe_origin(const struct settings *settings, const struct opti
         fputs("command line", out);
     else if (settings->lines[row - settings_rows])
         fprintf(out, "%s:%d", settings->file, settings->lines[row - settings_rows]);
+    else if (row->offset == offsetof(struct settings, state) && settings->state_of_unit)
+        fputs("STATE_DIRECTORY of the environment", out);
     else
         fputs("default", out);
 }

@@ -71,7 +71,8 @@ const struct option_row settings_rows[] = {
         "all its hosts are one destination (many times)"),
     ROW("compute", "max-destinations", u32, estimator.max_destinations,
         "how many are kept at most"),
-    ROW("compute", "state", path, state, "start from this file and keep what is known in it"),
+    ROW("compute", "state", path, state,
+        "start from this file and keep what is known in it; none: no file"),
     ROW("apply", "step-segments", u32, router.step_segments,
         "leave a route whose window moved by no more than this"),
     ROW("apply", "step-percent", percent, router.step_percent,
@@ -169,6 +170,7 @@ void settings_deinit(struct settings *settings)
     free(settings->overrides);
     free(settings->override_lines);
     free(settings->text);
+    free(settings->state_of_unit);
 }
 
 void settings_move(struct settings *to, struct settings *from)

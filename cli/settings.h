@@ -34,7 +34,8 @@ struct settings {
     struct riptide_override *overrides;
     struct override_lines *override_lines; /* as many */
     size_t n_overrides;
-    const char *state;         /* file; NULL: none */
+    const char *state;         /* file, or "none"; NULL: none */
+    char *state_of_unit;       /* what `state` is until somebody says more; NULL: nothing */
     const char *control;       /* path of the socket, or "none" */
     const char *control_group; /* name or number; NULL: root alone */
     const char *netns;         /* name or path; NULL: where it was started */

@@ -7,13 +7,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* How much may be lost where the power fails. */
 #define SAVE_INTERVAL_NS UINT64_C(60000000000)
 
-void state_load(const struct daemon *daemon)
+/* NULL where nothing is kept. */
+static const char *find_path(const struct daemon *daemon)
 {
     const char *path = daemon->settings->state;
+
+    return path && strcmp(path, "none") ? path : NULL;
+}
+
+void state_load(const struct daemon *daemon)
+{
+    const char *path = find_path(daemon);
     struct riptide_load_counts counts;
     struct riptide_error error;
     int r;
@@ -33,7 +42,7 @@ void state_load(const struct daemon *daemon)
 
 void state_save(struct daemon *daemon)
 {
-    const char *path = daemon->settings->state;
+    const char *path = find_path(daemon);
     struct riptide_error error = { "" };
     int r = path ? riptide_agent_save(daemon->agent, path, &error) : 0;
 

@@ -53,7 +53,7 @@ def test_everything_is_where_it_belongs(tree):
     assert tree.find("libriptide.a").parent == tree.lib
     assert tree.pc == tree.lib / "pkgconfig" / "riptide.pc"
     unit = (tree.root / "usr/local/lib/systemd/system/riptided.service").read_text()
-    assert "\nExecStart=/usr/local/sbin/riptided " in unit
+    assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
     share = tree.root / "usr/local/share"
     for section, pages in (("8", ("riptide", "riptided")), ("5", ("riptided.conf",))):
         for page in pages:
@@ -64,7 +64,7 @@ def test_everything_is_where_it_belongs(tree):
         assert (share / "fish/vendor_completions.d" / f"{program}.fish").is_file()
     assert (share / "doc/riptide/riptided.conf").is_file()
     for names in ("rt_tables.d", "rt_protos.d"):
-        assert (tree.root / "usr/local/etc/iproute2" / names / "riptide.conf").is_file()
+        assert (tree.root / "etc/iproute2" / names / "riptide.conf").is_file()
 
 
 def test_nothing_else_is_installed(tree):

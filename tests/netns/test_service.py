@@ -184,7 +184,7 @@ def unit(tmp_path):
         pytest.skip("no systemd-analyze here")
     text = (BUILD / "cli" / "riptided.service").read_text()
     path = tmp_path / "riptided.service"
-    path.write_text(re.sub(r"=/\S+/riptided ", f"={RIPTIDED} ", text))
+    path.write_text(re.sub(r"=/\S+/riptided\b", f"={RIPTIDED}", text))
     return path
 
 
@@ -208,3 +208,21 @@ def test_unit_stops_with_a_flush_and_has_one_capability(unit):
             "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/kill -HUP $MAINPID",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
     assert any(line.startswith("WatchdogSec=") for line in lines)
+
+
+def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):
+    """Its StateDirectory=, as systemd names it to what it starts."""
+    config, other = tmp_path / "riptided.conf", tmp_path / "other"
+    command = ("env", f"STATE_DIRECTORY={tmp_path}/unit:/nowhere", RIPTIDED)
+    (tmp_path / "unit").mkdir()
+    for text, kept in (("", tmp_path / "unit/state"), (f"[compute]\nstate = {other}\n", other),
+                       ("[compute]\nstate = none\n", None)):
+        config.write_text(text)
+        said = net.host.run(*command, "--config", config, "--print-config").stdout
+        assert ("(STATE_DIRECTORY of the environment)\n" in said) == (text == "")
+        with Daemon(net.host, "--config", config, command=command):
+            pass
+        found = {path for path in (tmp_path / "unit/state", other) if path.exists()}
+        assert found == ({kept} if kept else set())
+        for path in found:
+            path.unlink()
