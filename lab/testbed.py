@@ -86,6 +86,21 @@ class Testbed:
                 with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
                     file.write(str(value))
 
+    def add_host_behind(self, router, name, address, mtu_bytes):
+        """A host to which another one, whose port has its address as a `net`, passes packets on, if
+        they are no larger than mtu_bytes; both ends know nothing of that."""
+        self._add_host(name)
+        near, far = f"to-{name}", "eth0"
+        wanbox.ip("-n", router, "link", "add", near, "mtu", str(mtu_bytes), "type", "veth",
+                  "peer", "name", far, "netns", name)
+        for netns, device in ((router, near), (name, far)):
+            wanbox.ip("-n", netns, "link", "set", device, "up")
+        wanbox.ip("-n", name, "addr", "add", address, "dev", far)
+        wanbox.ip("-n", name, "route", "add", "default", "dev", far)
+        wanbox.ip("-n", router, "route", "add", address, "dev", near)
+        self.set_sysctls(router, {"ipv4/ip_forward": 1, f"ipv4/conf/{near}/proxy_arp": 1})
+        self.traffic.add_host(name, address)
+
     def set_route(self, name, *metrics, to="default"):
         """The way into the WAN with metrics, such as "initcwnd", 24."""
         wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))

@@ -74,7 +74,10 @@ class Traffic:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         universal_newlines=True)
         for name, address in hosts.items():
-            self._say(f"host {name} {address}")
+            self.add_host(name, address)
+
+    def add_host(self, name, address):
+        self._say(f"host {name} {address}")
 
     def _say(self, line):
         self.process.stdin.write(line + "\n")

@@ -1,0 +1,86 @@
+"""Capacity drops by ten while windows are high: how many ticks until first flights fit again.
+
+100 Mbit/s and 50 ms become 10 Mbit/s with a buffer of one bandwidth-delay product. New connections
+bring 150 KB four times a second, 4.8 Mbit/s in all, and stay open for two seconds. Arms work side
+by side, each on a path of its own.
+"""
+
+from figures import estimate_share
+from scenarios import POLICIES, STATICS, arm_of, pairs, set_arms
+from testbed import Testbed
+from traffic import Transfer
+
+OBJECT_BYTES = 150000
+BEFORE_S, AFTER_S = 10, 15
+EVERY_S = 0.25
+FAST = "delay=25ms,rate=100mbit,buffer=625kb"
+SLOW = "rate=10mbit,buffer=62500b"
+
+
+def run(evaluation):
+    table = evaluation.table("capacity", "arm", "repetition", "after_s", "window", "retrans_first",
+                             "retrans_segs", "data_segs", "time_ms", "complete", "on_time")
+    arms = ("paper", "careful") if evaluation.quick else STATICS + POLICIES
+    before_s, after_s = (2, 2) if evaluation.quick else (BEFORE_S, AFTER_S)
+    for repetition in range(1 if evaluation.quick else 5):
+        results, on_time = drop(evaluation, arms, before_s, after_s,
+                                evaluation.drawn("capacity", repetition))
+        for one, at_s in results:
+            table.add(arm_of(arms, one), repetition, at_s, one.cwnd_first, one.retrans_first,
+                      one.retrans_segs, one.data_segs, one.done_us / 1e3, one.complete, on_time)
+    draw(evaluation, table.rows, arms)
+    return "after the drop first flights fit again within: " + ", ".join(
+        f"{arm} {ticks_until_fit(table.rows, arm)}" for arm in arms)
+
+
+def drop(evaluation, arms, before_s, after_s, drawn):
+    paths = [f"from=sender{n},{FAST}" for n in range(len(arms))]
+    with Testbed(evaluation, pairs(arms), [*paths, "delay=25ms"]) as testbed:
+        set_arms(testbed, arms)
+        results = [(one, one.start_us / 1e6 - before_s)
+                   for one in testbed.transfer(objects(arms, before_s, drawn))]
+        for n in range(len(arms)):
+            testbed.wan.change(n + 1, SLOW)
+        results += [(one, one.start_us / 1e6)
+                    for one in testbed.transfer(objects(arms, after_s, drawn))]
+    return results, testbed.on_time
+
+
+def objects(arms, seconds, drawn):
+    return [Transfer(f"sender{n}", f"receiver{n}", OBJECT_BYTES, idle_s=2,
+                     at_s=(index + drawn.random()) * EVERY_S)
+            for n in range(len(arms)) for index in range(int(seconds / EVERY_S))]
+
+
+def share_that_resent(rows, arm, second):
+    """Of the transfers that began in that second after the drop."""
+    chosen = [row for row in rows if row["arm"] == arm and second <= row["after_s"] < second + 1]
+    return estimate_share(sum(row["retrans_first"] > 0 for row in chosen), len(chosen))
+
+
+def ticks_until_fit(rows, arm):
+    """After how many seconds no more than one first flight in twenty was lost from, for good."""
+    last = int(max(row["after_s"] for row in rows))
+    bad = [second for second in range(last + 1)
+           if share_that_resent(rows, arm, second).value > 0.05]
+    if not bad:
+        return "0 ticks"
+    return f"{bad[-1] + 1} ticks" if bad[-1] < last else "never"
+
+
+def draw(evaluation, rows, arms):
+    with evaluation.picture("capacity", 1, 2) as (_, (left, right)):
+        seconds = range(int(min(row["after_s"] for row in rows)),
+                        int(max(row["after_s"] for row in rows)) + 1)
+        for arm in arms:
+            windows = [[row["window"] for row in rows if row["arm"] == arm
+                        and second <= row["after_s"] < second + 1] for second in seconds]
+            left.plot(seconds, [sum(group) / max(1, len(group)) for group in windows], label=arm)
+            right.plot(seconds, [100 * share_that_resent(rows, arm, second).value
+                                 for second in seconds], label=arm)
+        for axes in (left, right):
+            axes.axvline(0, color="grey", linewidth=0.8)
+            axes.set(xlabel="seconds after the drop")
+        left.set(ylabel="initial window, segments, mean")
+        right.set(ylabel="transfers that resent in the first flight, %")
+        right.legend(fontsize=7)
