@@ -1,4 +1,4 @@
-"""The property test of the invariant for as long as it is told: ./dev soak runs this in a sandbox.
+"""The property test of the invariant for as long as it is told: ./dev soak --invariant.
 
 Prints a line of figures for each minute and ends with the figures of all; with 1 and a script at
 the first violation.

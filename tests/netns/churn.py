@@ -1,0 +1,369 @@
+"""A riptided that lives through everything at once, for as long as it is told: ./dev soak runs this.
+
+Thousands of connections a second come and go behind it (churn.c), routes, rules, links and
+addresses change, others lay hands on its table, operators pause it, hint, save, load and change its
+configuration, clients mean harm, and in the first third of the time it is killed again and again.
+After each event TCP and UDP are asked the way for the same addresses: rules of ours show our table
+to TCP alone, and no event says a word about protocols, so that every difference is Riptide's.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from churn_figures import Figures  # noqa: E402
+from control import PATH, ask, connect, count_fds, resident_kb  # noqa: E402
+from netns import (BUILD, MOUNTED, RIPTIDE, RIPTIDED, TABLE, Network, routes, rules,  # noqa: E402
+                   wait_until)
+from rtnetlink import Batch, Reader, Rtnetlink, is_alike, query  # noqa: E402
+
+CHURN = BUILD / "tests" / "netns" / "churn"
+PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
+PORT = 8000
+ASKED = 200          # addresses whose ways are compared after each event
+LASTS_S = 10         # a difference that is still there stays
+EVENT_EVERY_S = 0.1
+HOSTILE = 55         # clients at once, of 64 that there is room for
+GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
+            6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
+CONFIG = Path("/run/churn.conf")
+CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
+           "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
+           "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
+           "[compute]\nmax-destinations = 300\n", "no-such-key = 1\n",
+           "[prefix 203.0.113.0/25]\npolicy = min\ncwnd-max = 20\n",
+           "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\nslices = 2\n")
+HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
+        b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)
+
+
+class Violation(Exception):
+    """The text says what was not as it should be."""
+
+
+def addresses(n):
+    for first, count in PREFIXES.items():
+        for i in range(1, 1 + n // len(PREFIXES)):
+            at = 1 + i * count * len(PREFIXES) // n - 1
+            yield first + f"{at:x}" if ":" in first else first[:-1] + str(at)
+
+
+class Watch:
+    """Asks the host's kernel which way TCP and UDP go."""
+
+    def __init__(self, host):
+        self.host = host
+        self.link = Rtnetlink(host)
+        self.reader = Reader()
+        self.asked = [(address, is_fib_match) for address in addresses(ASKED)
+                      for is_fib_match in (True, False)]
+        self.batches = [Batch([query(*asked, protocol=protocol) for asked in self.asked])
+                        for protocol in (6, 17)]
+
+    def differences(self):
+        tcp, udp = (self.link.ask(batch) for batch in self.batches)
+        return [(address, ours[0], base[0])
+                for (address, is_fib_match), ours, base in
+                ((asked, self.reader.read(a, asked[1]), self.reader.read(b, asked[1]))
+                 for asked, a, b in zip(self.asked, tcp, udp))
+                if not is_alike(ours, base)]
+
+    def judge(self):
+        """Waits until there is no difference; returns how long that took, in ms."""
+        start = time.monotonic()
+        while True:
+            found = self.differences()
+            lasted = time.monotonic() - start
+            if not found:
+                return lasted * 1000
+            if lasted > LASTS_S:
+                raise Violation(self.describe(found))
+
+    def describe(self, found):
+        ways = [f"  {address}\n    TCP {ours}\n    UDP {base}" for address, ours, base in found[:4]]
+        more = [self.host.run(*command, found[0][0], check=False).stdout
+                for command in ((RIPTIDE, "explain"), ("ip", "route", "get"))]
+        return "\n".join([f"{len(found)} ways differ, among them:", *ways, *more])
+
+
+class Soak:
+    """The hosts, the daemon, and what happens to them."""
+
+    def __init__(self, seed, rate, figures):
+        self.rng = random.Random(seed)
+        self.figures = figures
+        self.net = Network()
+        self.host = self.net.host
+        self.net.world.batch("route add local 2001:db8:1::/64 dev lo\n")
+        self.host.batch("route add default via 10.0.1.1 table 100\n"
+                        "route add default via fd00:0:0:1::1 table 100\n")
+        self.watch = Watch(self.host)
+        self.undo = []   # what puts right what is broken
+        self.clients = []
+        self.log = open(BUILD / "churn.log", "w+")
+        self.net.world.start(CHURN, "serve", str(PORT))
+        prefixes = [str(word) for pair in PREFIXES.items() for word in pair]
+        self.load = self.host.start(CHURN, "open", str(PORT), str(rate), "300", *prefixes,
+                                    stdout=subprocess.PIPE)
+        os.set_blocking(self.load.stdout.fileno(), False)
+        self.daemon = None
+        self.start()
+        self.kinds = [
+            (20, self.route), (8, self.rule), (6, self.default), (4, self.link), (4, self.address),
+            (4, self.foreign_hand), (4, self.configure), (3, self.harm), (3, self.let_go),
+            (2, self.hint), (1, self.pause), (2, self.keep), (1, self.stop_for_a_while),
+        ]
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+        self.net.close()
+
+    # The daemon
+
+    def start(self):
+        CONFIG.write_text("")
+        self.daemon = self.host.start(
+            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events",
+            "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
+            "--metrics-interval", "1s", "--log-level", "warning", stderr=self.log, stdout=self.log)
+        wait_until(lambda: self.is_running() and len(rules(self.host)) == 2, "our rules", 20)
+        wait_until(lambda: os.path.exists(PATH), "the control socket")
+        self.figures.begin_life()
+
+    def is_running(self):
+        if self.daemon.poll() is not None:
+            raise Violation(f"riptided ended with {self.daemon.returncode}")
+        return True
+
+    def kill(self):
+        """As a service manager sees it, or without one: a flush, or the next start alone."""
+        self.daemon.kill()
+        self.daemon.wait()
+        for client in self.clients:
+            client.close()
+        self.clients = []
+        if self.rng.random() < 0.5:
+            self.host.run(RIPTIDED, "--flush")
+            if rules(self.host) or routes(self.host):
+                raise Violation("a flush left something")
+        self.start()
+        self.figures.n_kills += 1
+
+    def end(self):
+        for client in self.clients:
+            client.close()
+        self.daemon.send_signal(signal.SIGTERM)
+        status = self.daemon.wait(20)
+        if status or rules(self.host) or routes(self.host):
+            raise Violation(f"riptided ended with {status} and left: {rules(self.host)} "
+                            f"{list(routes(self.host))[:5]}")
+
+    def status(self):
+        """What it says of itself, once a round was complete; clients may hold all places."""
+        answer = ask({"request": "status"})
+        return answer if answer.get("round") else None
+
+    def sample(self):
+        words = (self.load.stdout.read() or b"").split(b"\n")
+        if len(words) > 1:
+            self.figures.load = [int(word) for word in words[-2].split()]
+        answer = wait_until(self.status, "an answer", 20)
+        self.figures.sample(resident_kb(self.daemon.pid), count_fds(self.daemon.pid),
+                            answer["routes"], answer["destinations"], answer["round"]["number"],
+                            answer["round"]["late_ms"])
+
+    # What happens
+
+    def happen(self):
+        draw = self.rng.random() * sum(weight for weight, _ in self.kinds)
+        for weight, kind in self.kinds:
+            draw -= weight
+            if draw < 0:
+                break
+        kind()
+        self.figures.add_event(kind.__name__, self.watch.judge())
+        self.is_running()
+
+    def ip(self, *lines):
+        """Lines of ip(8), done or refused."""
+        for line in lines:
+            self.host.run("ip", *line.split(), check=False)
+
+    def break_for_a_while(self, broken, mended):
+        """A few things are broken at a time, the oldest is put right first."""
+        self.ip(*broken)
+        self.undo.append(mended)
+        if len(self.undo) > 6:
+            self.ip(*self.undo.pop(0))
+
+    def prefix(self):
+        family = self.rng.choice((4, 6))
+        first = self.rng.choice([one for one in PREFIXES if (":" in one) == (family == 6)])
+        at = self.rng.randrange(256)
+        if family == 4:
+            length = self.rng.choice((24, 25, 26, 28, 30, 32))
+            at -= at % (1 << (32 - length))
+            return family, f"{first[:-1]}{at}/{length}"
+        length = self.rng.choice((64, 120, 122, 124, 128))
+        at -= at % (1 << min(128 - length, 8))
+        return family, f"{first}{at:x}/{length}"
+
+    def route(self):
+        family, prefix = self.prefix()
+        hop = "via " + self.rng.choice(GATEWAYS[family])
+        words = self.rng.choice(("", "", "", "mtu 1400", "advmss 1200", "initcwnd 33", "metric 50"))
+        if self.rng.random() < 0.1:
+            hop, words = self.rng.choice(("blackhole", "unreachable", "prohibit")), ""
+        verb = "blackhole" if hop == "blackhole" else ""
+        line = f"{prefix} {hop} {words}" if hop.startswith("via") else f"{hop} {prefix}"
+        if not hop.startswith("via"):
+            verb = hop
+        self.break_for_a_while([f"-{family} route replace {line}"],
+                               [f"-{family} route del {verb} {prefix}"])
+
+    def rule(self):
+        family, prefix = self.prefix()
+        priority = self.rng.randrange(2000, 30000)
+        words = f"to {prefix} lookup 100 pref {priority}"
+        self.break_for_a_while([f"-{family} rule add {words}"], [f"-{family} rule del {words}"])
+
+    def default(self):
+        family = self.rng.choice((4, 6))
+        self.ip(f"-{family} route replace default via {self.rng.choice(GATEWAYS[family])}")
+
+    def link(self):
+        back = ["link set eth1 up", "addr add 10.0.1.10/24 dev eth1",
+                "addr add fd00:0:0:1::10/64 dev eth1 nodad",
+                "route add default via 10.0.1.1 table 100",
+                "route add default via fd00:0:0:1::1 table 100"]
+        self.break_for_a_while(["link set eth1 down"], [])
+        self.watch.judge()
+        self.ip(*back, "route add default via 10.0.0.1", "-6 route add default via fd00::1")
+
+    def address(self):
+        n = self.rng.randrange(20, 250)
+        self.break_for_a_while([f"addr add 10.0.0.{n}/24 dev eth0",
+                                f"addr add fd00::{n:x}/64 dev eth0 nodad"],
+                               [f"addr del 10.0.0.{n}/24 dev eth0",
+                                f"addr del fd00::{n:x}/64 dev eth0"])
+
+    def foreign_hand(self):
+        self.ip(self.rng.choice((f"-4 route flush table {TABLE}", f"-6 route flush table {TABLE}",
+                                 f"-4 rule del lookup {TABLE}", f"-6 rule del lookup {TABLE}",
+                                 f"-4 route add 203.0.113.{self.rng.randrange(200)} via 10.0.0.2 "
+                                 f"table {TABLE} proto 230")))
+
+    def configure(self):
+        CONFIG.write_text(self.rng.choice(CONFIGS))
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def harm(self):
+        """Clients that send something and read nothing, as many as there is room for."""
+        send = self.rng.choice(HARM)
+        for _ in range(HOSTILE - len(self.clients)):
+            client = connect()
+            client.setblocking(False)
+            with contextlib.suppress(OSError):
+                client.sendall(send)
+            self.clients.append(client)
+
+    def let_go(self):
+        while len(self.clients) > HOSTILE // 2:
+            self.clients.pop(self.rng.randrange(len(self.clients))).close()
+
+    def riptide(self, *words):
+        """A command, which may find all places taken."""
+        self.host.run(RIPTIDE, *words, check=False)
+
+    def hint(self):
+        self.riptide("hint", self.prefix()[1], "--max", "15", "--for", "2s")
+
+    def pause(self):
+        self.riptide("pause")
+        self.watch.judge()
+        self.riptide("resume")
+
+    def keep(self):
+        self.riptide("save", "/run/churn.kept")
+        self.riptide(self.rng.choice(("load", "merge")), "/run/churn.kept")
+
+    def stop_for_a_while(self):
+        self.daemon.send_signal(signal.SIGSTOP)
+        time.sleep(self.rng.random())
+        self.daemon.send_signal(signal.SIGCONT)
+
+
+def run(soak, seconds, figures):
+    """Events until the time is over; kills in its first third."""
+    start = time.monotonic()
+    killed = sampled = said = start
+    while True:
+        now = time.monotonic()
+        if now - start > seconds:
+            return
+        if now - sampled >= 1:
+            sampled = now
+            soak.sample()
+        if now - said >= 60:
+            said = now
+            print(f"{(now - start) / 60:.0f} min: {figures}", flush=True)
+        if now - start < seconds / 3 and now - killed > min(20, seconds / 12):
+            killed = now
+            soak.kill()
+        soak.happen()
+        time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
+
+
+def start_invariant(minutes, seed):
+    """The property test of the invariant beside all that, where it sees nothing of it."""
+    script = 'mount -t tmpfs -o mode=755 tmpfs /run && ip link set lo up && exec "$@"'
+    return subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script, "sh", sys.executable,
+                             "-IB", Path(__file__).with_name("soak.py"), "--minutes", str(minutes),
+                             "--seed", str(seed)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
+    parser.add_argument("--rate", type=int, default=2000, help="connections a second")
+    parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
+    parser.add_argument("--picture", type=Path, default=BUILD / "soak.png")
+    options = parser.parse_args()
+
+    MOUNTED.mkdir(exist_ok=True)
+    subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
+    print(f"churn: seed {options.seed}", flush=True)
+    invariant = None if options.alone else start_invariant(options.minutes, options.seed)
+    figures = Figures()
+    status = 0
+    soak = Soak(options.seed, options.rate, figures)
+    try:
+        run(soak, options.minutes * 60, figures)
+        soak.end()
+    except (Violation, AssertionError) as violation:
+        print(f"VIOLATION: {violation}\nthe last events: {figures.last}\n"
+              f"riptided's log: {soak.log.name}", flush=True)
+        status = 1
+    finally:
+        soak.close()
+    print(figures, flush=True)
+    figures.plot(options.picture)
+    problem = figures.judge()
+    if problem:
+        print(f"VIOLATION: {problem}", flush=True)
+    if invariant and invariant.wait():
+        status = 1
+    return 1 if problem else status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""What the soak of the daemon has seen: figures, a picture, and whether memory and files stay."""
+
+import collections
+import statistics
+import time
+
+WARM_UP_SHARE = 0.25  # of the last life: tables grow to their size
+GROWTH_KB = 256
+CLIENTS = 64 + 4      # files that a daemon has open more than at its least: clients, what it writes
+
+
+class Figures:
+    """Of a whole run; text is what was seen until now."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.rows = []  # (s, resident kB, files, routes, destinations, rounds, connections opened)
+        self.lives = []  # when each began
+        self.late_ms, self.lasted_ms = [], []
+        self.events = collections.Counter()
+        self.last = collections.deque(maxlen=8)
+        self.load = [0, 0, 0]
+        self.n_kills = self.n_rounds = self.rounds_now = 0
+
+    def begin_life(self):
+        self.lives.append(time.monotonic() - self.start)
+        self.n_rounds += self.rounds_now
+        self.rounds_now = 0
+
+    def sample(self, resident_kb, fds, routes, destinations, rounds, late_ms):
+        self.rows.append((time.monotonic() - self.start, resident_kb, fds, routes, destinations,
+                          self.load[0]))
+        self.rounds_now = rounds
+        self.late_ms.append(late_ms)
+
+    def add_event(self, name, lasted_ms):
+        self.events[name] += 1
+        self.last.append(name)
+        self.lasted_ms.append(lasted_ms)
+
+    def of_last_life(self):
+        """The rows after the warm-up of the life that was not ended."""
+        begin = self.lives[-1]
+        rows = [row for row in self.rows if row[0] >= begin]
+        return rows[int(WARM_UP_SHARE * len(rows)):]
+
+    def growth_kb(self):
+        """Of the median in the last third against the first."""
+        resident = [row[1] for row in self.of_last_life()] or [0]
+        third = max(len(resident) // 3, 1)
+        return statistics.median(resident[-third:]) - statistics.median(resident[:third])
+
+    def judge(self):
+        """What is wrong with memory or files; None: nothing."""
+        files = [row[2] for row in self.rows]
+        if len(self.of_last_life()) < 30:
+            return None
+        if self.growth_kb() > GROWTH_KB:
+            return f"memory grew by {self.growth_kb():.0f} kB after the warm-up"
+        if max(files) - min(files) > CLIENTS:
+            return f"files went from {min(files)} to {max(files)}"
+        return None
+
+    def __str__(self):
+        lasted = sorted(self.lasted_ms) or [0]
+        late = sorted(self.late_ms) or [0]
+        rows = self.of_last_life() or [(0,) * 6]
+        seconds = time.monotonic() - self.start
+
+        def at(values, share):
+            return values[min(int(share * len(values)), len(values) - 1)]
+
+        kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())
+        resident, files = [row[1] for row in rows], [row[2] for row in rows]
+        return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills, "
+                f"{self.n_rounds + self.rounds_now} rounds; connections: {self.load[0]} opened "
+                f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
+                f"open; from an event to the right answers ms: median {at(lasted, 0.5):.1f}, p99 "
+                f"{at(lasted, 0.99):.1f}, max {lasted[-1]:.1f}; rounds late ms: median "
+                f"{at(late, 0.5):.1f}, p99 {at(late, 0.99):.1f}, max {late[-1]:.1f}; after the "
+                f"warm-up resident kB {min(resident)} to {max(resident)}, growth "
+                f"{self.growth_kb():.0f}, files {min(files)} to {max(files)}")
+
+    def plot(self, path):
+        import matplotlib  # here, since tests run where it is not installed
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        minutes = [row[0] / 60 for row in self.rows]
+        figure, axes = plt.subplots(4, 1, figsize=(9, 9), sharex=True, layout="constrained")
+        # Over ten rows each: the generator says how many once a second, and not at the same time.
+        per_s = [(b[5] - a[5]) / max(b[0] - a[0], 1e-3)
+                 for a, b in zip([self.rows[0]] * 10 + self.rows, self.rows)]
+        for axis, values, label in zip(axes, (
+                [row[1] / 1024 for row in self.rows], [row[2] for row in self.rows],
+                [row[3] for row in self.rows], per_s),
+                ("resident, MB", "open files", "routes", "connections opened\na second")):
+            axis.plot(minutes, values, linewidth=0.8)
+            axis.set_ylabel(label)
+            axis.set_ylim(bottom=0)
+            axis.grid(alpha=0.3)
+            for begin in self.lives[1:]:
+                axis.axvline(begin / 60, color="tab:red", linewidth=0.5, alpha=0.5)
+        axes[0].set_title("riptided under churn; red: killed and started again", fontsize=10)
+        axes[-1].set_xlabel("minutes")
+        figure.savefig(path, dpi=110)
+        print(f"picture: {path}")
