@@ -4,18 +4,12 @@
  */
 #include "config.h"
 
+#include "case_bytes.h"
 #include "target.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char name[] = "f";
-
-static void hold(int condition)
-{
-    if (!condition)
-        abort();
-}
 
 static int read_settings(struct settings *settings, const char *bytes, size_t n)
 {
@@ -23,10 +17,10 @@ static int read_settings(struct settings *settings, const char *bytes, size_t n)
 
     settings_init(settings);
     r = config_parse(settings, name, bytes, n);
-    hold((r < 0) == (settings->n_mistakes > 0));
+    CASE_CHECK((r < 0) == (settings->n_mistakes > 0));
     for (size_t i = 0; i < settings->n_mistakes; i++)
-        hold(!strncmp(settings->mistakes[i].text, "f:", 2) &&
-             !strchr(settings->mistakes[i].text, '\n'));
+        CASE_CHECK(!strncmp(settings->mistakes[i].text, "f:", 2) &&
+                   !strchr(settings->mistakes[i].text, '\n'));
     return r;
 }
 
@@ -35,7 +29,7 @@ static char *print(const struct settings *settings, size_t *np)
     char *text = NULL;
     FILE *out = open_memstream(&text, np);
 
-    hold(out != NULL);
+    CASE_CHECK(out != NULL);
     config_print(out, settings);
     fclose(out);
     return text;
@@ -47,10 +41,10 @@ static void hold_same(const struct settings *a, const struct settings *b)
     size_t n;
     FILE *out = open_memstream(&changes, &n);
 
-    hold(out != NULL);
+    CASE_CHECK(out != NULL);
     settings_print_changes(a, b, out);
     fclose(out);
-    hold(n == 0);
+    CASE_CHECK(n == 0);
     free(changes);
 }
 
@@ -62,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         size_t n_text;
         char *text = print(&read, &n_text);
 
-        hold(read_settings(&again, text, n_text) == 0);
+        CASE_CHECK(read_settings(&again, text, n_text) == 0);
         hold_same(&read, &again);
         settings_deinit(&again);
         free(text);

@@ -3,25 +3,18 @@
  * to its end in bounded pieces, and nobody changes things who may not. The first byte says who
  * asks.
  */
+#include "case_bytes.h"
 #include "stand_in.h"
 #include "target.h"
-
-#include <stdlib.h>
-
-static void expect(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_answer(const char *text, size_t n)
 {
     json_t *answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     const json_t *ok = json_object_get(answer, "ok");
 
-    expect(memchr(text, '\n', n) == text + n - 1);
-    expect(json_is_boolean(ok));
-    expect(json_is_true(ok) || json_string_length(json_object_get(answer, "error")) > 0);
+    CASE_CHECK(memchr(text, '\n', n) == text + n - 1);
+    CASE_CHECK(json_is_boolean(ok));
+    CASE_CHECK(json_is_true(ok) || json_string_length(json_object_get(answer, "error")) > 0);
     json_decref(answer);
 }
 
@@ -40,11 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     stand_in.has_reasons = data[0] & 4;
     request_begin(&request, &daemon, (const char *)data + 1, n - 1, &caller);
     for (int i = 0; !is_done; i++) {
-        expect(i < 4000 && n_text + REQUEST_PIECE_BYTES <= sizeof(text));
+        CASE_CHECK(i < 4000 && n_text + REQUEST_PIECE_BYTES <= sizeof(text));
         n_text += request_read(&request, &daemon, text + n_text, REQUEST_PIECE_BYTES, &is_done);
     }
     request_end(&request);
     check_answer(text, n_text);
-    expect(caller.may_change || stand_in.n_changes == 0);
+    CASE_CHECK(caller.may_change || stand_in.n_changes == 0);
     return 0;
 }

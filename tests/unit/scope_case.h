@@ -7,19 +7,11 @@
 #define RIPTIDE_TESTS_SCOPE_CASE_H
 
 #include "byte_code_run.h"
+#include "case_bytes.h"
 #include "observe/filter.h"
 #include "prefix.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { CASE_PREFIXES = 24, CASE_RANGES = 4, CASE_SOCKETS = 48 };
-
-/* Behind the end everything is 0. */
-struct case_bytes {
-    const uint8_t *at;
-    size_t left;
-};
 
 struct scope_case {
     struct case_bytes bytes;
@@ -30,29 +22,6 @@ struct scope_case {
     struct riptide_scope scope;
     uint32_t slices;
 };
-
-#define CASE_CHECK(condition)                                                                      \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static inline uint8_t case_u8(struct case_bytes *bytes)
-{
-    if (bytes->left == 0)
-        return 0;
-    bytes->left--;
-    return *bytes->at++;
-}
-
-static inline uint16_t case_u16(struct case_bytes *bytes)
-{
-    uint8_t high = case_u8(bytes);
-
-    return (uint16_t)(high << 8 | case_u8(bytes));
-}
 
 /* An address of its own, or one that differs from an earlier prefix in a bit: by chance alone
  * nothing would ever lie within anything. */

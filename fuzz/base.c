@@ -1,0 +1,204 @@
+/*
+ * Any answer to a route query, and a window: no base, with a reason; or the route that is written
+ * with it means, to libnl-route and attribute by attribute, what the answer meant, but for
+ * destination, table, protocol and the metrics that are ours to set.
+ */
+#include "apply/base.h"
+
+#include "apply/channel.h"
+#include "apply/message.h"
+#include "messages.h"
+#include "prefix.h"
+#include "target.h"
+
+#include <linux/rtnetlink.h>
+#include <netlink/route/nexthop.h>
+#include <netlink/route/route.h>
+
+enum { TABLE = 7230, PROTOCOL = 230 };
+
+/* A host within the answer's route, or anywhere. */
+static struct riptide_prefix draw_destination(struct case_bytes *bytes,
+                                              const struct nlmsghdr *answer)
+{
+    uint8_t len, bit = case_u8(bytes);
+    struct riptide_prefix dst = { 0 };
+    struct route route;
+
+    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0)
+        return (struct riptide_prefix){ AF_INET, 32, { 10, 0, 0, bit } };
+    dst = route.dst;
+    len = prefix_family_bits(dst.family);
+    if (dst.len < len)
+        dst.addr[bit % len / 8] ^= (uint8_t)(0x80 >> bit % 8);
+    dst.len = case_u8(bytes) % 4 ? len : dst.len;
+    prefix_truncate(&dst, dst.len);
+    return dst;
+}
+
+static struct route_addition draw_addition(struct case_bytes *bytes, const struct base *base,
+                                           const struct riptide_prefix *dst, uint32_t expires_s)
+{
+    uint8_t how = case_u8(bytes);
+
+    return (struct route_addition){
+        .dst = *dst,
+        .initcwnd = 1u + case_u16(bytes),
+        .initrwnd = how & 1 ? case_u16(bytes) : base->initrwnd,
+        .mtu_bytes = how & 2 ? case_u16(bytes) : base->mtu_bytes,
+        .rto_min_ms = how & 4 ? case_u16(bytes) : 0,
+        .expires_s = expires_s,
+    };
+}
+
+/* What stands in the answer's metrics or in ours; both are set where the meaning is to be the same.
+ */
+static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
+                          const struct route_addition *addition)
+{
+    const struct {
+        int metric;
+        uint32_t expected;
+    } set[] = {
+        { RTAX_INITCWND, addition->initcwnd },
+        { RTAX_INITRWND, addition->initrwnd },
+        { RTAX_MTU, addition->mtu_bytes },
+    };
+    uint32_t value, before = 0, rto_min_ms = 0;
+
+    for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++) {
+        value = 0;
+        rtnl_route_get_metric(ours, set[i].metric, &value);
+        CASE_CHECK(value == set[i].expected);
+        rtnl_route_set_metric(theirs, set[i].metric, 1);
+        rtnl_route_set_metric(ours, set[i].metric, 1);
+    }
+    rtnl_route_get_metric(theirs, RTAX_LOCK, &before);
+    value = 0;
+    rtnl_route_get_metric(ours, RTAX_LOCK, &value);
+    CASE_CHECK(value == (before | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0)));
+    rtnl_route_get_metric(theirs, RTAX_RTO_MIN, &rto_min_ms);
+    value = 0;
+    rtnl_route_get_metric(ours, RTAX_RTO_MIN, &value);
+    CASE_CHECK(value == (addition->rto_min_ms ? addition->rto_min_ms : rto_min_ms));
+    for (int i = 0; i < 2; i++) {
+        rtnl_route_set_metric(i ? ours : theirs, RTAX_LOCK, 1);
+        rtnl_route_set_metric(i ? ours : theirs, RTAX_RTO_MIN, 1);
+    }
+}
+
+/* An attribute that comes twice has no one meaning: readers take the first, the last or both. */
+static bool has_twice(const struct nlattr *attribute, int remaining)
+{
+    bool has[1 << 14] = { false }; /* of NLA_TYPE_MASK */
+
+    for (; nla_ok(attribute, remaining); attribute = nla_next(attribute, &remaining)) {
+        if (has[nla_type(attribute)] || (nla_type(attribute) == RTA_METRICS &&
+                                         has_twice(nla_data(attribute), nla_len(attribute))))
+            return true;
+        has[nla_type(attribute)] = true;
+    }
+    return false;
+}
+
+/* Those that the kernel sets itself: what a hop is at the moment. */
+static void unset_flags(struct rtnl_route *route)
+{
+    rtnl_route_unset_flags(route, UINT32_MAX);
+    for (int i = 0; i < rtnl_route_get_nnexthops(route); i++)
+        rtnl_route_nh_unset_flags(rtnl_route_nexthop_n(route, i), ~(unsigned int)RTNH_F_ONLINK);
+}
+
+/* libnl-route sees no difference but those that are meant. */
+static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
+                          const struct route_addition *addition)
+{
+    struct rtnl_route *theirs, *ours;
+    uint32_t difference;
+    char names[256];
+
+    if (has_twice(nlmsg_attrdata(answer, sizeof(struct rtmsg)),
+                  nlmsg_attrlen(answer, sizeof(struct rtmsg))) ||
+        rtnl_route_parse(answer, &theirs) < 0)
+        return;
+    CASE_CHECK(rtnl_route_parse(message, &ours) == 0);
+    CASE_CHECK(rtnl_route_get_table(ours) == TABLE && rtnl_route_get_protocol(ours) == PROTOCOL);
+    CASE_CHECK(nl_addr_get_prefixlen(rtnl_route_get_dst(ours)) == addition->dst.len);
+    equal_metrics(theirs, ours, addition);
+    rtnl_route_set_table(theirs, TABLE);
+    rtnl_route_set_protocol(theirs, PROTOCOL);
+    CASE_CHECK(rtnl_route_set_dst(theirs, rtnl_route_get_dst(ours)) == 0);
+    unset_flags(theirs);
+    unset_flags(ours);
+    difference = (uint32_t)nl_object_diff64(OBJ_CAST(theirs), OBJ_CAST(ours));
+    if (difference)
+        fprintf(stderr, "%s\n",
+                nl_object_attrs2str(OBJ_CAST(theirs), difference, names, sizeof(names)));
+    CASE_CHECK(!difference);
+    rtnl_route_put(theirs);
+    rtnl_route_put(ours);
+}
+
+static struct nl_msg *put(const struct base *base, const struct route_addition *addition,
+                          uint32_t table)
+{
+    struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
+    uint32_t begun_bytes;
+
+    CASE_CHECK(message);
+    CASE_CHECK(message_route_begin(message, base, table, PROTOCOL, &begun_bytes) == 0);
+    CASE_CHECK(message_route_put(message, begun_bytes, base, addition) == 0);
+    return message;
+}
+
+/* As an answer of main, the message is the same base. */
+static void check_base(const struct base *base, const struct route_addition *given)
+{
+    struct route_addition addition = *given;
+    struct base expected = *base, again;
+    struct nl_msg *message;
+    const char *reason;
+    uint32_t expires_s;
+
+    addition.expires_s = 0; /* asked for in another attribute than told in */
+    message = put(base, &addition, RT_TABLE_MAIN);
+    CASE_CHECK(base_parse(&again, &expires_s, &addition.dst, nlmsg_hdr(message), &reason));
+    nlmsg_free(message);
+    expected.match = addition.dst;
+    expected.initrwnd = addition.initrwnd;
+    expected.mtu_bytes = addition.mtu_bytes;
+    expected.has_expiry = expected.has_object = false;
+    if (addition.rto_min_ms) {
+        expected.rto_min_ms = addition.rto_min_ms;
+        expected.locks |= 1u << RTAX_RTO_MIN;
+    }
+    CASE_CHECK(base_equal(&again, &expected));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct case_bytes bytes = { data, n };
+    struct nlmsghdr *answer = messages_next(&bytes);
+    struct route_addition addition;
+    struct riptide_prefix dst;
+    struct nl_msg *message;
+    struct base base;
+    const char *reason = NULL;
+    uint32_t expires_s;
+
+    if (!answer)
+        return 0;
+    dst = draw_destination(&bytes, answer);
+    if (base_parse(&base, &expires_s, &dst, answer, &reason)) {
+        CASE_CHECK(base.has_expiry == (expires_s > 0));
+        addition = draw_addition(&bytes, &base, &dst, expires_s);
+        message = put(&base, &addition, TABLE);
+        check_meaning(answer, nlmsg_hdr(message), &addition);
+        nlmsg_free(message);
+        check_base(&base, &addition);
+    } else {
+        CASE_CHECK(reason && *reason);
+    }
+    free(answer);
+    return 0;
+}

@@ -1,0 +1,162 @@
+/*
+ * Configurations, samples and hints of an estimator out of bytes, for the targets that have one.
+ */
+#ifndef RIPTIDE_FUZZ_ESTIMATOR_H
+#define RIPTIDE_FUZZ_ESTIMATOR_H
+
+#include "case_bytes.h"
+
+#include <riptide/compute.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { DRAWN_OVERRIDES = 3, DRAWN_AGGREGATES = 2 };
+
+static const uint64_t ns_per_s = 1000000000;
+
+/* What a configuration points to lives as long as it does. */
+struct drawn_config {
+    struct riptide_estimator_config config;
+    struct riptide_override overrides[DRAWN_OVERRIDES];
+    struct riptide_prefix aggregates[DRAWN_AGGREGATES];
+};
+
+/* One of 64 hosts that are close to each other, half of them IPv6. */
+static inline struct riptide_prefix draw_host(struct case_bytes *bytes)
+{
+    uint8_t n = case_u8(bytes);
+
+    if (n & 0x80)
+        return (struct riptide_prefix){ AF_INET6,
+                                        128,
+                                        { 0x20, 1, 0xd, 0xb8, [7] = n >> 4 & 3, [15] = n & 31 } };
+    return (struct riptide_prefix){ AF_INET, 32, { 10, 0, n >> 4 & 3, n & 31 } };
+}
+
+/* One of them, or a network around it. */
+static inline struct riptide_prefix draw_network(struct case_bytes *bytes)
+{
+    struct riptide_prefix prefix = draw_host(bytes);
+    uint8_t len = (uint8_t)(case_u8(bytes) % (prefix.len + 1));
+
+    for (uint8_t bit = len; bit < prefix.len; bit++)
+        prefix.addr[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+    prefix.len = len;
+    return prefix;
+}
+
+/* A share of one, both ends included. */
+static inline double draw_share(struct case_bytes *bytes)
+{
+    return case_u8(bytes) / 255.0;
+}
+
+static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes *bytes)
+{
+    uint8_t how = case_u8(bytes);
+
+    drawn->config.overrides = drawn->overrides;
+    drawn->config.n_overrides = how % (DRAWN_OVERRIDES + 1);
+    for (size_t i = 0; i < drawn->config.n_overrides; i++)
+        drawn->overrides[i] = (struct riptide_override){
+            .dst = draw_network(bytes),
+            .cwnd_min = how & 8 ? case_u8(bytes) : 0,
+            .cwnd_max = how & 16 ? case_u16(bytes) : 0,
+            .policy = how & 32 ? riptide_policy_get(case_u8(bytes) % 8) : NULL,
+            .scale = how & 64 ? draw_share(bytes) : 0,
+        };
+    drawn->config.aggregates = drawn->aggregates;
+    drawn->config.n_aggregates = how & 128 ? DRAWN_AGGREGATES : 0;
+    for (size_t i = 0; i < drawn->config.n_aggregates; i++)
+        drawn->aggregates[i] = draw_network(bytes);
+}
+
+/* Mostly one that is taken. */
+static inline void draw_config(struct drawn_config *drawn, struct case_bytes *bytes)
+{
+    struct riptide_estimator_config *config = &drawn->config;
+    uint8_t how = case_u8(bytes);
+
+    memset(drawn, 0, sizeof(*drawn));
+    riptide_estimator_config_init(config, sizeof(*config));
+    config->policy = riptide_policy_get(case_u8(bytes) % 8);
+    config->cwnd_min = case_u8(bytes);
+    config->cwnd_max = config->cwnd_min + case_u16(bytes);
+    config->ttl_ns = case_u8(bytes) * ns_per_s / 2;
+    if (how & 1)
+        config->smoothing = riptide_smoothing_get(case_u8(bytes) % 4);
+    if (how & 2)
+        config->drop_share = draw_share(bytes);
+    if (how & 4) {
+        config->percentile = case_u8(bytes) / 2.0;
+        config->window_percentile = case_u8(bytes) / 2.0;
+        config->window_ns = case_u8(bytes) * ns_per_s;
+        config->closed_weight = draw_share(bytes);
+        config->history_weight = draw_share(bytes);
+    }
+    if (how & 8) {
+        config->capacity_fraction = draw_share(bytes);
+        config->evidence_ns = case_u8(bytes) * ns_per_s;
+        config->paced = case_u8(bytes) & 1;
+        config->rto_min_floor_ns = case_u8(bytes) * ns_per_s / 1000;
+    }
+    if (how & 16) {
+        config->prefix_len4 = 33 - case_u8(bytes) % 34;
+        config->prefix_len6 = case_u8(bytes);
+    }
+    if (how & 32)
+        config->max_destinations = case_u8(bytes);
+    if (how & 64)
+        draw_overrides(drawn, bytes);
+}
+
+/* Anything that the kernel could say, and now and then what it could not. */
+static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
+{
+    uint8_t how = case_u8(bytes);
+    struct riptide_sample sample = {
+        .dst = draw_host(bytes),
+        .cwnd = how & 1 ? case_u32(bytes) : case_u8(bytes),
+        .rtt_us = how & 2 ? case_u32(bytes) : case_u16(bytes),
+        .min_rtt_us = how & 2 ? case_u32(bytes) : case_u16(bytes),
+        .mss_bytes = how & 4 ? case_u32(bytes) : 1448,
+        .data_segs_out = how & 8 ? case_u32(bytes) : case_u8(bytes),
+        .retrans_segs = how & 16 ? case_u32(bytes) : 0,
+        .delivery_rate_Bps = how & 32 ? case_u64(bytes) : case_u32(bytes),
+        .last_data_sent_ms = how & 64 ? case_u32(bytes) : 0,
+        .app_limited = how & 64 && case_u8(bytes) & 1,
+        .closed = how & 128,
+    };
+
+    if (how == 0xff)
+        sample.dst.len = case_u8(bytes);
+    return sample;
+}
+
+/* One that may hold for some of them, for a while. */
+static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t now_ns)
+{
+    uint8_t how = case_u8(bytes);
+
+    return (struct riptide_hint){
+        .dst = draw_network(bytes),
+        .cwnd_max = how & 1 ? case_u16(bytes) : 0,
+        .scale = how & 2 ? draw_share(bytes) : 0,
+        .until_ns = now_ns + case_u8(bytes) * ns_per_s,
+    };
+}
+
+/* All that it knows, as bytes to compare and to load: free them. */
+static inline uint8_t *save_all(const struct riptide_estimator *estimator, uint64_t now_ns,
+                                uint64_t realtime_ns, size_t *np)
+{
+    uint8_t *state;
+
+    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
+    state = malloc(*np);
+    CASE_CHECK(state);
+    CASE_CHECK(riptide_estimator_save(estimator, now_ns, realtime_ns, state, *np) == *np);
+    return state;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * A kernel that is none, for the netlink sockets of lib/observe: says what a fuzzer has put into
+ * its queues, fails where it is told to. kernel.c is in the place of libc's socket(2) and the rest.
+ */
+#ifndef RIPTIDE_FUZZ_KERNEL_H
+#define RIPTIDE_FUZZ_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The sockets in the order in which an observer opens them. */
+enum kernel_socket { KERNEL_ROUTES, KERNEL_SOCKETS, KERNEL_EVENTS, KERNEL_N_SOCKETS };
+
+/* Empty queues, no socket open. The n-th call that can fail does, with that error; 0: none. */
+void kernel_reset(uint32_t fail_at, int error);
+
+/*
+ * Queues a datagram as if from `port` (0: the kernel). Sequence numbers of its messages count from
+ * that of the latest request on, port ids from the socket's: both 0 where they answer it.
+ */
+void kernel_say(enum kernel_socket index, uint32_t port, const uint8_t *bytes, size_t n);
+
+/* The next read fails with that errno. */
+void kernel_fail(enum kernel_socket index, int error);
+
+/* Whether there is nothing to read any more. */
+bool kernel_is_silent(enum kernel_socket index);
+
+#endif

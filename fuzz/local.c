@@ -1,0 +1,66 @@
+/*
+ * Any route messages as those of the table `local`: what the set holds afterwards is what a look at
+ * one prefix after the other says, and only what such a message may add.
+ */
+#include "observe/local.h"
+
+#include "messages.h"
+#include "prefix.h"
+#include "target.h"
+
+#include <linux/rtnetlink.h>
+
+static bool holds_by_hand(const struct local_set *set, const struct riptide_prefix *dst)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        if (riptide_prefix_contains(&set->prefixes[i], dst))
+            return true;
+    }
+    return false;
+}
+
+/* The first address within it, and that with one bit turned. */
+static void check_around(const struct local_set *set, const struct riptide_prefix *prefix, int bit)
+{
+    struct riptide_prefix dst = *prefix;
+
+    dst.len = prefix_family_bits(dst.family);
+    CASE_CHECK(local_set_contains(set, &dst));
+    dst.addr[bit % dst.len / 8] ^= (uint8_t)(1 << bit % 8);
+    CASE_CHECK(local_set_contains(set, &dst) == holds_by_hand(set, &dst));
+}
+
+static void add(struct local_set *set, const struct nlmsghdr *message)
+{
+    size_t before = set->n, n = message->nlmsg_len - sizeof(*message);
+    const struct rtmsg *route = (const struct rtmsg *)(message + 1);
+    int r = local_set_add_route(set, route, n);
+
+    CASE_CHECK(r == 0 || r == RIPTIDE_E_INVALID);
+    CASE_CHECK(set->n == before || (r == 0 && set->n == before + 1));
+    if (set->n == before)
+        return;
+    CASE_CHECK(route->rtm_type == RTN_LOCAL && route->rtm_table == RT_TABLE_LOCAL);
+    CASE_CHECK(prefix_is_valid(&set->prefixes[before]));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct case_bytes bytes = { data, n };
+    struct local_set set = { 0 };
+    struct nlmsghdr *message;
+
+    for (int round = 0; round < 2; round++) {
+        bytes = (struct case_bytes){ data, n };
+        local_set_clear(&set);
+        while ((message = messages_next(&bytes))) {
+            add(&set, message);
+            free(message);
+        }
+        local_set_sort(&set);
+        for (size_t i = 0; i < set.n; i++)
+            check_around(&set, &set.prefixes[i], (int)(i * 5 + n));
+    }
+    local_set_deinit(&set);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * Netlink messages out of any bytes, as a reader of a socket hands them on: each is at least a
+ * header and no longer than what came. In memory of its own size, so that a read behind its end
+ * shows.
+ */
+#ifndef RIPTIDE_FUZZ_MESSAGES_H
+#define RIPTIDE_FUZZ_MESSAGES_H
+
+#include "case_bytes.h"
+
+#include <linux/netlink.h>
+#include <string.h>
+
+/* The next message, or NULL behind the last. Free it. */
+static inline struct nlmsghdr *messages_next(struct case_bytes *bytes)
+{
+    struct nlmsghdr header, *message;
+    size_t step;
+
+    if (bytes->left < sizeof(header))
+        return NULL;
+    memcpy(&header, bytes->at, sizeof(header));
+    if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > bytes->left)
+        return NULL;
+    message = malloc(header.nlmsg_len);
+    CASE_CHECK(message);
+    memcpy(message, bytes->at, header.nlmsg_len);
+    step = NLMSG_ALIGN(header.nlmsg_len);
+    if (step > bytes->left)
+        step = bytes->left;
+    bytes->at += step;
+    bytes->left -= step;
+    return message;
+}
+
+#endif

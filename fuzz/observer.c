@@ -1,0 +1,209 @@
+/*
+ * Any datagrams of the kernel's, in any order, to an observer that dumps and listens: it never
+ * loses its place, counts whatever comes, and hands out no connection twice, and none
+ * outside of the scope that the kernel was not asked to leave out.
+ */
+#include "kernel.h"
+#include "observe/events.h"
+#include "prefix.h"
+#include "target.h"
+
+#include "case_bytes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct run {
+    struct riptide_observer *observer;
+    struct riptide_observer_config config;
+    struct riptide_observer_stats stats; /* as last seen */
+    uint64_t n_samples, n_done, n_restarted;
+    bool is_dumping;
+    uint64_t last_cookie;
+};
+
+static const int errors[] = { EAGAIN, EINTR, ENOBUFS, ENOMEM, EPERM, EBADF };
+
+/* sockets = samples + all left_out_* + malformed, always. */
+static void check_stats(struct run *run)
+{
+    struct riptide_observer_stats *stats = &run->stats;
+
+    riptide_observer_get_stats(run->observer, stats, sizeof(*stats));
+    CASE_CHECK(stats->sockets == stats->samples + stats->left_out_local +
+                                     stats->left_out_multicast + stats->left_out_link_local +
+                                     stats->left_out_scope + stats->left_out_no_info +
+                                     stats->left_out_seen + stats->left_out_unused +
+                                     stats->left_out_slice + stats->malformed);
+    CASE_CHECK(stats->samples == run->n_samples && stats->closed <= stats->sockets);
+    CASE_CHECK(run->n_done <= stats->dumps && run->n_restarted <= stats->restarts);
+}
+
+static void check_sample(struct run *run, const struct riptide_sample *sample)
+{
+    CASE_CHECK(prefix_is_valid(&sample->dst) && sample->cwnd > 0);
+    CASE_CHECK(sample->dst.len == prefix_family_bits(sample->dst.family));
+    /* Where the kernel filters, ours is not asked again. */
+    CASE_CHECK(
+        (!sample->closed && riptide_observer_get_filter(run->observer) != RIPTIDE_FILTER_PARTIAL) ||
+        riptide_scope_matches(&run->config.scope, sample));
+    CASE_CHECK(!sample->closed || (run->config.destroy_events && sample->data_segs_out > 0));
+    /* Whatever else: none twice in a row. */
+    CASE_CHECK(sample->closed || sample->cookie != run->last_cookie || sample->cookie == 0);
+    run->last_cookie = sample->closed ? 0 : sample->cookie;
+}
+
+static void pop_all(struct run *run)
+{
+    const struct riptide_sample *sample;
+    int r;
+
+    while ((r = riptide_observer_pop(run->observer, &sample)) != RIPTIDE_E_AGAIN) {
+        if (r == 0) {
+            check_sample(run, sample);
+            run->n_samples++;
+        } else if (r == RIPTIDE_E_DONE) {
+            CASE_CHECK(run->is_dumping);
+            run->is_dumping = false;
+            run->n_done++;
+        } else {
+            CASE_CHECK(r == RIPTIDE_E_RESTARTED);
+            run->n_restarted++;
+            run->last_cookie = 0;
+        }
+    }
+    check_stats(run);
+}
+
+static void start(struct run *run)
+{
+    int r = riptide_observer_start(run->observer);
+
+    CASE_CHECK(r <= 0);
+    if (r == 0 && !run->is_dumping)
+        run->last_cookie = 0;
+    /* -EBUSY: it goes on; whatever else ended it. */
+    run->is_dumping = r == 0 || r == -EBUSY;
+    check_stats(run);
+}
+
+static void dispatch(struct run *run)
+{
+    int r = riptide_observer_dispatch(run->observer);
+
+    CASE_CHECK(r <= 0);
+    if (r < 0)
+        run->is_dumping = false;
+}
+
+static void say(struct case_bytes *bytes, enum kernel_socket index, uint32_t port)
+{
+    size_t n;
+    uint8_t *datagram = case_copy(bytes, case_u16(bytes), &n);
+
+    kernel_say(index, port, datagram, n);
+    free(datagram);
+}
+
+static void step(struct run *run, struct case_bytes *bytes)
+{
+    uint8_t what = case_u8(bytes);
+    enum kernel_socket index = (what >> 4) % KERNEL_N_SOCKETS;
+
+    switch (what % 8) {
+    case 0:
+        start(run);
+        break;
+    case 1:
+    case 2:
+        say(bytes, index, 0);
+        break;
+    case 3:
+        say(bytes, index, case_u8(bytes));
+        break;
+    case 4:
+        kernel_fail(index, errors[case_u8(bytes) % (sizeof(errors) / sizeof(errors[0]))]);
+        break;
+    case 5:
+        riptide_observer_set_slices(run->observer, case_u8(bytes));
+        break;
+    default: /* all that there is, but no more than that */
+        for (int i = 0; i < 8; i++) {
+            dispatch(run);
+            pop_all(run);
+        }
+    }
+}
+
+/* Whether a kernel that only ever says "done" brings a dump to its end. */
+static bool recovers(struct run *run)
+{
+    static const struct {
+        uint32_t len;
+        uint16_t type, flags;
+        uint32_t seq, port;
+        int32_t error;
+    } done = { .len = 20, .type = 3 };
+
+    for (int i = 0; i < 500; i++) {
+        if (!run->is_dumping)
+            start(run);
+        if (kernel_is_silent(KERNEL_ROUTES))
+            kernel_say(KERNEL_ROUTES, 0, (const uint8_t *)&done, sizeof(done));
+        if (kernel_is_silent(KERNEL_SOCKETS))
+            kernel_say(KERNEL_SOCKETS, 0, (const uint8_t *)&done, sizeof(done));
+        dispatch(run);
+        pop_all(run);
+        if (!run->is_dumping)
+            return true;
+    }
+    return false;
+}
+
+static void draw_config(struct run *run, struct case_bytes *bytes)
+{
+    static const struct riptide_prefix learn = { AF_INET, 8, { 10 } };
+    uint8_t how = case_u8(bytes);
+
+    riptide_observer_config_init(&run->config, sizeof(run->config));
+    run->config.destroy_events = how & 1;
+    run->config.congestion_control = how & 2;
+    if (how & 4) {
+        run->config.scope.learn = &learn;
+        run->config.scope.n_learn = 1;
+    }
+    if (how & 8)
+        run->config.scope.mark_mask = how & 1 ? 0 : 1;
+    if (how & 16)
+        run->config.slices = case_u8(bytes);
+    if (how & 32)
+        run->config.max_restarts = case_u8(bytes) % 4;
+    if (how & 64)
+        run->config.events_buffer_bytes = case_u16(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct case_bytes bytes = { data, n };
+    struct run run = { .observer = NULL };
+    struct riptide_error error;
+    uint8_t fail_at;
+    int r;
+
+    draw_config(&run, &bytes);
+    fail_at = case_u8(&bytes);
+    kernel_reset(fail_at, errors[case_u8(&bytes) % 4 + 2]);
+    if (case_u8(&bytes) & 1) /* the answer to the check of a filter: it is fine */
+        say(&bytes, KERNEL_SOCKETS, 0);
+    r = riptide_observer_new(&run.observer, &run.config, &error);
+    CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));
+    if (r == 0) {
+        while (bytes.left > 0)
+            step(&run, &bytes);
+        CASE_CHECK(recovers(&run));
+        riptide_observer_free(run.observer);
+    }
+    kernel_reset(0, 0);
+    return 0;
+}

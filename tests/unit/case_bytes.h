@@ -1,0 +1,69 @@
+/*
+ * A case as bytes, for fuzzers and for tests that draw them: numbers are taken from the front, and
+ * what does not hold ends the process.
+ */
+#ifndef RIPTIDE_TESTS_CASE_BYTES_H
+#define RIPTIDE_TESTS_CASE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Behind the end everything is 0. */
+struct case_bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+#define CASE_CHECK(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static inline uint8_t case_u8(struct case_bytes *bytes)
+{
+    if (bytes->left == 0)
+        return 0;
+    bytes->left--;
+    return *bytes->at++;
+}
+
+static inline uint16_t case_u16(struct case_bytes *bytes)
+{
+    uint8_t high = case_u8(bytes);
+
+    return (uint16_t)(high << 8 | case_u8(bytes));
+}
+
+static inline uint32_t case_u32(struct case_bytes *bytes)
+{
+    uint32_t high = case_u16(bytes);
+
+    return high << 16 | case_u16(bytes);
+}
+
+static inline uint64_t case_u64(struct case_bytes *bytes)
+{
+    uint64_t high = case_u32(bytes);
+
+    return high << 32 | case_u32(bytes);
+}
+
+/* The next n bytes, or as many as there are, in memory of their own size: free it. */
+static inline void *case_copy(struct case_bytes *bytes, size_t n, size_t *np)
+{
+    char *copy;
+
+    *np = n < bytes->left ? n : bytes->left;
+    copy = malloc(*np ? *np : 1);
+    CASE_CHECK(copy);
+    for (size_t i = 0; i < *np; i++)
+        copy[i] = (char)case_u8(bytes);
+    return copy;
+}
+
+#endif
