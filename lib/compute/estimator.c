@@ -308,6 +308,8 @@ void forget_window(struct riptide_estimator *estimator, uint32_t slot)
 
     age_list_remove(estimator, destination);
     destination->cwnd = 0;
+    /* Of a window that nobody was told of there is nothing to withdraw. */
+    destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
     destination->rto_step = 0;
     forget_kept(estimator, destination);
