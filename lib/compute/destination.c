@@ -7,27 +7,37 @@
 #include <string.h>
 #include <sys/socket.h>
 
+static const struct riptide_prefix *aggregate_of(const struct riptide_estimator_config *config,
+                                                 const struct riptide_prefix *dst)
+{
+    return prefix_longest_match(config->aggregates, config->n_aggregates, dst);
+}
+
+static uint8_t prefix_len_of(const struct riptide_estimator_config *config, uint8_t family)
+{
+    return family == AF_INET ? config->prefix_len4 : config->prefix_len6;
+}
+
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer)
 {
-    const struct riptide_prefix *aggregate =
-        prefix_longest_match(config->aggregates, config->n_aggregates, peer);
+    const struct riptide_prefix *aggregate = aggregate_of(config, peer);
     struct riptide_prefix group = *peer;
 
     if (aggregate)
         return *aggregate;
-    prefix_truncate(&group, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    prefix_truncate(&group, prefix_len_of(config, peer->family));
     return group;
 }
 
+/* Not asked of one of its addresses: that may lie in a longer aggregate within it. */
 bool destination_is_group(const struct riptide_estimator_config *config,
                           const struct riptide_prefix *dst)
 {
-    struct riptide_prefix host = *dst, group;
+    const struct riptide_prefix *aggregate = aggregate_of(config, dst);
 
-    host.len = prefix_family_bits(dst->family);
-    group = destination_group(config, &host);
-    return riptide_prefix_equal(&group, dst);
+    return aggregate ? riptide_prefix_equal(aggregate, dst)
+                     : dst->len == prefix_len_of(config, dst->family);
 }
 
 void destination_init(const struct riptide_estimator *estimator, struct destination *destination)
