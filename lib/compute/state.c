@@ -209,6 +209,14 @@ static int check_frame(const unsigned char *bytes, size_t size, struct frame *fr
     return 0;
 }
 
+/* What is not printable is no name, and would break the line that tells it. */
+static bool is_printable(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return *text == 0;
+}
+
 /* What is whole may still not be for us. Sets *passed_ns, the time since it was saved. */
 static int check_contents(const struct riptide_estimator *estimator, const unsigned char *bytes,
                           const struct frame *frame, uint64_t realtime_ns, uint64_t *passed_nsp,
@@ -219,6 +227,10 @@ static int check_contents(const struct riptide_estimator *estimator, const unsig
     uint64_t saved_ns = get(&at, 8), older_age_ns = UINT64_MAX;
 
     memcpy(policy, at, POLICY_BYTES);
+    if (!is_printable(policy)) {
+        error_set(error, "state: damaged, the name of its policy is no text");
+        return -EINVAL;
+    }
     if (strncmp(policy, estimator->config.policy->name, POLICY_BYTES) != 0) {
         error_set(error, "state: of policy %.16s; ours is %s", policy,
                   estimator->config.policy->name);
