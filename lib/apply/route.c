@@ -23,6 +23,8 @@ bool route_address_parse(struct riptide_prefix *address, uint8_t family,
         if (n_bytes < (int)sizeof(via_family))
             return false;
         memcpy(&via_family, bytes, sizeof(via_family));
+        if (via_family > UINT8_MAX)
+            return false;
         family = (uint8_t)via_family;
         bytes += sizeof(via_family);
         n_bytes -= (int)sizeof(via_family);
