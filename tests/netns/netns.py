@@ -18,7 +18,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
-# The build as everybody may read it, wherever the checkout is: conftest.py mounts it.
+# The build as everybody may read it, wherever the checkout is: see mount_build.
 MOUNTED = Path("/run/riptide-build")
 RIPTIDE = MOUNTED / "cli" / "riptide"
 RIPTIDED = MOUNTED / "cli" / "riptided"
@@ -37,6 +37,16 @@ TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _names = itertools.count(1)
+
+
+def mount_build():
+    """Puts the build where everybody may read it."""
+    MOUNTED.mkdir(exist_ok=True)
+    if not os.path.ismount(MOUNTED):
+        subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
+    for program in (RIPTIDE, RIPTIDED):
+        if not program.exists():
+            raise FileNotFoundError(f"{BUILD}/cli/{program.name} is missing: ./dev build makes it")
 
 
 def wait_until(condition, what, deadline_s=5):

@@ -9,9 +9,9 @@ seconds. A failure is an OSError, another outcome an OutcomeError.
 from ._agent import Agent
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
-                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError)
+                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError,
+                      version)
 from ._estimator import Estimator, explain
-from ._native import ffi, lib
 from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush, receiver_initrwnd, router_holder, routes, rules
@@ -20,8 +20,7 @@ from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions
                      Override, Route, RouterOptions, RouteState, Rule, Sample, Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
 
-#: Of the library that runs; that of the headers it was built with is the package's.
-__version__ = ffi.string(lib.riptide_version()).decode()
+__version__ = version()
 
 __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",

@@ -14,7 +14,7 @@ from ._observer import Observed
 from ._policy import raise_failure, rows
 from ._router import Routed, read_route
 from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
-from ._values import Duration, PrefixLike, new_config, read, text
+from ._values import Duration, PrefixLike, new_config, path_bytes, read, text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,8 +41,8 @@ class Agent(Handle):
                 print(event)
 
     In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
-    everything back, unless it is told to leave the routes. `observer`, `estimator` and `router` read
-    the three stages.
+    everything back, unless it is told to leave the routes. `observer`, `estimator` and `router`
+    read the three stages.
 
     Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
     """
@@ -77,7 +77,7 @@ class Agent(Handle):
         self._stop(lib.riptide_agent_stop)
 
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
-        """Goes on with other options from the next round. Errors, with nothing changed: OSError."""
+        """Goes on with other options from the next round. Errors: OSError; nothing changed."""
         keep: list[Any] = list(self._rows)
         config, error = new_config(CONFIG, options, keep), new_error()
         with self._use as c:
@@ -85,7 +85,7 @@ class Agent(Handle):
             self._rows = rows(keep)
 
     def dispatch(self) -> None:
-        """Does one bounded piece of work. Errors: OSError: it cannot go on; of a policy's function."""
+        """Does one bounded piece of work. Errors: OSError: it cannot go on; those of a Policy."""
         with self._use as c:
             check(lib.riptide_agent_dispatch(c))
         raise_failure(self._rows)
@@ -108,7 +108,7 @@ class Agent(Handle):
             yield event
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        """Runs the agent in this asyncio loop, which dispatch() never holds up, and gives events."""
+        """Runs the agent in this asyncio loop, which it never holds up, and gives events."""
         loop, fd, readable = asyncio.get_running_loop(), self.fileno(), asyncio.Event()
         loop.add_reader(fd, readable.set)
         try:
@@ -141,7 +141,7 @@ class Agent(Handle):
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """As Estimator.load; before start()."""
         with self._use as c:
-            return load(lib.riptide_agent_load, c, os.fsencode(path))
+            return load(lib.riptide_agent_load, c, path_bytes(path))
 
     def load_bytes(self, state: bytes) -> LoadCounts:
         """As Estimator.load_bytes; felt at the end of the round."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import fcntl
 import json
 import os
@@ -24,7 +23,6 @@ class Control:
 
     def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
                  timeout: Duration = 5) -> None:
-        self._received = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.settimeout(duration_ns(timeout) / 1e9)
@@ -62,9 +60,12 @@ class Control:
         """How a window came about, or why there is none: docs/schema/explain.json."""
         return self.request("explain", dst=str(dst))
 
-    def hint(self, dst: PrefixLike, duration: Duration, **limits: float) -> dict[str, Any]:
-        """Lowers windows within dst for a while: cwnd_max in segments, scale from 0 to 1."""
-        return self.request("hint", dst=str(dst), for_ms=duration_ns(duration) // 1_000_000, **limits)
+    def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
+             scale: float | None = None) -> None:
+        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both."""
+        limits = {"cwnd_max": cwnd_max, "scale": scale}
+        self.request("hint", dst=str(dst), for_ms=duration_ns(duration) // 1_000_000,
+                     **{name: limit for name, limit in limits.items() if limit is not None})
 
     def pause(self) -> None:
         """Lifts the rules: connections start without us."""
@@ -100,16 +101,19 @@ class Control:
     def _ask(self, name: str, members: dict[str, Any], fd: int = -1) -> tuple[dict[str, Any], int]:
         """The answer, and the fd that came with it or -1."""
         line = json.dumps({"request": name, **members}).encode() + b"\n"
-        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd >= 0 else []
-        sent = self._socket.sendmsg([line], ancillary)
+        sent = socket.send_fds(self._socket, [line], [fd]) if fd >= 0 else 0
         self._socket.sendall(line[sent:])
         received, fds = self._read_line()
-        answer: dict[str, Any] = json.loads(received)
-        if not answer.pop("ok"):
-            for fd in fds:
-                os.close(fd)
-            raise RefusedError(answer["error"])
-        return answer, fds[-1] if fds else -1
+        try:
+            answer = json.loads(received)
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict) and answer.pop("ok", False):
+            return answer, fds[-1] if fds else -1
+        for fd in fds:
+            os.close(fd)
+        raise RefusedError(answer["error"] if isinstance(answer, dict) and "error" in answer
+                           else f"riptided gave an answer that is none: {received[:80]!r}")
 
     def _read_line(self) -> tuple[bytes, list[int]]:
         chunks: list[bytes] = []

@@ -48,6 +48,15 @@ class ForkedError(RuntimeError):
     """The object was made before fork(2): its sockets belong to the parent. It can be closed."""
 
 
+def version() -> str:
+    """Of the library that runs. Errors: ImportError where it lacks what the headers promised."""
+    found = str(ffi.string(lib.riptide_version()).decode())
+    built = str(ffi.string(lib.RIPTIDE_VERSION).decode())
+    if [int(part) for part in found.split(".")] < [int(part) for part in built.split(".")]:
+        raise ImportError(f"libriptide is {found}; this was built for {built}: install a newer one")
+    return found
+
+
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,

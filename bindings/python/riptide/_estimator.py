@@ -14,7 +14,8 @@ from ._policy import raise_failure, rows
 from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LoadCounts,
                      ObserverOptions, Sample, Scope)
 from ._values import (Duration, Network, PrefixLike, counters, duration_ns, network, new_config,
-                      new_prefix, read, write)
+                      new_prefix, path_bytes, read, vars_of,
+                     write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,7 +76,7 @@ class Estimated:
                         evidence=lambda evidence: read(Evidence, evidence))
 
     def __iter__(self) -> Iterator[Estimate]:
-        """Everything that has a window; what ticks change meanwhile may be missed, or seen twice."""
+        """All that has a window; what ticks change meanwhile may be missed, or seen twice."""
         cursor, estimate = ffi.new("uint32_t *"), ffi.new("struct riptide_estimate *")
         while True:
             with self._use as c:
@@ -94,7 +95,7 @@ class Estimated:
         """Keeps what is known in a file, whole or not at all. Errors: OSError."""
         error = new_error()
         with self._use as c:
-            check(lib.riptide_state_save(c, os.fsencode(path), error), error)
+            check(lib.riptide_state_save(c, path_bytes(path), error), error)
 
     def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
         """The same as bytes, as of CLOCK_BOOTTIME and CLOCK_REALTIME; None: now."""
@@ -135,10 +136,9 @@ class Estimator(Handle, Estimated):
         keep: list[Any] = list(self._rows)
         config = new_config(CONFIG, options, keep)
         c_scope, error = ffi.new("struct riptide_scope *"), new_error()
-        write(c_scope, vars(scope or Scope()), keep)
+        write(c_scope, vars_of("scope", scope or Scope()), keep)
         with self._use as c:
-            check(lib.riptide_estimator_reconfigure(c, config, c_scope if scope else ffi.NULL, error),
-                  error)
+            check(lib.riptide_estimator_reconfigure(c, config, c_scope, error), error)
             self._rows = rows(keep)
 
     def add(self, sample: Sample) -> None:
@@ -165,7 +165,7 @@ class Estimator(Handle, Estimated):
         raise_failure(self._rows)
 
     def pop(self) -> Estimate:
-        """The next destination whose window is not the one popped last. Errors: AgainError: none."""
+        """The next destination whose window is not the one popped last. Errors: AgainError."""
         pointer = ffi.new("struct riptide_estimate **")
         with self._use as c:
             check(lib.riptide_estimator_pop(c, pointer))
@@ -197,7 +197,7 @@ class Estimator(Handle, Estimated):
         Errors: OSError (ENOENT; EINVAL: foreign, damaged, of another policy); the text says which.
         """
         with self._use as c:
-            return load(lib.riptide_state_load, c, os.fsencode(path))
+            return load(lib.riptide_state_load, c, path_bytes(path))
 
     def load_bytes(self, state: bytes, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import select
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
@@ -11,11 +12,6 @@ from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._types import Filter, ObserverOptions, Sample
 from ._values import counters, new_config, text
-
-try:
-    import numpy
-except ImportError:
-    numpy = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,18 +37,22 @@ COLUMNS = tuple(column for column in _columns("struct riptide_row") if column[0]
 class Columns(Dict[str, Any]):
     """{name: figures of all connections}, without a Python object for any of them.
 
-    The names are those of Sample's fields. The figures are one-dimensional numpy arrays, or without
-    numpy memoryviews, of the fields' C types; all share one block of memory, with the stride of a
-    row. The peer is `family` (AF_INET, AF_INET6) and a number of 128 bits, `dst_high` and `dst_low`;
-    an IPv4 address is dst_low alone. `congestion` counts in `congestion_controls`.
+    The names are those of Sample's fields. The figures are one-dimensional numpy arrays, or
+    without numpy memoryviews, of the fields' C types; all share one block of memory, with the
+    stride of a row. The peer is `family` (AF_INET, AF_INET6) and a number of 128 bits, `dst_high`
+    and `dst_low`; an IPv4 address is dst_low alone. `congestion` is a place in
+    `congestion_controls`.
     """
 
     def __init__(self, rows: Any) -> None:
         data = memoryview(ffi.buffer(rows.rows, rows.n * ROW_BYTES) if rows.n else b"")
         views = {name: data.cast("B").cast(format)[offset // width::ROW_BYTES // width]
                  for name, format, offset, width in COLUMNS}
-        super().__init__({name: numpy.asarray(view) for name, view in views.items()}
-                         if numpy else views)
+        try:
+            numpy = importlib.import_module("numpy")
+            super().__init__({name: numpy.asarray(view) for name, view in views.items()})
+        except ImportError:
+            super().__init__(views)
         self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
         self._rows = rows  # the memory
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional
 
@@ -39,7 +40,7 @@ class Policy:
                  smoothing: str = "ewma") -> None:
         if not callable(combine):
             raise TypeError("combine is no function")
-        if not 0 < len(name.encode("ascii")) <= 15:
+        if not 0 < len(str.encode(name, "ascii")) <= 15:
             raise ValueError(f"a policy's name has 1 to 15 characters: {name!r}")
         self.name = name
         self.combine = combine
@@ -93,7 +94,11 @@ class Row:
         self.is_combining = True
         samples = self.samples.pop(ffi.cast("uint64_t *", memory)[0])
         window = self.policy.combine(samples, read(PolicyInput, about))
-        return float(lib.RIPTIDE_NO_EVIDENCE if window is None else window)
+        if window is None:
+            return float(lib.RIPTIDE_NO_EVIDENCE)
+        if not 0 <= window < math.inf:
+            raise ValueError(f"policy {self.policy.name}: no window: {window!r}")
+        return float(window)
 
     def failed(self, _: Any, failure: BaseException, __: Any) -> None:
         self.failure = self.failure or failure

@@ -91,7 +91,7 @@ class Router(Handle, Routed):
         """Claims the namespace, removes what a crashed predecessor left, installs the rules.
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
-        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for our rule).
+        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule).
         """
         self._start(lib.riptide_router_start)
 
@@ -142,7 +142,7 @@ class Router(Handle, Routed):
             check(lib.riptide_router_dispatch(c))
 
     def pop(self) -> Route:
-        """The next destination whose route changed, was refused or left alone. Errors: AgainError."""
+        """The next destination whose route changed, or could not. Errors: AgainError."""
         pointer = ffi.new("struct riptide_route **")
         with self._use as c:
             check(lib.riptide_router_pop(c, pointer))
@@ -166,14 +166,14 @@ def rules(**options: Unpack[RouterOptions]) -> list[Rule]:
 
 
 def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
-    """Removes our rules, and every route in our table, whoever made them. Errors: OSError (EPERM)."""
+    """Removes our rules, and every route in our table, whoever made them. Errors: OSError."""
     counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
     check(lib.riptide_flush(new_config(CONFIG, options, []), counts, error), error)
     return read(FlushCounts, counts)
 
 
 def router_holder() -> int:
-    """The process whose router holds this namespace; 0: not to be seen. Errors: UnknownError: none."""
+    """The process whose router holds this namespace; 0: hidden. Errors: UnknownError: none."""
     pid = ffi.new("int *")
     check(lib.riptide_router_get_holder(pid))
     return int(pid[0])

@@ -9,6 +9,7 @@ import functools
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from operator import attrgetter
+from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, Tuple, TypedDict, Union
 
 from ._native import ffi, lib
@@ -63,7 +64,10 @@ class EventKind(enum.IntEnum):
 def _view(name: str, reader: Callable[[Any], Any] | None = None) -> Any:
     """A field that is read from the C struct when somebody asks for it."""
     get = attrgetter(f"_c.{name}")
-    return property(get if reader is None else lambda self: reader(get(self)))
+    if reader is None:
+        return property(get)
+    read: Callable[[Any], Any] = reader
+    return property(lambda self: read(get(self)))
 
 
 @dataclass(frozen=True, init=False)
@@ -88,7 +92,7 @@ class Sample:
     last_data_sent_ms: int = _view("last_data_sent_ms")  #: time since then
     ca_state: int = _view("ca_state")  #: 0 open to 4 loss
     app_limited: bool = _view("app_limited")  #: the application limited the delivery rate
-    congestion_control: str = _view("congestion_control", text)  #: empty: not asked for, or closed
+    congestion_control: str = _view("congestion_control", text)  #: empty: not asked for, closed
     local_port: int = _view("local_port")
     remote_port: int = _view("remote_port")
     ifindex: int = _view("ifindex")  #: that the socket is bound to; 0: none
@@ -98,9 +102,11 @@ class Sample:
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: what the peer offers to take now
 
     def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
-        """One made by hand; what is not named is 0. Errors: TypeError, ValueError, OverflowError."""
+        """By hand; what is not named is 0. Errors: TypeError, ValueError, OverflowError."""
         c = ffi.new("struct riptide_sample *")
         write(c, {"dst": dst, "cwnd": cwnd, **others}, [])
+        if c.dst.len != (32 if c.dst.family == AF_INET else 128):
+            raise ValueError(f"not the address of a host: {dst}")
         object.__setattr__(self, "_c", c[0])
 
     @classmethod
@@ -112,7 +118,8 @@ class Sample:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(Sample, **{f.name: getattr(self, f.name) for f in fields(self)}), ()
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return functools.partial(Sample, **values), ()
 
     @property
     def c(self) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from dataclasses import is_dataclass
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import AF_INET
@@ -39,13 +41,13 @@ def write_prefix(c: Any, value: PrefixLike) -> None:
         raise TypeError(f"not a string and not of ipaddress: {value!r}")
     text = str(value)
     is_text = text.isascii() and "\0" not in text
-    if not is_text or lib.riptide_prefix_parse(c, text.encode()) < 0:
+    if not is_text or lib.riptide_prefix_parse(ffi.addressof(c), text.encode()) < 0:
         raise ValueError(f"no address, and no prefix without host bits: {text!r}")
 
 
 def new_prefix(value: PrefixLike) -> Any:
     c = ffi.new("struct riptide_prefix *")
-    write_prefix(c, value)
+    write_prefix(c[0], value)
     return c
 
 
@@ -72,10 +74,18 @@ def text(c: Any) -> str:
 
 def write_text(c: Any, value: str) -> None:
     """Fills an array of char. Errors: ValueError where that is not ASCII, or too long."""
-    data = value.encode("ascii")
+    data = str.encode(value, "ascii")
     if len(data) >= len(c) or b"\0" in data:
         raise ValueError(f"more than {len(c) - 1} characters, or a zero: {value!r}")
     ffi.buffer(c)[:] = data.ljust(len(c), b"\0")
+
+
+def path_bytes(path: str | os.PathLike[str]) -> bytes:
+    """A path as C takes it. Errors: TypeError, ValueError."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"a zero in a path: {path!r}")
+    return name
 
 
 def read(cls: Callable[..., T], c: Any, **readers: Callable[[Any], Any]) -> T:
@@ -97,7 +107,7 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
     return tuple(value)
 
 
-def counters(struct: str, get: Callable[[Any, int], None]) -> dict[str, int]:
+def counters(struct: str, get: Callable[[Any, int], Any]) -> dict[str, int]:
     """The struct of counters that a function gives."""
     c = ffi.new(f"{struct} *")
     get(c, ffi.sizeof(struct))
@@ -115,7 +125,7 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any]) -> None:
     for name, value in values.items():
         if f"{name}_ns" in fields:
             setattr(c, f"{name}_ns", duration_ns(value))
-        elif name in fields and name != "size":
+        elif name in fields and name != "size" and not name.endswith("_ns"):
             _write(c, name, fields[name].type.cname, value, keep)
         else:
             known = ", ".join(field[:-3] if field.endswith("_ns") else field for field in fields)
@@ -124,6 +134,8 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any]) -> None:
 
 def new_config(cname: str, options: Mapping[str, Any], keep: list[Any]) -> Any:
     """A configuration: the library's defaults, but for the options."""
+    if not isinstance(options, Mapping):
+        raise TypeError(f"not options by their names: {options!r}")
     c = ffi.new(cname)
     CONFIGS[cname](c, ffi.sizeof(c[0]))
     write(c, options, keep)
@@ -135,7 +147,7 @@ def _write(c: Any, name: str, cname: str, value: Any, keep: list[Any]) -> None:
     if cname == "struct riptide_prefix":
         write_prefix(getattr(c, name), value)
     elif cname == "struct riptide_scope":
-        write(getattr(c, name), vars(value), keep)
+        write(getattr(c, name), vars_of(name, value), keep)
     elif cname in CONFIGS:
         setattr(c, name, new_config(cname, value, keep))
     elif cname in ARRAYS:
@@ -146,6 +158,13 @@ def _write(c: Any, name: str, cname: str, value: Any, keep: list[Any]) -> None:
         write_text(getattr(c, name), value)
     else:
         setattr(c, name, value)
+
+
+def vars_of(name: str, value: Any) -> dict[str, Any]:
+    """The fields of a dataclass. Errors: TypeError where it is none."""
+    if not is_dataclass(value):
+        raise TypeError(f"{name}: neither a Scope nor an Override: {value!r}")
+    return dict(vars(value))
 
 
 def _named(name: str, find: Callable[[bytes], Any], value: Any, keep: list[Any]) -> Any:
@@ -175,10 +194,11 @@ def _write_ports(c: Any, value: Any, _: list[Any]) -> None:
 
 
 ARRAYS: dict[str, Callable[[Any, Any, list[Any]], None]] = {
-    "struct riptide_prefix *": lambda c, value, keep: write_prefix(ffi.addressof(c), value),
+    "struct riptide_prefix *": lambda c, value, keep: write_prefix(c, value),
     "struct riptide_port_range *": _write_ports,
     "struct riptide_override *": lambda c, value, keep: write(
-        c, {name: part for name, part in vars(value).items() if part is not None}, keep),
+        c, {name: part for name, part in vars_of("overrides", value).items() if part is not None},
+        keep),
 }
 NAMED: dict[str, Callable[[bytes], Any]] = {
     "struct riptide_policy *": lib.riptide_policy_find,

@@ -1,0 +1,223 @@
+"""Router and agent from Python; what `ip` says is the judge."""
+
+import asyncio
+import errno
+import select
+from ipaddress import ip_address, ip_network
+
+import pytest
+from netns import rules, wait_until, windows
+
+import riptide
+from riptide import EventKind, RouteState
+
+
+def settle(router):
+    """Dispatches until nothing waits; what changed on the way."""
+    changed = []
+    while not router.is_idle:
+        assert select.select([router], [], [], 5)[0], "the router waits for nothing"
+        router.dispatch()
+        while True:
+            try:
+                changed.append(router.pop())
+            except riptide.AgainError:
+                break
+    return changed
+
+
+def test_routes_reach_the_kernel_and_go_with_the_router(net):
+    with net.host.entered(), riptide.Router() as router:
+        router.check()
+        router.start()
+        router.set("203.0.113.7", 40)
+        router.set(ip_network("2001:db8::/64"), 25, rto_min=0.2)
+        changed = {str(route.dst): route for route in settle(router)}
+        assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::/64": 25}
+        route = changed["203.0.113.7/32"]
+        assert route.state == RouteState.APPLIED and route.gateway == ip_address("10.0.0.1")
+        assert riptide.routes() == sorted(router, key=lambda route: route.dst.version)
+        assert router.find("203.0.113.7") == route and router.reason() is None
+        assert riptide.router_holder() > 0 and router.stats()["routes"] == 2
+        assert {rule.is_ours for rule in riptide.rules() if rule.table == 7230} == {True}
+        router.set("203.0.113.7", 0)
+        assert [route.state for route in settle(router)] == [RouteState.WITHDRAWN]
+    assert windows(net.host) == {} and rules(net.host) == []
+    with net.host.entered(), pytest.raises(riptide.UnknownError):
+        riptide.router_holder()
+
+
+def test_routes_that_are_left_stay_and_are_flushed(net):
+    with net.host.entered():
+        router = riptide.Router()
+        router.start()
+        router.set("203.0.113.7", 40)
+        settle(router)
+        router.close(leave_routes=True)
+        assert windows(net.host) == {"203.0.113.7": 40}
+        assert riptide.flush() == riptide.FlushCounts(rules=4, routes=1)
+        assert windows(net.host) == {} and riptide.routes() == []
+
+
+def test_pause_lifts_the_rules(net):
+    with net.host.entered(), riptide.Router() as router:
+        router.start()
+        router.pause()
+        assert rules(net.host) == [] and "pause" in router.reason()
+        router.resume()
+        settle(router)
+        assert len(rules(net.host)) == 2
+
+
+def test_errors_of_the_router(net):
+    with net.host.entered(), riptide.Router() as router, riptide.Router(max_routes=1) as other:
+        router.start()
+        with pytest.raises(OSError, match="process") as caught:
+            other.start()
+        assert caught.value.errno == errno.EBUSY
+        with pytest.raises(riptide.InvalidError):
+            router.set("203.0.113.7", 65536)
+        with pytest.raises(OverflowError):
+            router.set("203.0.113.7", 1 << 32)
+        other.set("203.0.113.7", 20)
+        with pytest.raises(riptide.FullError):
+            other.set("203.0.113.9", 20)
+        with pytest.raises(OSError, match="table"):
+            router.reconfigure(table=7231)
+        router.reconfigure(step_segments=5)
+        router.stop()
+        assert rules(net.host) == []
+
+
+def test_without_privilege_it_is_a_permission_error(net):
+    code = ("import riptide\n"
+            "with riptide.Router() as router:\n"
+            "    try: router.start()\n"
+            "    except PermissionError as error: print(error)\n")
+    import sys
+    said = net.host.run("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--",
+                        sys.executable, "-c", code).stdout
+    assert "CAP_NET_ADMIN" in said
+
+
+def test_what_a_receiver_takes(net):
+    with net.host.entered():
+        net.host.sysctl("ipv4/tcp_rmem", "4096 1048576 6291456")
+        assert riptide.receiver_initrwnd() > 300
+        assert riptide.receiver_initrwnd(mss_bytes=8948) < 100
+
+
+def largest(samples, about):
+    return max(sample.cwnd for sample in samples)
+
+
+async def until(agent, is_enough):
+    """Events up to the one that is enough."""
+    seen = []
+    async for event in agent:
+        seen.append(event)
+        if is_enough(event):
+            return seen
+
+
+def test_asyncio_agent(net):
+    small, large = net.learned("203.0.113.7", 20).cwnd(), net.learned("203.0.113.7", 60).cwnd()
+    with net.host.entered(), riptide.Agent(
+            interval=0.05,
+            estimator={"ttl": 3600, "policy": riptide.Policy("largest", largest)}) as agent:
+        agent.start()
+        assert small < large
+        turns = []
+
+        async def both():
+            async def others():
+                while True:
+                    turns.append(1)
+                    await asyncio.sleep(0)
+
+            other = asyncio.ensure_future(others())
+            seen = await asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), 10)
+            other.cancel()
+            return seen
+
+        seen = asyncio.run(both())
+        assert len(turns) > 5, "the loop was held up"
+        route = next(event for event in seen if event.kind == EventKind.ROUTE)
+        assert route.route.dst == route.estimate.dst == ip_network("203.0.113.7")
+        assert route.route.initcwnd == route.estimate.cwnd == min(large, 100)
+        assert windows(net.host) == {"203.0.113.7": min(large, 100)}
+        tick = seen[-1].tick
+        assert (tick.samples, tick.destinations, tick.changes) == (2, 1, 1)
+        assert agent.estimator.explain("203.0.113.7").policy == "largest"
+        assert agent.router.find("203.0.113.7") == route.route
+        assert agent.observer.stats()["samples"] == 2 == agent.estimator.stats()["samples"]
+    assert windows(net.host) == {} and rules(net.host) == []
+
+
+def run_round(agent):
+    asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), 10))
+
+
+def test_agent_can_be_reconfigured_paused_and_hinted(net):
+    cwnd = net.learned("203.0.113.7", 40).cwnd()
+    with net.host.entered(), riptide.Agent(interval=0.05, estimator={"ttl": 3600}) as agent:
+        agent.start()
+        run_round(agent)
+        assert windows(net.host) == {"203.0.113.7": cwnd}
+        agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
+        wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 15}, "the hint")
+        agent.reconfigure(interval=0.05, estimator={"ttl": 3600, "cwnd_max": 12})
+        wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 12}, "the bound")
+        agent.pause()
+        assert rules(net.host) == []
+        agent.resume()
+        wait_until(lambda: run_round(agent) or len(rules(net.host)) == 2, "rules")
+        with pytest.raises(OSError, match="table"):
+            agent.reconfigure(router={"table": 7231})
+
+
+def test_agent_goes_on_from_a_state(net, tmp_path):
+    with riptide.Estimator(ttl=3600) as before:
+        before.add(riptide.Sample(dst="203.0.113.99", cwnd=33))
+        before.tick()
+        before.save(tmp_path / "state")
+    options = {"interval": 0.05, "estimator": {"ttl": 3600}}
+    with net.host.entered(), riptide.Agent(**options) as agent, riptide.Agent(**options) as second:
+        assert agent.load(tmp_path / "state").loaded == 1
+        agent.start()
+        run_round(agent)
+        assert windows(net.host) == {"203.0.113.99": 33}
+        state = agent.estimator.save_bytes()
+        agent.estimator.save(tmp_path / "again")
+        assert second.load_bytes(state).loaded == 1
+        assert second.replace_bytes(state).loaded == 1
+        assert [estimate.cwnd for estimate in second.estimator] == [33]
+        with pytest.raises(TypeError):
+            second.load_bytes(None)
+
+
+def test_what_a_policy_raises_comes_out_of_dispatch(net):
+    def fail(samples, about):
+        raise ZeroDivisionError
+
+    net.connect("203.0.113.7")
+    with net.host.entered(), riptide.Agent(
+            estimator={"policy": riptide.Policy("fails", fail)}) as agent:
+        agent.start()
+        with pytest.raises(ZeroDivisionError):
+            run_round(agent)
+    assert rules(net.host) == []
+
+
+def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net):
+    async def main(agent):
+        task = asyncio.ensure_future(until(agent, lambda event: False))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return asyncio.get_running_loop().remove_reader(agent.fileno())
+
+    with net.host.entered(), riptide.Agent() as agent:
+        agent.start()
+        asyncio.run(main(agent))

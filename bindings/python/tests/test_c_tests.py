@@ -1,0 +1,195 @@
+"""The unit tests of lib/compute, read from their C files and run through the bindings: both must
+agree on every figure.
+"""
+
+import dataclasses
+import errno
+import math
+import re
+
+import pytest
+from c_tests import Interpreter, Struct, Unsupported, load
+from conftest import REPOSITORY
+
+import riptide
+from riptide._errors import OUTCOMES
+from riptide._native import ffi, lib
+
+UNIT = REPOSITORY / "tests" / "unit"
+DEFINES = {"S": "1000000000", "MS": "1000000", "RIPTIDE_NEVER_NS": str(lib.RIPTIDE_NEVER_NS),
+           "UINT64_MAX": str(2**64 - 1), "UINT32_MAX": str(2**32 - 1), "NAN": "nan()",
+           "INFINITY": "infinity()"}
+
+
+def outcome(function, *arguments, **named):
+    """What C would have returned."""
+    try:
+        function(*arguments, **named)
+        return 0
+    except riptide.OutcomeError as error:
+        return next(number for number, cls in OUTCOMES.items() if cls is type(error))
+    except OSError as error:
+        return -error.errno
+
+
+def fill(target, value):
+    """Copies a dataclass to a C struct's namespace."""
+    values = value if isinstance(value, dict) else {
+        field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    vars(target).update({name: text(part) for name, part in values.items()})
+    if hasattr(value, "evidence"):
+        target.evidence = fill(Struct(), value.evidence)
+    return target
+
+
+def text(value):
+    """A network as C's tests write it."""
+    if hasattr(value, "network_address"):
+        whole = value.prefixlen == value.max_prefixlen
+        return str(value.network_address if whole else value)
+    return value
+
+
+def options(config):
+    """Estimator's options out of a struct riptide_estimator_config."""
+    given = {}
+    for name, value in vars(config).items():
+        if name == "overrides":
+            overrides = value if isinstance(value, list) else [value]
+            given[name] = [riptide.Override(**vars(override)) for override in overrides]
+        elif name == "aggregates":
+            given[name] = value if isinstance(value, list) else [value]
+        elif name.endswith("_ns"):
+            given[name[:-3]] = value / 1e9
+        elif not name.startswith("n_"):
+            given[name] = value
+    return given
+
+
+def estimator_of(config):
+    return riptide.Estimator(**options(config))
+
+
+def add(estimator, sample):
+    if not isinstance(sample.dst, str) or "/" in sample.dst:
+        raise Unsupported("a sample that no host could be")
+    return outcome(estimator.add, riptide.Sample(**vars(sample)))
+
+
+def pop(estimator):
+    (change,) = estimator.changes()
+    return fill(Struct(), change)
+
+
+def assert_equal(a, b):
+    assert a == b
+
+
+def assert_pop(estimator, dst, cwnd):
+    change = pop(estimator)
+    assert (change.dst, change.cwnd) == (dst, cwnd)
+
+
+def pop_into(estimator, reference):
+    try:
+        change = fill(Struct(), estimator.pop())
+        if isinstance(reference, Struct):
+            vars(reference).update(vars(change))
+        else:
+            reference.scope[reference.name] = change
+        return 0
+    except riptide.AgainError:
+        return lib.RIPTIDE_E_AGAIN
+
+
+def find(estimator, dst, estimate):
+    try:
+        fill(estimate, estimator.find(dst))
+        return 0
+    except riptide.UnknownError:
+        return lib.RIPTIDE_E_UNKNOWN
+
+
+def explain(estimator, dst, explanation, _):
+    try:
+        fill(explanation, estimator.explain(dst))
+        return 0
+    except riptide.UnknownError:
+        return lib.RIPTIDE_E_UNKNOWN
+
+
+def found(estimator, dst):
+    estimate = Struct()
+    find(estimator, dst, estimate)
+    return estimate
+
+
+def explained(estimator):
+    return fill(Struct(), estimator.explain("192.0.2.1"))
+
+
+def add_hint(estimator, hint, _):
+    if isinstance(hint, list):
+        hint = Struct(**dict(zip(("dst", "cwnd_max", "scale", "until_ns"), hint)))
+    return outcome(estimator.add_hint, hint.dst, hint.until_ns / 1e9, cwnd_max=hint.cwnd_max,
+                   scale=hint.scale, now_ns=0)
+
+
+LIBRARY = {
+    **{name: getattr(lib, name) for name in dir(lib) if name.isupper()},
+    "UINT64_C": int, "nan": lambda: math.nan, "infinity": lambda: math.inf, "state": None,
+    "true": 1, "false": 0, "NULL": None, **vars(errno),
+    "config_of": Struct, "estimator_of": estimator_of, "prefix_of": str,
+    "config_of_policy": lambda policy: Struct(policy=policy), "estimator_of_config": estimator_of,
+    "prefix_of_text": str, "find_host": found, "explain": explained,
+    "add_cwnd": lambda estimator, cwnd: assert_equal(
+        add(estimator, Struct(dst="192.0.2.1", cwnd=cwnd)), 0),
+    "cwnd_of": lambda estimator: found(estimator, "192.0.2.1").cwnd,
+    "pop_one": pop, "assert_pop": assert_pop,
+    "assert_no_change": lambda estimator: assert_equal(list(estimator.changes()), []),
+    "assert_int_equal": assert_equal, "assert_string_equal": assert_equal,
+    "assert_true": lambda a: assert_equal(bool(a), True),
+    "assert_false": lambda a: assert_equal(bool(a), False),
+    "riptide_prefix_equal": lambda a, b: a == b,
+    "assert_in_range": lambda a, low, high: assert_equal(low <= a <= high, True), "fmax": max,
+    "riptide_policy_find": str, "riptide_smoothing_find": str,
+    "riptide_estimator_add": add, "riptide_estimator_add_hint": add_hint,
+    "riptide_estimator_find": find, "riptide_estimator_explain": explain,
+    "riptide_estimator_tick": lambda estimator, now_ns: outcome(estimator.tick, now_ns),
+    "riptide_estimator_pop": pop_into,
+    "riptide_estimator_discard": riptide.Estimator.discard,
+    "riptide_estimator_free": riptide.Estimator.close,
+    "riptide_estimator_get_stats": lambda estimator, stats, _: fill(stats, estimator.stats()),
+}
+
+
+#: They look at bytes, at tables of C or at values that Python's samples cannot have.
+ONLY_IN_C = {
+    "defaults_are_the_papers",
+    "window_is_rounded_to_the_nearest_segment",
+    "peers_are_grouped_by_prefix_length",
+    "impossible_samples_are_refused_and_counted",
+    "policy_result_that_is_no_number_is_left_out",
+    "configuration_is_refused_by_name",
+    "overrides_are_refused_by_name",
+    "hints_are_refused_by_name_and_bounded_in_number",
+    "a_weight_beyond_its_range_is_refused",
+    "tables_are_complete",
+    "options_are_refused_by_name",
+    "walk_sees_each_window_once",
+    "peer_belongs_to_its_destination",
+}
+
+
+def cases():
+    for name in ("estimator", "bound", "closed", "policy", "evidence", "explain"):
+        path = UNIT / f"test_{name}.c"
+        functions = load(path, DEFINES)
+        for test in re.findall(r"cmocka_unit_test\((\w+)\)", path.read_text()):
+            if test not in ONLY_IN_C:
+                yield pytest.param(functions, test, id=f"{name}-{test}")
+
+
+@pytest.mark.parametrize("functions, test", cases())
+def test_bindings_agree(functions, test):
+    Interpreter(functions, LIBRARY).call(test, None)

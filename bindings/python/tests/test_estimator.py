@@ -1,0 +1,221 @@
+"""The estimator from Python, a policy in Python included: literal samples and times, no kernel."""
+
+import errno
+from ipaddress import ip_network
+
+import pytest
+
+import riptide
+from riptide import Override, Policy, Sample, Scope
+
+S = 1_000_000_000
+A, B = "10.0.0.1", "10.0.0.2"
+
+
+def feed(estimator, now_s, *windows, dst=A):
+    for cwnd in windows:
+        estimator.add(Sample(dst=dst, cwnd=cwnd))
+    estimator.tick(now_s * S)
+    return {str(change.dst.network_address): change.cwnd for change in estimator.changes()}
+
+
+def smallest(samples, about):
+    assert about.samples == len(samples)
+    return min(sample.cwnd for sample in samples)
+
+
+def test_window_is_mean_of_all_connections():
+    with riptide.Estimator() as estimator:
+        assert feed(estimator, 5, 20, 40, 63) == {A: 41}
+        estimate = estimator.find(A)
+        assert estimate.dst == ip_network(A)
+        assert (estimate.samples, estimate.combined, estimate.cwnd) == (3, 41.0, 41)
+        assert (estimate.updated_ns, estimate.expires_ns) == (5 * S, 95 * S)
+        assert list(estimator) == [estimate]
+
+
+def test_outcomes_are_exceptions():
+    with riptide.Estimator(max_destinations=1) as estimator:
+        estimator.add(Sample(dst=A, cwnd=20))
+        with pytest.raises(riptide.FullError):
+            estimator.add(Sample(dst=B, cwnd=20))
+        with pytest.raises(riptide.InvalidError):
+            estimator.add(Sample(dst=A, cwnd=0))
+        with pytest.raises(riptide.UnknownError):
+            estimator.find(B)
+        with pytest.raises(LookupError):
+            estimator.explain(B)
+        with pytest.raises(riptide.AgainError):
+            estimator.pop()
+        estimator.tick(S)
+        with pytest.raises(riptide.InvalidError):
+            estimator.tick(S - 1)
+        assert estimator.stats()["overflow"] == estimator.stats()["invalid"] == 1
+
+
+def test_explanation_has_every_figure():
+    overrides = [Override("10.0.0.0/24", cwnd_max=44)]
+    with riptide.Estimator(overrides=overrides) as estimator:
+        feed(estimator, 1, 70)
+        explanation = estimator.explain(A)
+    assert explanation.policy == "paper" and explanation.smoothing == "ewma"
+    assert explanation.bounds == riptide.Bound.OVERRIDE_MAX
+    assert explanation.override == ip_network("10.0.0.0/24")
+    assert (explanation.cwnd, explanation.cwnd_max, explanation.combined) == (44, 44, 70.0)
+    assert explanation.left_out == (0, 0, 0) and explanation.evidence.sharers == 0
+
+
+def test_hints_lower_and_pass():
+    with riptide.Estimator() as estimator:
+        feed(estimator, 1, 70)
+        estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
+        assert [change.cwnd for change in estimator.changes()] == [25]
+        assert feed(estimator, 12) == {A: 70}
+        with pytest.raises(OSError, match="scale"):
+            estimator.add_hint(A, 10, scale=2, now_ns=S)
+
+
+def test_reconfigure_goes_on_with_what_is_known():
+    with riptide.Estimator() as estimator:
+        feed(estimator, 1, 70)
+        feed(estimator, 1, 70, dst=B)
+        estimator.reconfigure(Scope(learn=[A]), cwnd_max=50)
+        assert {str(c.dst.network_address): c.cwnd for c in estimator.changes()} == {A: 50, B: 0}
+        with pytest.raises(OSError):
+            estimator.reconfigure(cwnd_min=60, cwnd_max=50)
+
+
+def test_python_combines():
+    with riptide.Estimator(policy=Policy("smallest", smallest, "none")) as estimator:
+        assert feed(estimator, 1, 40, 20, 63) == {A: 20}
+        assert feed(estimator, 2, 40, 33) == {A: 33}
+        assert estimator.explain(A).policy == "smallest"
+
+
+def test_python_combines_for_some_destinations_alone():
+    mine = Policy("smallest", smallest)
+    overrides = [Override("10.0.0.2", policy=mine), Override("10.0.0.3", policy=mine)]
+    with riptide.Estimator(overrides=overrides) as estimator:
+        for dst in (A, B, "10.0.0.3"):
+            assert feed(estimator, 1, 20, 40, dst=dst) == {dst: 30 if dst == A else 20}
+
+
+def test_one_policy_serves_many_estimators():
+    mine = Policy("smallest", smallest)
+    with riptide.Estimator(policy=mine) as one, riptide.Estimator(policy=mine) as other:
+        one.add(Sample(dst=A, cwnd=20))
+        other.add(Sample(dst=A, cwnd=30))
+        one.tick(S)
+        other.tick(S)
+        assert (one.find(A).cwnd, other.find(A).cwnd) == (20, 30)
+
+
+def test_policy_that_says_nothing_lets_the_window_age():
+    windows = iter([50, None])
+    with riptide.Estimator(policy=Policy("once", lambda samples, about: next(windows))) as estimator:
+        assert feed(estimator, 1, 1) == {A: 50}
+        assert feed(estimator, 80, 1) == {}
+        assert estimator.find(A).updated_ns == S
+
+
+@pytest.mark.parametrize("result, error", [
+    ("many", TypeError), (float("nan"), ValueError), (-1.0, ValueError),
+    (float("inf"), ValueError), (1 << 2000, OverflowError)])
+def test_policy_without_a_window(result, error):
+    with riptide.Estimator(policy=Policy("bad", lambda samples, about: result)) as estimator:
+        estimator.add(Sample(dst=A, cwnd=20))
+        with pytest.raises(error):
+            estimator.tick(S)
+        estimator.tick(2 * S)  # said once
+        with pytest.raises(riptide.UnknownError):
+            estimator.find(A)
+
+
+def test_what_a_policy_raises_comes_out_of_the_tick():
+    def fail(samples, about):
+        raise KeyboardInterrupt
+
+    with riptide.Estimator(policy=Policy("fails", fail)) as estimator:
+        estimator.add(Sample(dst=A, cwnd=20))
+        with pytest.raises(KeyboardInterrupt):
+            estimator.tick(S)
+
+
+def test_policy_cannot_use_the_estimator_that_calls_it():
+    with riptide.Estimator(policy=Policy("mine", lambda samples, about: estimator.find(A).cwnd)) \
+            as estimator:
+        estimator.add(Sample(dst=A, cwnd=20))
+        with pytest.raises(riptide.ConcurrentUseError):
+            estimator.tick(S)
+
+
+def test_discarded_samples_reach_no_policy():
+    with riptide.Estimator(policy=Policy("smallest", smallest)) as estimator:
+        estimator.add(Sample(dst=A, cwnd=10))
+        estimator.discard()
+        assert feed(estimator, 1, 30) == {A: 30}
+        (row,) = estimator._rows
+        estimator.add(Sample(dst=A, cwnd=10))
+        assert len(row.samples) == 1
+
+
+@pytest.mark.parametrize("arguments, error", [
+    (("", smallest), ValueError), (("x" * 16, smallest), ValueError), (("é", smallest), ValueError),
+    (("mine", None), TypeError), (("mine", smallest, "sharp"), ValueError), ((7, smallest), TypeError)])
+def test_bad_policies(arguments, error):
+    with pytest.raises(error):
+        Policy(*arguments)
+
+
+def test_reconfigure_keeps_what_a_policy_of_ours_knows():
+    mine = Policy("smallest", smallest)
+    with riptide.Estimator(policy=mine) as estimator:
+        feed(estimator, 1, 40)
+        before = estimator._rows[0]
+        estimator.reconfigure(policy=mine, cwnd_max=30)
+        assert estimator._rows == [before]
+        assert estimator.find(A).cwnd == 30
+
+
+def test_states_of_two_hosts_are_merged(tmp_path):
+    for name, dst, cwnd in (("one", A, 20), ("two", B, 40)):
+        with riptide.Estimator(ttl=3600) as host:
+            host.add(Sample(dst=dst, cwnd=cwnd))
+            host.tick()
+            host.save(tmp_path / name)
+    with riptide.Estimator(ttl=3600) as fleet:
+        assert fleet.load(tmp_path / "one").loaded == 1
+        assert fleet.load(str(tmp_path / "two")).loaded == 1
+        assert {str(e.dst.network_address): e.cwnd for e in fleet} == {A: 20, B: 40}
+
+
+def test_state_as_bytes():
+    with riptide.Estimator() as one, riptide.Estimator() as other:
+        feed(one, 100, 20)
+        state = one.save_bytes(now_ns=110 * S, realtime_ns=1000 * S)
+        counts = other.load_bytes(state, now_ns=500 * S, realtime_ns=1005 * S)
+        assert (counts.loaded, counts.expired) == (1, 0)
+        assert other.find(A).updated_ns == 485 * S
+        feed(other, 501, 50, dst=B)
+        assert other.replace_bytes(memoryview(state), 502 * S, 1007 * S).loaded == 1
+        assert [str(e.dst.network_address) for e in other] == [A]
+        for bad in (b"", b"riptide\n", state[:-1], state[:-1] + b"!"):
+            with pytest.raises(OSError, match="state: ") as caught:
+                other.load_bytes(bad)
+            assert caught.value.errno == errno.EINVAL
+        with pytest.raises(TypeError):
+            other.load_bytes("text")
+
+
+@pytest.mark.parametrize("value", [None, {"dst": A, "cwnd": 20}, "sample", b""])
+def test_only_samples_are_added(value):
+    with riptide.Estimator() as estimator, pytest.raises(TypeError):
+        estimator.add(value)
+
+
+@pytest.mark.parametrize("now_ns, error", [
+    (-1, OverflowError), (1 << 64, OverflowError), (1.5, TypeError), ("now", TypeError),
+    ((1 << 64) - 1, riptide.InvalidError)])
+def test_bad_times(now_ns, error):
+    with riptide.Estimator() as estimator, pytest.raises(error):
+        estimator.tick(now_ns)

@@ -1,0 +1,111 @@
+"""The declarations follow the headers: each test changes a copy of them and builds again."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import REPOSITORY
+from netns import BUILD
+
+BINDINGS = REPOSITORY / "bindings" / "python"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Headers and bindings to change."""
+    shutil.copytree(REPOSITORY / "include", tmp_path / "include")
+    shutil.copytree(BINDINGS / "riptide", tmp_path / "riptide")
+    for name in ("generate.py", "rows.c", "rows.h"):
+        shutil.copy(BINDINGS / name, tmp_path)
+    return tmp_path
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1, f"{path}: {text.count(old)} times {old!r}"
+    path.write_text(text.replace(old, new))
+
+
+def generate(copy):
+    return subprocess.run(
+        [sys.executable, copy / "generate.py", "--output", copy / "native.c", "--depfile",
+         copy / "native.c.d", "--package", copy / "riptide", "--header", copy / "rows.h", "--",
+         "cc", "-I", copy / "include"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+
+
+def compile_module(copy):
+    """Compiles what was generated; the library that it needs is preloaded."""
+    include = subprocess.run([sys.executable, "-c", "import sysconfig as s; print(s.get_path('include'))"],
+                             stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+    return subprocess.run(
+        ["cc", "-shared", "-fPIC", "-DPy_LIMITED_API=0x03090000", "-Werror=incompatible-pointer-types",
+         "-Werror=int-conversion", "-I", copy / "include", "-I", copy, "-I", include, "-D_GNU_SOURCE",
+         copy / "native.c", copy / "rows.c", "-o", copy / "riptide" / "_native.abi3.so"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+
+
+def layout(copy, struct):
+    """Name, offset and type of each field, as the compiled module has them."""
+    code = ("import importlib.util, json, sys\n"
+            "spec = importlib.util.spec_from_file_location('riptide._native', sys.argv[1])\n"
+            "native = importlib.util.module_from_spec(spec)\n"
+            "spec.loader.exec_module(native)\n"
+            "fields = native.ffi.typeof(sys.argv[2]).fields\n"
+            "print(json.dumps([(name, f.offset, f.type.cname) for name, f in fields]))\n")
+    module = copy / "riptide" / "_native.abi3.so"
+    done = subprocess.run([sys.executable, "-c", code, module, struct], stdout=subprocess.PIPE,
+                          check=True, universal_newlines=True,
+                          env={"LD_PRELOAD": str(BUILD / "lib" / "libriptide.so")})
+    return json.loads(done.stdout)
+
+
+def test_new_fields_and_other_types_are_followed(copy):
+    observe = copy / "include" / "riptide" / "observe.h"
+    edit(observe, "    uint32_t rtt_us; ", "    uint64_t jitter_ns;\n    uint64_t rtt_us; ")
+    assert generate(copy).returncode == 0
+    done = compile_module(copy)
+    assert done.returncode == 0, done.stdout
+    fields = {name: (offset, type_) for name, offset, type_ in layout(copy, "struct riptide_sample")}
+    assert fields["jitter_ns"][1] == "uint64_t" == fields["rtt_us"][1]
+    assert fields["rtt_us"][0] == fields["jitter_ns"][0] + 8
+
+
+def test_new_functions_and_constants_are_followed(copy):
+    edit(copy / "include" / "riptide" / "riptide.h", "const char *riptide_version(void);",
+         "const char *riptide_version(void);\n#define RIPTIDE_NOVELTY 7\nint riptide_novelty(int a);")
+    assert generate(copy).returncode == 0
+    text = (copy / "native.c").read_text()
+    assert "riptide_novelty(" in text and "RIPTIDE_NOVELTY" in text
+
+
+@pytest.mark.parametrize("header, old, new, said", [
+    ("observe.h", "uint32_t min_rtt_us; ", "uint32_t lowest_rtt_us; ",
+     "struct riptide_sample has no 'min_rtt_us'"),
+    ("compute.h", "uint64_t ttl_ns;  ", "uint64_t ttl_ms;  ",
+     "struct riptide_estimator_config has no 'ttl'"),
+    ("apply.h", "int riptide_router_pause(", "int riptide_router_halt(",
+     "no header declares 'riptide_router_pause'"),
+    ("agent.h", "RIPTIDE_AGENT_TICK, ", "RIPTIDE_AGENT_ROUND, ",
+     "no header declares 'RIPTIDE_AGENT_TICK'"),
+])
+def test_what_the_package_asks_for_and_is_gone_fails_the_build(copy, header, old, new, said):
+    edit(copy / "include" / "riptide" / header, old, new)
+    done = generate(copy)
+    assert done.returncode != 0
+    assert said in done.stdout and ".py:" in done.stdout
+
+
+def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy):
+    """As it would be with headers of one version and declarations of another."""
+    assert generate(copy).returncode == 0
+    edit(copy / "include" / "riptide" / "observe.h", "    char congestion_control[16];",
+         "    uint32_t congestion_control;")
+    assert compile_module(copy).returncode != 0
+
+
+def test_header_that_is_no_c_fails_the_build(copy):
+    edit(copy / "include" / "riptide" / "riptide.h", "struct riptide_error {", "struct {{")
+    assert generate(copy).returncode != 0

@@ -1,0 +1,172 @@
+"""Observing from Python; the kernel's own account of the same connections is the judge."""
+
+import errno
+import select
+import socket
+import sys
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from netns import ss, wait_until
+
+import riptide
+from riptide import Scope
+
+
+@pytest.fixture
+def busy(net):
+    """Connections of both families, an IPv4-mapped one among them."""
+    net.learned("203.0.113.7", 30)
+    net.connect("203.0.113.9", mapped=True)
+    net.learned("2001:db8::7", 25)
+    return net
+
+
+def peers(samples):
+    return sorted(str(sample.dst) for sample in samples)
+
+
+def test_samples_are_what_ss_says(busy):
+    with busy.host.entered():
+        samples = riptide.observe()
+    assert sorted((str(s.dst), s.cwnd, s.congestion_control) for s in samples) == sorted(ss(busy.host))
+    for sample in samples:
+        assert isinstance(sample.dst, (IPv4Address, IPv6Address))
+        assert sample.rtt.microseconds == sample.rtt_us > 0
+        assert not sample.closed and sample.local_port and sample.remote_port
+        assert sample.data_segs_out > 0 or str(sample.dst) == "203.0.113.9"
+
+
+def test_columns_are_the_samples(busy):
+    numpy = pytest.importorskip("numpy")
+    with busy.host.entered(), riptide.Observer() as observer:
+        columns, samples = observer.dump_columns(), observer.dump()
+    by_cookie = {sample.cookie: sample for sample in samples}
+    assert len(columns["cookie"]) == len(samples) == 3
+    for i, cookie in enumerate(columns["cookie"]):
+        sample = by_cookie[cookie]
+        number = int(columns["dst_high"][i]) << 64 | int(columns["dst_low"][i])
+        is_ipv4 = columns["family"][i] == socket.AF_INET
+        assert (IPv4Address if is_ipv4 else IPv6Address)(number) == sample.dst
+        assert columns.congestion_controls[columns["congestion"][i]] == sample.congestion_control
+        for name in set(columns) - {"cookie", "last_data_sent_ms", "congestion"}:
+            if hasattr(sample, name):
+                assert columns[name][i] == getattr(sample, name), name
+    assert columns["cwnd"].dtype == numpy.uint32 and columns["closed"].dtype == numpy.bool_
+
+
+def test_columns_hold_every_figure_of_a_sample():
+    from riptide._native import ffi
+
+    numbers = {name for name, field in ffi.typeof("struct riptide_sample").fields
+               if field.type.kind == "primitive"}
+    assert {name for name, *_ in riptide._observer.COLUMNS} == {
+        *numbers, "family", "dst_high", "dst_low", "congestion"}
+
+
+def test_columns_without_numpy_are_memoryviews(busy):
+    code = ("import sys; sys.modules['numpy'] = None; import riptide; c = riptide.observe_columns();"
+            "assert isinstance(c['cwnd'], memoryview) and c['cwnd'].format == 'I';"
+            "print(sorted(c['cwnd'].tolist()))")
+    said = busy.host.run(sys.executable, "-c", code).stdout
+    assert said.strip() == str(sorted(cwnd for _, cwnd, _ in ss(busy.host)))
+
+
+def test_no_connections_are_empty_columns(host):
+    with host.entered():
+        assert riptide.observe() == []
+        assert {len(column) for column in riptide.observe_columns().values()} == {0}
+
+
+@pytest.mark.parametrize("scope, expected", [
+    (Scope(), ["2001:db8::7", "203.0.113.7", "203.0.113.9"]),
+    (Scope(learn=["203.0.113.0/24"]), ["203.0.113.7", "203.0.113.9"]),
+    (Scope(learn=["203.0.113.0/24"], exclude=[ip_address("203.0.113.7")]), ["203.0.113.9"]),
+    (Scope(exclude="0.0.0.0/0"), ["2001:db8::7"]),
+    (Scope(local_ports=[1, (2, 3)]), []),
+    (Scope(remote_ports=[(1, 65535)], ifindex=7), []),
+])
+def test_scope_narrows(busy, scope, expected):
+    with busy.host.entered(), riptide.Observer(scope=scope) as observer:
+        assert peers(observer.dump()) == sorted(expected)
+        whole = riptide.Filter.NONE if scope == Scope() else riptide.Filter.WHOLE
+        assert observer.filter == whole
+
+
+def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy):
+    found = []
+    with busy.host.entered(), riptide.Observer() as observer:
+        observer.start()
+        with pytest.raises(OSError) as caught:
+            observer.start()
+        assert caught.value.errno == errno.EBUSY
+        with pytest.raises(riptide.DoneError):
+            while True:
+                assert select.select([observer], [], [], 5)[0] == [observer]
+                observer.dispatch()
+                try:
+                    while True:
+                        found.append(observer.pop())
+                except riptide.AgainError:
+                    pass
+        assert peers(found) == ["2001:db8::7", "203.0.113.7", "203.0.113.9"]
+        assert observer.stats()["samples"] == 3 and observer.events_error is None
+
+
+def test_slices_describe_each_connection_once(busy):
+    with busy.host.entered(), riptide.Observer(slices=4) as observer:
+        assert len([sample for _ in range(4) for sample in observer.dump()]) == 3
+        with pytest.raises(OSError):
+            observer.set_slices(0)
+        with pytest.raises(OverflowError):
+            observer.set_slices(-1)
+
+
+def heard(observer):
+    observer.dispatch()
+    try:
+        return observer.pop()
+    except riptide.AgainError:
+        return None
+
+
+def test_closed_connections_are_heard_of(busy):
+    with busy.host.entered(), riptide.Observer(destroy_events=True) as observer:
+        observer.dump()
+        short = busy.learned("203.0.113.8", 20)
+        busy.connections.remove(short)
+        short.near.close()
+        short.far.close()
+        sample = wait_until(lambda: heard(observer), "the end of the connection")
+    assert str(sample.dst) == "203.0.113.8" and sample.closed
+
+
+def test_another_namespace_by_its_fd(busy):
+    with riptide.Observer(netns_fd=busy.host.fd) as observer:
+        assert len(observer.dump()) == 3
+    with pytest.raises(OSError, match="netns_fd"):
+        riptide.Observer(netns_fd=0)
+
+
+def test_explain_is_one_look_without_history(busy):
+    with busy.host.entered():
+        explanation = riptide.explain("203.0.113.7")
+        cwnd = {peer: cwnd for peer, cwnd, _ in ss(busy.host)}["203.0.113.7"]
+        assert explanation.cwnd == explanation.combined == cwnd
+        assert explanation.samples == 1 and explanation.policy == "paper"
+        assert riptide.explain("203.0.113.8", prefix_len4=24, policy="max").samples == 2
+        with pytest.raises(riptide.UnknownError):
+            riptide.explain("203.0.113.8")
+        with pytest.raises(ValueError):
+            riptide.explain("nowhere")
+
+
+def test_interrupted_dump_raises_what_the_handler_raised(busy):
+    """Python's handlers run although C waits: a dump is many short calls."""
+    code = ("import riptide, signal\n"
+            "signal.signal(signal.SIGALRM, lambda *_: 1 / 0)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+            "with riptide.Observer() as observer:\n"
+            "    while True: observer.dump()\n")
+    done = busy.host.run(sys.executable, "-c", code, check=False)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr

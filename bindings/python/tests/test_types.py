@@ -1,0 +1,50 @@
+"""Type hints: complete for the package, right for who uses it, and wrong uses are found."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import riptide
+from conftest import REPOSITORY
+
+pytest.importorskip("mypy")
+
+PYPROJECT = REPOSITORY / "bindings" / "python" / "pyproject.toml"
+PACKAGE = Path(riptide.__file__).parent
+
+
+def mypy(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", PYPROJECT, "--cache-dir", "/run/mypy",
+         *arguments], stdout=subprocess.PIPE, universal_newlines=True,
+        env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
+
+
+WRONG = """
+import riptide
+riptide.Estimator(cwnd_max="100")
+riptide.Estimator(cwnd_maximum=100)
+riptide.Agent(estimator={"ttl": None})
+riptide.observe()[0].cwnd.upper()
+riptide.Policy("mine", lambda samples, about: "x")
+riptide.Router().set(7, 20)
+"""
+
+
+def test_types_are_complete():
+    done = mypy(PACKAGE, Path(__file__).with_name("user_script.py"))
+    assert done.returncode == 0, done.stdout
+
+
+def test_wrong_uses_are_found(tmp_path):
+    (tmp_path / "wrong.py").write_text(WRONG)
+    found = {int(number) for number in re.findall(r"wrong.py:(\d+): error", mypy(
+        tmp_path / "wrong.py").stdout)}
+    assert found == set(range(3, WRONG.count("\n") + 1))
+
+
+def test_the_package_says_that_it_has_types():
+    assert (PACKAGE / "py.typed").exists()

@@ -1,0 +1,51 @@
+"""What a user of the package would write, for mypy --strict: each call with the types it has."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from ipaddress import IPv4Network, ip_address
+
+import riptide
+
+
+def smallest(samples: list[riptide.Sample], about: riptide.PolicyInput) -> float | None:
+    return min((sample.cwnd for sample in samples), default=None)
+
+
+def slow_destinations(limit: timedelta) -> set[str]:
+    return {str(sample.dst) for sample in riptide.observe() if sample.rtt > limit}
+
+
+def merge(paths: list[str], to: str) -> int:
+    with riptide.Estimator(ttl=timedelta(hours=1), policy="paper") as fleet:
+        loaded = sum(fleet.load(path).loaded for path in paths)
+        fleet.save(to)
+    return loaded
+
+
+def hold_down(prefix: IPv4Network) -> str:
+    with riptide.Control(timeout=2) as control:
+        control.hint(prefix, 600, cwnd_max=20)
+        return str(control.status()["health"])
+
+
+async def run(windows: dict[str, int]) -> None:
+    options: riptide.EstimatorOptions = {
+        "policy": riptide.Policy("smallest", smallest),
+        "overrides": [riptide.Override("10.0.0.0/8", cwnd_max=20)],
+    }
+    scope = riptide.Scope(learn=["203.0.113.0/24"], local_ports=[443, (8000, 8999)])
+    with riptide.Agent(interval=1, estimator=options, observer={"scope": scope}) as agent:
+        agent.start()
+        async for event in agent:
+            if event.route is not None and event.route.state is riptide.RouteState.APPLIED:
+                windows[str(event.route.dst)] = event.route.initcwnd
+
+
+def main() -> None:
+    explanation = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
+    figures: tuple[int, float, riptide.Bound] = (
+        explanation.cwnd, explanation.evidence.capacity, explanation.bounds)
+    print(figures, [route.gateway for route in riptide.routes(table=7230)])
+    asyncio.run(run({}))
