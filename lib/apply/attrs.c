@@ -3,7 +3,6 @@
  */
 #include "attrs.h"
 
-#include <errno.h>
 #include <string.h>
 
 bool attrs_add(struct attrs *attrs, const struct nlattr *attribute)
@@ -18,13 +17,13 @@ bool attrs_add(struct attrs *attrs, const struct nlattr *attribute)
     return true;
 }
 
-int attrs_put(const struct attrs *attrs, struct nl_msg *message)
+bool attrs_append(struct attrs *attrs, const struct attrs *other)
 {
-    if (attrs->n_bytes == 0)
-        return 0;
-    /* nlmsg_append wants a pointer that it may not write to, and says void *. */
-    return nlmsg_append(message, (void *)attrs->bytes, attrs->n_bytes, NLMSG_ALIGNTO) < 0 ? -ENOMEM
-                                                                                          : 0;
+    if (other->n_bytes > sizeof(attrs->bytes) - attrs->n_bytes)
+        return false;
+    memcpy(attrs->bytes + attrs->n_bytes, other->bytes, other->n_bytes);
+    attrs->n_bytes += other->n_bytes;
+    return true;
 }
 
 bool attr_u32(const struct nlattr *attribute, uint32_t *value)

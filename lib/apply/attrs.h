@@ -6,7 +6,6 @@
 #define RIPTIDE_LIB_APPLY_ATTRS_H
 
 #include <netlink/attr.h>
-#include <netlink/msg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,8 +20,8 @@ struct attrs {
 /* Appends a copy. Returns false where it does not fit. */
 bool attrs_add(struct attrs *attrs, const struct nlattr *attribute);
 
-/* Appends all of them to a message. Errors: -ENOMEM where the message is full. */
-int attrs_put(const struct attrs *attrs, struct nl_msg *message);
+/* Appends all of the other run. Returns false where they do not fit. */
+bool attrs_append(struct attrs *attrs, const struct attrs *other);
 
 /* Reads the number of an attribute; false where it is not 4 bytes long. */
 bool attr_u32(const struct nlattr *attribute, uint32_t *value);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -54,7 +55,8 @@ static uint32_t *metric_of(struct base *base, int type, uint32_t *ignored)
     }
 }
 
-static const char *metrics_parse(struct base *base, const struct nlattr *metrics)
+static const char *metrics_parse(struct base *base, struct attrs *copied,
+                                 const struct nlattr *metrics)
 {
     const struct nlattr *metric;
     uint32_t ignored;
@@ -66,7 +68,7 @@ static const char *metrics_parse(struct base *base, const struct nlattr *metrics
 
         if (value && !attr_u32(metric, value))
             return base_malformed;
-        if (!value && !attrs_add(&base->metrics, metric))
+        if (!value && !attrs_add(copied, metric))
             return no_room;
     }
     if (remaining != 0)
@@ -80,12 +82,11 @@ static const char *metrics_parse(struct base *base, const struct nlattr *metrics
 /* Flags of the moment (dead, linkdown, offload) are the kernel's to set, and no difference. */
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
-    uint32_t at = base->rest.n_bytes;
-    struct nlattr *copy = (struct nlattr *)(base->rest.bytes + at);
+    struct nlattr *copy = (struct nlattr *)(base->attrs.bytes + base->attrs.n_bytes);
     int remaining = nla_len(multipath);
     struct rtnexthop *hop;
 
-    if (!attrs_add(&base->rest, multipath))
+    if (!attrs_add(&base->attrs, multipath))
         return no_room;
     for (hop = nla_data(copy); RTNH_OK(hop, remaining); hop = RTNH_NEXT(hop)) {
         hop->rtnh_flags &= RTNH_F_ONLINK;
@@ -94,12 +95,7 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
     return remaining > 0 ? base_malformed : NULL;
 }
 
-static const char *keep(struct attrs *attrs, const struct nlattr *attribute)
-{
-    return attrs_add(attrs, attribute) ? NULL : no_room;
-}
-
-static const char *attribute_parse(struct base *base, uint32_t *expires_s,
+static const char *attribute_parse(struct base *base, uint32_t *expires_s, struct attrs *metrics,
                                    const struct nlattr *attribute)
 {
     struct rta_cacheinfo cacheinfo;
@@ -111,12 +107,13 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
     case RTA_PRIORITY:
         return attr_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
-        return metrics_parse(base, attribute);
+        return metrics_parse(base, metrics, attribute);
     case RTA_CACHEINFO:
         if (nla_len(attribute) < (int)sizeof(cacheinfo))
             return base_malformed;
         memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
         base->has_expiry = cacheinfo.rta_expires > 0;
+        base->is_advertised |= base->has_expiry;
         /* Rounded down: ours must not outlive it, and zero would mean one that stays. */
         if (base->has_expiry)
             *expires_s = (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
@@ -129,12 +126,13 @@ static const char *attribute_parse(struct base *base, uint32_t *expires_s,
     case RTA_OIF:
     case RTA_ENCAP:
     case RTA_ENCAP_TYPE:
-        return keep(&base->hop, attribute);
+        base->has_hop = true;
+        return attrs_add(&base->attrs, attribute) ? NULL : no_room;
     case RTA_MULTIPATH:
         base->is_multipath = true;
         return multipath_parse(base, attribute);
     default:
-        return keep(&base->rest, attribute);
+        return attrs_add(&base->attrs, attribute) ? NULL : no_room;
     }
 }
 
@@ -149,8 +147,7 @@ static const char *object_reason(const struct base *base)
         return NULL;
     if (base->is_multipath)
         return "its base route leads through a next-hop group";
-    return base->hop.n_bytes == 0 ? "the kernel does not show the hop of its next-hop object"
-                                  : NULL;
+    return base->has_hop ? NULL : "the kernel does not show the hop of its next-hop object";
 }
 
 /*
@@ -185,6 +182,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
                 const struct nlmsghdr *answer, const char **reasonp)
 {
     const struct nlattr *attribute;
+    struct attrs metrics = { 0 };
     const struct rtmsg *rtm;
     struct route route;
     int remaining;
@@ -198,29 +196,36 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     if (*reasonp)
         return false;
 
-    /* All bytes, padding too: base_equal compares them. */
+    /* Padding too: base_equal compares bytes. */
     memset(base, 0, sizeof(*base));
     rtm = nlmsg_data(answer);
     base->match = route.dst;
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
+    base->is_advertised = route.protocol == RTPROT_RA;
     base->gateway = route.gateway;
     base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
     *expires_s = 0;
     nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)
     {
-        *reasonp = attribute_parse(base, expires_s, attribute);
+        *reasonp = attribute_parse(base, expires_s, &metrics, attribute);
         if (*reasonp)
             return false;
     }
-    *reasonp = object_reason(base);
+    base->metrics_bytes = metrics.n_bytes;
+    *reasonp = attrs_append(&base->attrs, &metrics) ? object_reason(base) : no_room;
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;
 }
 
+size_t base_bytes(const struct base *base)
+{
+    return offsetof(struct base, attrs.bytes) + base->attrs.n_bytes;
+}
+
 bool base_equal(const struct base *a, const struct base *b)
 {
-    return memcmp(a, b, sizeof(*a)) == 0;
+    return base_bytes(a) == base_bytes(b) && memcmp(a, b, base_bytes(a)) == 0;
 }

@@ -16,7 +16,9 @@ struct base {
     bool is_onlink;  /* RTNH_F_ONLINK */
     bool has_expiry; /* IPv6: dies by itself */
     bool is_multipath;
-    bool has_object; /* its hop is somebody's next-hop object */
+    bool has_object;    /* its hop is somebody's next-hop object */
+    bool has_hop;       /* gateway, device or encapsulation of its own */
+    bool is_advertised; /* by a router, or dies by itself: it may change without a notification */
     uint32_t priority;
     uint32_t initrwnd;             /* segments; 0: not set */
     uint32_t mtu_bytes;            /* configured; 0: not set */
@@ -25,9 +27,8 @@ struct base {
     struct riptide_prefix gateway; /* to show; family 0: none, or several */
     struct riptide_prefix prefsrc; /* to compare; family 0: none */
     uint32_t ifindex;              /* to show; 0: several */
-    struct attrs hop;              /* gateway, device, encapsulation */
-    struct attrs rest;             /* all else, metrics excepted */
-    struct attrs metrics;          /* without those above */
+    uint32_t metrics_bytes;        /* of attrs, at its end: the metrics without those above */
+    struct attrs attrs;            /* all else that is carried over; the last member, see below */
 };
 
 /* The reason for an answer that cannot be one to the query. */
@@ -40,6 +41,9 @@ extern const char *const base_malformed;
  */
 bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_prefix *dst,
                 const struct nlmsghdr *answer, const char **reasonp);
+
+/* Its size without the room that its attributes leave: as many bytes of it are a whole base. */
+size_t base_bytes(const struct base *base);
 
 bool base_equal(const struct base *a, const struct base *b);
 

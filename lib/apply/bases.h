@@ -1,6 +1,6 @@
 /*
- * The distinct base routes that destinations have, each held once. There are few: hosts have few
- * gateways. Pure but for memory.
+ * The distinct base routes that destinations have, each held once, at its real size. Pure but for
+ * memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_BASES_H
 #define RIPTIDE_LIB_APPLY_BASES_H
@@ -9,19 +9,20 @@
 
 #define BASES_NONE UINT32_MAX
 
-struct held_base {
-    struct base base;
-    uint32_t n_users;
-};
+struct held_base;
 
 struct bases {
     struct held_base **list; /* NULL where free */
     uint32_t n;
+    uint32_t n_advertised; /* of those held */
+    uint32_t *buckets;     /* numbers, each the first of a chain of equal hashes */
+    uint32_t n_buckets;    /* as many as `list` has room for, a power of two */
+    uint32_t free;         /* where to look for a free number: none is below */
 };
 
 void bases_deinit(struct bases *bases);
 
-/* The base of that number, which somebody holds. */
+/* The base of that number, which somebody holds. It has no more bytes than base_bytes says. */
 const struct base *bases_at(const struct bases *bases, uint32_t number);
 
 /* The number of that base, with one user more. Errors: -ENOMEM. */

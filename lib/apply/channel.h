@@ -17,7 +17,7 @@ enum {
     BATCH_MAX_REQUESTS = 1024,
     BATCH_MAX_BYTES = 64 * 1024,
     /* The largest request: a route that carries over as much as a base route may hold. */
-    REQUEST_MAX_BYTES = 3 * ATTRS_MAX_BYTES + 512,
+    REQUEST_MAX_BYTES = ATTRS_MAX_BYTES + 512,
 };
 
 struct channel {

@@ -119,11 +119,12 @@ static int put_metrics(struct nl_msg *message, const struct base *base,
     if (addition->initrwnd)
         metrics[n++] = metric(RTAX_INITRWND, addition->initrwnd);
 
-    nest = nla_reserve(message, RTA_METRICS, (int)(base->metrics.n_bytes + n * sizeof(*metrics)));
+    nest = nla_reserve(message, RTA_METRICS, (int)(base->metrics_bytes + n * sizeof(*metrics)));
     if (!nest)
         return -ENOMEM;
-    memcpy(nla_data(nest), base->metrics.bytes, base->metrics.n_bytes);
-    memcpy((char *)nla_data(nest) + base->metrics.n_bytes, metrics, n * sizeof(*metrics));
+    memcpy(nla_data(nest), base->attrs.bytes + base->attrs.n_bytes - base->metrics_bytes,
+           base->metrics_bytes);
+    memcpy((char *)nla_data(nest) + base->metrics_bytes, metrics, n * sizeof(*metrics));
     return 0;
 }
 
@@ -149,8 +150,9 @@ int message_route_begin(struct nl_msg *message, const struct base *base, uint32_
     failures |= nla_put_u32(message, RTA_TABLE, table);
     if (base->priority)
         failures |= nla_put_u32(message, RTA_PRIORITY, base->priority);
-    failures |= attrs_put(&base->hop, message);
-    failures |= attrs_put(&base->rest, message);
+    /* nlmsg_append wants a pointer that it may not write to, and says void *. */
+    failures |= nlmsg_append(message, (void *)base->attrs.bytes,
+                             base->attrs.n_bytes - base->metrics_bytes, NLMSG_ALIGNTO);
     *begun_bytes = nlmsg_hdr(message)->nlmsg_len;
     return failures ? -ENOMEM : 0;
 }

@@ -126,20 +126,21 @@ static void assert_reason(struct bytes *answer, const char *dst, const char *exp
     assert_string_equal(reason, expected);
 }
 
-/* That the attributes are these, in this order: types, -1 at the end. */
-static void assert_attrs(const struct attrs *attrs, const int *types)
+/* That what is carried over is this, in this order: types of attributes, metrics last, -1 at the
+ * end. */
+static void assert_attrs(const struct base *base, const int *types)
 {
     size_t at = 0;
 
     for (; *types >= 0; types++) {
         uint16_t header[2];
 
-        assert_true(at < attrs->n_bytes);
-        memcpy(header, attrs->bytes + at, sizeof(header));
+        assert_true(at < base->attrs.n_bytes);
+        memcpy(header, base->attrs.bytes + at, sizeof(header));
         assert_int_equal(header[1] & NLA_TYPE_MASK, *types);
         at += NLMSG_ALIGN(header[0]);
     }
-    assert_int_equal(attrs->n_bytes, at);
+    assert_int_equal(base->attrs.n_bytes, at);
 }
 
 #define TYPES(...)                                                                                 \
@@ -172,10 +173,9 @@ static void test_a_gateway_and_its_source(void **state)
     assert_int_equal(base->initrwnd, 0);
     assert_int_equal(base->mtu_bytes, 0);
     assert_false(base->is_onlink || base->has_expiry || base->is_multipath || base->has_object);
-    assert_attrs(&base->hop, TYPES(RTA_GATEWAY, RTA_OIF));
-    assert_memory_equal(base->hop.bytes + 4, hop, sizeof(hop));
-    assert_attrs(&base->rest, TYPES(RTA_PREFSRC));
-    assert_int_equal(base->metrics.n_bytes, 0);
+    assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF));
+    assert_memory_equal(base->attrs.bytes + 12, hop, sizeof(hop));
+    assert_int_equal(base->metrics_bytes, 0);
 }
 
 static void test_on_link_has_no_gateway(void **state)
@@ -193,8 +193,7 @@ static void test_on_link_has_no_gateway(void **state)
     assert_int_equal(base->scope, RT_SCOPE_LINK);
     assert_int_equal(base->gateway.family, 0);
     assert_int_equal(base->ifindex, 3);
-    assert_attrs(&base->hop, TYPES(RTA_OIF));
-    assert_attrs(&base->rest, TYPES(RTA_PREFSRC));
+    assert_attrs(base, TYPES(RTA_PREFSRC, RTA_OIF));
 }
 
 static void test_flags_of_the_moment_make_no_difference(void **state)
@@ -226,9 +225,10 @@ static void test_several_hops_go_with_their_weights(void **state)
     assert_true(base->is_multipath);
     assert_int_equal(base->gateway.family, 0);
     assert_int_equal(base->ifindex, 0);
-    assert_int_equal(base->hop.n_bytes, 0);
-    assert_int_equal(base->rest.n_bytes, 36);
-    assert_memory_equal(base->rest.bytes, answer.data + bytes_message(&answer)->nlmsg_len - 36, 36);
+    assert_false(base->has_hop);
+    assert_int_equal(base->attrs.n_bytes, 36);
+    assert_memory_equal(base->attrs.bytes, answer.data + bytes_message(&answer)->nlmsg_len - 36,
+                        36);
 }
 
 static void test_several_v6_routes_are_left_alone(void **state)
@@ -300,7 +300,7 @@ static void test_v4_through_a_v6_next_hop(void **state)
     base = parsed(&answer, "10.2.0.1");
     assert_prefix(&base->match, "10.2.0.0/16");
     assert_prefix(&base->gateway, "fe80::1");
-    assert_attrs(&base->hop, TYPES(RTA_VIA, RTA_OIF));
+    assert_attrs(base, TYPES(RTA_VIA, RTA_OIF));
 }
 
 static void test_the_hop_of_an_object_is_carried_without_it(void **state)
@@ -318,8 +318,7 @@ static void test_the_hop_of_an_object_is_carried_without_it(void **state)
     base = parsed(&answer, "10.3.0.1");
     assert_true(base->has_object);
     assert_true(base->is_onlink);
-    assert_attrs(&base->hop, TYPES(RTA_GATEWAY, RTA_OIF));
-    assert_attrs(&base->rest, TYPES(RTA_PREFSRC));
+    assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF));
 }
 
 /* net.ipv4.nexthop_compat_mode decides whether the kernel shows them. */
@@ -358,8 +357,8 @@ static void test_encapsulation_goes_with_the_hop(void **state)
     bytes_put(&answer, RTA_ENCAP | NLA_F_NESTED, segments, sizeof(segments));
     bytes_put(&answer, RTA_ENCAP_TYPE, seg6, sizeof(seg6));
     base = parsed(&answer, "2001:db8:98::1");
-    assert_attrs(&base->hop, TYPES(RTA_GATEWAY, RTA_OIF, RTA_ENCAP, RTA_ENCAP_TYPE));
-    assert_int_equal(base->rest.n_bytes, 0);
+    assert_attrs(base, TYPES(RTA_GATEWAY, RTA_OIF, RTA_ENCAP, RTA_ENCAP_TYPE));
+    assert_true(base->has_hop);
 }
 
 static void test_metrics_go_without_those_that_we_set(void **state)
@@ -379,7 +378,8 @@ static void test_metrics_go_without_those_that_we_set(void **state)
     bytes_put(&answer, RTAX_CC_ALGO, "reno", 5);
     bytes_nest_end(&answer, metrics);
     base = parsed(&answer, "203.0.113.9");
-    assert_attrs(&base->metrics, TYPES(RTAX_CC_ALGO));
+    assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF, RTAX_CC_ALGO));
+    assert_int_equal(base->metrics_bytes, 12);
     assert_int_equal(base->locks, 1u << RTAX_MTU);
     assert_int_equal(base->rto_min_ms, 50);
     assert_int_equal(base->initrwnd, 20);
@@ -429,7 +429,7 @@ static void test_expiry_is_told_beside_the_base(void **state)
         assert_null(parse(&base, &expires_s, &answer, "2001:db8:99::1"));
         assert_int_equal(base.has_expiry, cases[i].most_s > 0);
         assert_in_range(expires_s, cases[i].least_s, cases[i].most_s);
-        assert_attrs(&base.rest, TYPES(RTA_PREF));
+        assert_attrs(&base, TYPES(RTA_PREF));
     }
 }
 
@@ -455,9 +455,8 @@ static void test_unknown_attributes_are_carried(void **state)
     begin_gateway(&answer);
     bytes_put(&answer, UNKNOWN, "\1\2\3\4\5", 5);
     base = parsed(&answer, "203.0.113.9");
-    assert_attrs(&base->hop, TYPES(RTA_GATEWAY, RTA_OIF));
-    assert_attrs(&base->rest, TYPES(RTA_PREFSRC, UNKNOWN));
-    assert_memory_equal(base->rest.bytes + 12, "\1\2\3\4\5\0\0\0", 8);
+    assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF, UNKNOWN));
+    assert_memory_equal(base->attrs.bytes + 28, "\1\2\3\4\5\0\0\0", 8);
 }
 
 static void test_more_attributes_than_fit_are_refused(void **state)
@@ -488,10 +487,11 @@ static void test_more_attributes_than_fit_are_refused(void **state)
 
 static void test_more_metrics_than_fit_are_refused(void **state)
 {
-    static const uint8_t payload[PAYLOAD_MAX + 4];
+    enum { OTHERS = 24, ROOM = PAYLOAD_MAX - OTHERS };
+    static const uint8_t payload[PAYLOAD_MAX];
 
     (void)state;
-    for (size_t n = PAYLOAD_MAX; n <= PAYLOAD_MAX + 4; n += 4) {
+    for (size_t n = ROOM; n <= ROOM + 4; n += 4) {
         struct bytes answer;
         size_t metrics;
 
@@ -499,7 +499,7 @@ static void test_more_metrics_than_fit_are_refused(void **state)
         metrics = bytes_nest(&answer, RTA_METRICS);
         bytes_put(&answer, RTAX_CC_ALGO, payload, n);
         bytes_nest_end(&answer, metrics);
-        if (n == PAYLOAD_MAX)
+        if (n == ROOM)
             parsed(&answer, "203.0.113.9");
         else
             assert_reason(&answer, "203.0.113.9", no_room);

@@ -69,6 +69,7 @@ static void base_init(struct base *base, const char *match)
 {
     memset(base, 0, sizeof(*base));
     base->match = prefix(match);
+    base->has_hop = true;
 }
 
 static void init_gateway(struct base *base)
@@ -78,10 +79,10 @@ static void init_gateway(struct base *base)
     base->initrwnd = 20;
     base->gateway = prefix("192.0.2.254");
     base->ifindex = 3;
-    add_address(&base->hop, RTA_GATEWAY, "192.0.2.254");
-    add_u32(&base->hop, RTA_OIF, 3);
+    add_address(&base->attrs, RTA_GATEWAY, "192.0.2.254");
+    add_u32(&base->attrs, RTA_OIF, 3);
     base->prefsrc = prefix("192.0.2.1");
-    add_address(&base->rest, RTA_PREFSRC, "192.0.2.1");
+    add_address(&base->attrs, RTA_PREFSRC, "192.0.2.1");
     base->locks = 1u << RTAX_MTU;
     base->mtu_bytes = 1400;
 }
@@ -97,7 +98,8 @@ static void init_hops(struct base *base)
     bytes_message(&hops)->nlmsg_len += 8;
     bytes_put_address(&hops, RTA_GATEWAY, "198.51.100.254");
     base->is_multipath = true;
-    add(&base->rest, RTA_MULTIPATH, bytes_header(&hops), 32);
+    base->has_hop = false;
+    add(&base->attrs, RTA_MULTIPATH, bytes_header(&hops), 32);
 }
 
 /* An IPv4 route through an IPv6 next hop. */
@@ -111,8 +113,8 @@ static void init_via(struct base *base)
     base_init(base, "10.2.0.0/16");
     base->gateway = prefix("fe80::1");
     base->ifindex = 3;
-    add(&base->hop, RTA_VIA, &via, sizeof(via));
-    add_u32(&base->hop, RTA_OIF, 3);
+    add(&base->attrs, RTA_VIA, &via, sizeof(via));
+    add_u32(&base->attrs, RTA_OIF, 3);
 }
 
 static struct route_addition addition_to(const struct base *base)
@@ -297,7 +299,7 @@ static void test_every_kind_of_base_comes_back(void **state)
     base_init(&base, "192.0.2.0/24");
     base.scope = RT_SCOPE_LINK;
     base.ifindex = 3;
-    add_u32(&base.hop, RTA_OIF, 3);
+    add_u32(&base.attrs, RTA_OIF, 3);
     addition = addition_to(&base);
     assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 
@@ -307,11 +309,11 @@ static void test_every_kind_of_base_comes_back(void **state)
 
     base_init(&base, "2001:db8:98::/48");
     base.gateway = prefix("fe80::2");
-    add_address(&base.hop, RTA_GATEWAY, "fe80::2");
-    add(&base.hop, RTA_ENCAP, "\x20\0\1\0\1\0\0\0", 8);
-    add(&base.hop, RTA_ENCAP_TYPE, "\5\0", 2);
-    add(&base.rest, RTA_PREF, "\1", 1);
-    add(&base.rest, 250, "\1\2\3\4\5", 5);
+    add_address(&base.attrs, RTA_GATEWAY, "fe80::2");
+    add(&base.attrs, RTA_ENCAP, "\x20\0\1\0\1\0\0\0", 8);
+    add(&base.attrs, RTA_ENCAP_TYPE, "\5\0", 2);
+    add(&base.attrs, RTA_PREF, "\1", 1);
+    add(&base.attrs, 250, "\1\2\3\4\5", 5);
     addition = addition_to(&base);
     assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
 }
@@ -325,8 +327,8 @@ static void test_an_object_of_the_base_is_not_named(void **state)
     (void)state;
     base_init(&base, "10.3.0.0/16");
     base.has_object = true;
-    add_address(&base.hop, RTA_GATEWAY, "192.0.2.253");
-    add_u32(&base.hop, RTA_OIF, 3);
+    add_address(&base.attrs, RTA_GATEWAY, "192.0.2.253");
+    add_u32(&base.attrs, RTA_OIF, 3);
     addition = addition_to(&base);
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
@@ -385,7 +387,8 @@ static void test_rto_min_comes_with_its_lock(void **state)
 
 static void test_the_largest_base_fits_a_message(void **state)
 {
-    static const uint8_t payload[ATTRS_MAX_BYTES - 4] = { 0xff, 0xff };
+    enum { HALF = ATTRS_MAX_BYTES / 2 };
+    static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
     struct route_addition addition;
     struct nl_msg *message;
     struct base base;
@@ -393,16 +396,15 @@ static void test_the_largest_base_fits_a_message(void **state)
     (void)state;
     base_init(&base, "2001:db8::1");
     base.priority = 100;
-    add(&base.hop, RTA_ENCAP, payload, sizeof(payload));
-    add(&base.rest, 250, payload, sizeof(payload));
-    add(&base.metrics, RTAX_CC_ALGO, payload, sizeof(payload));
+    add(&base.attrs, RTA_ENCAP, payload, sizeof(payload));
+    add(&base.attrs, RTAX_CC_ALGO, payload, sizeof(payload));
+    base.metrics_bytes = HALF;
     addition = addition_to(&base);
     addition.initrwnd = addition.mtu_bytes = addition.expires_s = 1;
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_non_null(message);
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
-    assert_payload(find(message, RTM, 250), payload, sizeof(payload));
-    assert_int_equal(nla_len(find(message, RTM, RTA_METRICS)), ATTRS_MAX_BYTES + 24);
+    assert_int_equal(nla_len(find(message, RTM, RTA_METRICS)), HALF + 24);
     nlmsg_free(message);
 }
 

@@ -259,8 +259,32 @@ static void test_forgetting_gives_everything_back(void **state)
     target_set_failure(target, -EINVAL, "no such device");
     assert_true(is_forgotten(&targets, &bases, 0));
     assert_null(bases.list[0]);
-    assert_int_equal(bases.list[1]->n_users, 1);
+    assert_non_null(bases.list[1]);
+    bases_release(&bases, 1);
+    assert_null(bases.list[1]);
     targets_deinit(&targets);
+    bases_deinit(&bases);
+}
+
+/* Found again by what they are, whoever went before. */
+static void test_equal_bases_are_one(void **state)
+{
+    enum { N = 100 };
+    struct bases bases = { 0 };
+    uint32_t numbers[N];
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++)
+        numbers[i] = hold(&bases, i, 0);
+    for (uint32_t i = 0; i < N; i += 2)
+        bases_release(&bases, numbers[i]);
+    for (uint32_t i = 1; i < N; i += 2) {
+        assert_int_equal(hold(&bases, i, 0), numbers[i]);
+        assert_int_equal(bases_at(&bases, numbers[i])->priority, i);
+    }
+    for (uint32_t i = 0; i < N; i += 2)
+        assert_true(hold(&bases, N + i, 0) < N);
+    assert_int_equal(bases.n, N);
     bases_deinit(&bases);
 }
 
@@ -491,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_what_is_left_alone_is_counted_and_popped),
         cmocka_unit_test(test_a_target_is_forgotten_only_when_done),
         cmocka_unit_test(test_forgetting_gives_everything_back),
+        cmocka_unit_test(test_equal_bases_are_one),
         cmocka_unit_test(test_forgetting_what_is_left_alone_counts),
         cmocka_unit_test(test_failures_are_kept_until_the_next),
         cmocka_unit_test(test_wanted_is_a_window_with_a_base_that_works),
