@@ -13,9 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* struct rta_cacheinfo counts in USER_HZ, which is 100 but on Alpha. */
-enum { CACHEINFO_HZ = 100 };
-
 static const char *const no_room = "its base route has more attributes than fit";
 const char *const base_malformed = "the kernel's answer makes no sense";
 
@@ -95,29 +92,18 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
     return remaining > 0 ? base_malformed : NULL;
 }
 
-static const char *attribute_parse(struct base *base, uint32_t *expires_s, struct attrs *metrics,
+static const char *attribute_parse(struct base *base, struct attrs *metrics,
                                    const struct nlattr *attribute)
 {
-    struct rta_cacheinfo cacheinfo;
-
     switch (nla_type(attribute)) {
     case RTA_DST:
     case RTA_TABLE:
+    case RTA_CACHEINFO:
         return NULL; /* route_parse has them */
     case RTA_PRIORITY:
         return attr_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
         return metrics_parse(base, metrics, attribute);
-    case RTA_CACHEINFO:
-        if (nla_len(attribute) < (int)sizeof(cacheinfo))
-            return base_malformed;
-        memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
-        base->has_expiry = cacheinfo.rta_expires > 0;
-        base->is_advertised |= base->has_expiry;
-        /* Rounded down: ours must not outlive it, and zero would mean one that stays. */
-        if (base->has_expiry)
-            *expires_s = (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
-        return base->has_expiry && *expires_s == 0 ? "its base route is about to expire" : NULL;
     case RTA_NH_ID:
         base->has_object = true;
         return NULL;
@@ -202,19 +188,26 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->match = route.dst;
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
-    base->is_advertised = route.protocol == RTPROT_RA;
+    base->has_expiry = route.has_expiry;
+    base->is_advertised = route.protocol == RTPROT_RA || route.has_expiry;
     base->gateway = route.gateway;
     base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
-    *expires_s = 0;
+    *expires_s = route.expires_s;
     nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)
     {
-        *reasonp = attribute_parse(base, expires_s, &metrics, attribute);
+        *reasonp = attribute_parse(base, &metrics, attribute);
         if (*reasonp)
             return false;
     }
     base->metrics_bytes = metrics.n_bytes;
-    *reasonp = attrs_append(&base->attrs, &metrics) ? object_reason(base) : no_room;
+    if (!attrs_append(&base->attrs, &metrics))
+        *reasonp = no_room;
+    /* A copy that is not to outlive it would have zero seconds, which means one that stays. */
+    else if (base->has_expiry && route.expires_s == 0)
+        *reasonp = "its base route is about to expire";
+    else
+        *reasonp = object_reason(base);
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;

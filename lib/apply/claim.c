@@ -96,7 +96,7 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
 
     for (int i = 0; i < 2 && r == 0; i++) {
         /* A route of main may be gone tomorrow, and the other family does not have it. */
-        if (router->rules[i].reason && !scan_cut_reason(&router->scan, i)) {
+        if (router->rules[i].reason && !main_table_cut_reason(&router->scan.main, i)) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
             r = -EOPNOTSUPP;
         }

@@ -74,6 +74,7 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
 
     current.routes = router->targets.n_in_kernel;
     current.left_alone = router->targets.n_left_alone;
-    current.malformed += router->channel.malformed + router->dumps.malformed;
+    current.malformed +=
+        router->channel.malformed + router->dumps.malformed + router->paths.channel.malformed;
     struct_give(stats, size, &current, sizeof(current));
 }

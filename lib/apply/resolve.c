@@ -7,6 +7,7 @@
 #include "message.h"
 #include "prefix.h"
 #include "router.h"
+#include "watch.h"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -35,7 +36,8 @@ struct resolve {
     struct base base;
     uint32_t expires_s;
     const char *reason;
-    bool is_refused; /* one of the queries: the others say nothing then */
+    bool is_refused;      /* one of the queries: the others say nothing then */
+    bool has_probe_moved; /* some base has changed in silence */
 };
 
 /* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
@@ -74,18 +76,26 @@ void resolve_redirected(struct riptide_router *router, uint32_t slot)
 /* What a connection would get beyond the route's own mtu and gateway was learned on the path. */
 static void note_path(struct riptide_router *router, uint32_t slot, const struct nlmsghdr *answer)
 {
-    struct target *target = targets_at(&router->targets, slot);
     struct route path;
 
-    if (target->base == BASES_NONE || answer->nlmsg_type != RTM_NEWROUTE ||
-        route_parse(&path, answer) < 0)
-        return;
-    if (path.mtu_bytes != bases_at(&router->bases, target->base)->mtu_bytes)
-        target->pmtu_bytes = path.mtu_bytes;
-    else
-        target->pmtu_bytes = 0;
-    if (path.is_redirected)
-        resolve_redirected(router, slot);
+    if (targets_at(&router->targets, slot)->base != BASES_NONE &&
+        answer->nlmsg_type == RTM_NEWROUTE && route_parse(&path, answer) == 0)
+        paths_note(router, slot, &path);
+}
+
+/* What one route of that base outlives, the others do. */
+static void note_outliving(struct riptide_router *router, uint32_t base)
+{
+    const struct prefix_table *table = &router->targets.table;
+
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++) {
+        struct target *target = targets_at(&router->targets, slot);
+
+        if (target->base != base)
+            continue;
+        target->is_outliving = true;
+        targets_push(&router->targets, QUEUE_RESOLVE, slot);
+    }
 }
 
 static void resolved(struct resolve *resolve, uint32_t slot)
@@ -94,31 +104,43 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     struct target *target = targets_at(&router->targets, slot);
     const char *reason = resolve->reason;
     uint32_t number = BASES_NONE;
+    bool is_moved;
 
     if (!reason && target->is_inside_contested)
         reason = "main has more specific routes inside it";
     if (!reason)
-        reason = scan_contested_reason(&router->scan, &resolve->base.match, &target->dst);
+        reason =
+            main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->dst);
     if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0) {
         reason = "no memory for its base route";
         resolve->is_refused = true;
     }
     target->is_failed = resolve->is_refused;
     router->has_failures |= resolve->is_refused;
+    is_moved = number != target->base;
     /* What was learned on another path says nothing about this one. */
-    if (number != target->base)
+    if (is_moved && target->base != BASES_NONE)
         target->pmtu_bytes = 0;
+    resolve->has_probe_moved |= target->is_probe && is_moved;
+    if (target->is_probe && target->is_outliving && !is_moved)
+        note_outliving(router, number);
+    target->is_probe = false;
     target->expires_s = resolve->expires_s;
     set_base(router, slot, number, reason);
 }
 
-/* Whether TCP already takes a route of our own. */
-static bool is_ours(const struct riptide_router *router, const struct nlmsghdr *answer)
+/* Whether TCP already takes a route of our own; and then, whether that outlives its base. */
+static bool is_ours(const struct resolve *resolve, struct target *target,
+                    const struct nlmsghdr *answer)
 {
     struct route route;
 
-    return answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
-           route.table == router->config.table;
+    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0 ||
+        route.table != resolve->router->config.table)
+        return false;
+    target->is_outliving =
+        resolve->expires_s > 0 && (!route.has_expiry || route.expires_s > resolve->expires_s + 1);
+    return true;
 }
 
 /* As base_parse; NULL stands for an answer that did not fit, and is counted when it is missed. */
@@ -162,7 +184,7 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
         check_same(resolve, target, answer);
         break;
     case QUERY_PLAIN:
-        if (!answer || !is_ours(resolve->router, answer))
+        if (!answer || !is_ours(resolve, target, answer))
             check_same(resolve, target, answer);
         resolved(resolve, slot);
         break;
@@ -198,7 +220,7 @@ static int ask(struct resolve *resolve, uint32_t slot, enum query query, struct 
 /* Asks what there is to ask about one destination. */
 static int ask_all(struct resolve *resolve, uint32_t slot)
 {
-    const struct target *target = targets_at(&resolve->router->targets, slot);
+    struct target *target = targets_at(&resolve->router->targets, slot);
     struct riptide_prefix address = address_in(&target->dst);
     uint32_t mark = resolve->router->config.mark;
     bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
@@ -208,8 +230,11 @@ static int ask_all(struct resolve *resolve, uint32_t slot)
         r = ask(resolve, slot, QUERY_ANY, message_route_query(&address, 0, 0));
     if (r == 0)
         r = ask(resolve, slot, QUERY_PLAIN, message_route_query(&address, 0, IPPROTO_TCP));
-    if (r == 0 && is_host && !target->kernel.exists)
-        r = ask(resolve, slot, QUERY_PATH, message_path_query(&address, mark, IPPROTO_TCP));
+    /* A new one is to take over what main has learned, one that exists what its own route has. */
+    if (r == 0 && is_host && (!target->kernel.exists || target->must_ask_path))
+        r = ask(resolve, slot, QUERY_PATH,
+                message_path_query(&address, target->kernel.exists ? 0 : mark, IPPROTO_TCP));
+    target->must_ask_path = false;
     return r;
 }
 
@@ -233,5 +258,5 @@ int resolve_batch(struct riptide_router *router)
         else
             targets_forget_if_done(&router->targets, &router->bases, slots[i]);
     }
-    return r;
+    return r == 0 && resolve.has_probe_moved ? watch_touch_all(router) : r;
 }

@@ -75,6 +75,22 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
     return remaining == 0;
 }
 
+/* struct rta_cacheinfo counts in USER_HZ, which is 100 but on Alpha. */
+enum { CACHEINFO_HZ = 100 };
+
+/* Rounded down: a copy must not outlive it. */
+static bool parse_expiry(struct route *route, const struct nlattr *attribute)
+{
+    struct rta_cacheinfo cacheinfo;
+
+    if (nla_len(attribute) < (int)sizeof(cacheinfo))
+        return false;
+    memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
+    route->has_expiry = cacheinfo.rta_expires > 0;
+    route->expires_s = route->has_expiry ? (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ : 0;
+    return true;
+}
+
 static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 {
     switch (nla_type(attribute)) {
@@ -93,6 +109,8 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         return route_address_parse(&route->prefsrc, route->dst.family, attribute);
     case RTA_METRICS:
         return parse_metrics(route, attribute);
+    case RTA_CACHEINFO:
+        return parse_expiry(route, attribute);
     default:
         return true;
     }
@@ -129,4 +147,32 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
     if (remaining != 0 || (route->dst.len > 0 && !has_dst))
         return -EBADMSG;
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
+}
+
+bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message)
+{
+    const struct nlattr *several, *gateway;
+
+    if (!hop->is_begun) {
+        several = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
+        *hop = (struct hop){ route->gateway, route->ifindex, NULL, 0, true };
+        if (several) {
+            hop->next = nla_data(several);
+            hop->remaining = nla_len(several);
+        }
+        if (route->gateway.family)
+            return true;
+    }
+    while (hop->next && RTNH_OK(hop->next, hop->remaining)) {
+        const struct rtnexthop *this = hop->next;
+
+        hop->ifindex = (uint32_t)this->rtnh_ifindex;
+        hop->next = RTNH_NEXT(this);
+        hop->remaining -= (int)NLMSG_ALIGN(this->rtnh_len);
+        gateway = nla_find((const struct nlattr *)(this + 1), this->rtnh_len - (int)sizeof(*this),
+                           RTA_GATEWAY);
+        if (gateway && route_address_parse(&hop->gateway, route->dst.family, gateway))
+            return true;
+    }
+    return false;
 }

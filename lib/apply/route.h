@@ -25,10 +25,24 @@ struct route {
     uint8_t src_len;
     bool is_redirected; /* a router on the path named a better one */
     bool is_cached;     /* an exception of the kernel's own, no configured route */
+    bool has_expiry;    /* IPv6: dies by itself, */
+    uint32_t expires_s; /* in so many whole seconds */
+};
+
+/* One of a route's next hops. */
+struct hop {
+    struct riptide_prefix gateway;
+    uint32_t ifindex;
+    const struct rtnexthop *next; /* of several; what is behind this one */
+    int remaining;                /* bytes of them */
+    bool is_begun;
 };
 
 /* Errors: -EBADMSG where the message is not the route message that it claims to be. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
+
+/* Takes the next hop that has a gateway; `hop` begins as zeros. Returns false behind the last. */
+bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message);
 
 /* The address that an attribute holds, RTA_VIA with its family, as a prefix of full length. */
 bool route_address_parse(struct riptide_prefix *address, uint8_t family,

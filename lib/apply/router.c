@@ -1,6 +1,5 @@
 /*
- * The router as the host sees it: its life, its fd, the order of its work. What a piece of work
- * does is scan.c's (looking), resolve.c's (asking) and sync.c's (changing).
+ * The router as the host sees it: its life, its fd, what is asked of it. The work is work.c's.
  */
 #include "router.h"
 
@@ -10,9 +9,9 @@
 #include "lock.h"
 #include "netns.h"
 #include "prefix.h"
-#include "resolve.h"
 #include "sync.h"
 #include "watch.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +61,8 @@ static int open_sockets(void *userdata, struct riptide_error *error)
     (void)error;
     if (r == 0)
         r = channel_init(&router->dumps);
+    if (r == 0)
+        r = channel_init(&router->paths.channel);
     return r < 0 ? r : watch_open(router);
 }
 
@@ -118,6 +119,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
         nl_socket_free(router->notifications);
     channel_deinit(&router->channel);
     channel_deinit(&router->dumps);
+    channel_deinit(&router->paths.channel);
     closep(&router->netns_fd);
     closep(&router->lock_fd);
     closep(&router->work_fd);
@@ -203,31 +205,12 @@ static bool drop_unpopped(struct riptide_router *router)
     return false;
 }
 
-/*
- * Where a wanted target waits: what main has inside a prefix, or has had added since the last look,
- * only a look at all of main tells.
- */
-static void queue_wanted(struct riptide_router *router, uint32_t slot)
-{
-    const struct target *target = targets_at(&router->targets, slot);
-    bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
-
-    /* How long a base that expires still lives is known only at the moment of asking. */
-    if (target->base != BASES_NONE && target->error == 0 && target->expires_s == 0) {
-        targets_push(&router->targets, QUEUE_WRITE, slot);
-    } else if (is_host && !router->is_main_stale) {
-        targets_push(&router->targets, QUEUE_RESOLVE, slot);
-    } else {
-        targets_push(&router->targets, QUEUE_LOOK, slot);
-        watch_want_scan(router, SCAN_MAIN);
-    }
-}
-
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_prefix *dst, uint32_t initcwnd,
                                       uint32_t cwnd_max, uint32_t rto_min_ms)
 {
     uint32_t slot;
+    struct target *target;
     int r;
 
     if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT)
@@ -239,147 +222,19 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
         r = targets_get(&router->targets, dst, &slot);
     if (r != 0)
         return r;
-    targets_at(&router->targets, slot)->initcwnd = initcwnd;
-    targets_at(&router->targets, slot)->cwnd_max = cwnd_max;
-    targets_at(&router->targets, slot)->rto_min_ms = rto_min_ms;
+    target = targets_at(&router->targets, slot);
+    if (initcwnd == 0 && target->is_inner)
+        return 0;
+    targets_set_inner(&router->targets, target, false);
+    target->initcwnd = initcwnd;
+    target->cwnd_max = cwnd_max;
+    target->rto_min_ms = rto_min_ms;
     if (initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else
-        queue_wanted(router, slot);
+        work_queue(router, slot);
     watch_set_work(router, true);
     return 0;
-}
-
-/* After a look at everything: all base routes are asked for again. */
-static void queue_all(struct riptide_router *router)
-{
-    const struct prefix_table *table = &router->targets.table;
-
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        struct target *target = targets_at(&router->targets, slot);
-
-        if (!target->kernel.exists) {
-            bases_release(&router->bases, target->kernel.base);
-            target->kernel.base = BASES_NONE;
-        }
-        if (target->initcwnd != 0)
-            targets_push(&router->targets, QUEUE_RESOLVE, slot);
-    }
-    router->stats.resyncs++;
-}
-
-RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
-{
-    const struct prefix_table *table = &router->targets.table;
-
-    if (router->has_work)
-        watch_set_work(router, true);
-    if (!router->has_failures)
-        return;
-    router->has_failures = false;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        struct target *target = targets_at(&router->targets, slot);
-
-        if (!target->is_failed)
-            continue;
-        target->is_failed = false;
-        if (target->initcwnd != 0)
-            queue_wanted(router, slot);
-        else
-            targets_push(&router->targets, QUEUE_WRITE, slot);
-        watch_set_work(router, true);
-    }
-}
-
-/* A query that takes a wrong turn through our own table tells nothing. */
-static int check_rules(struct riptide_router *router)
-{
-    int r = 0;
-
-    for (int i = 0; i < 2 && r == 0; i++) {
-        struct rule_state *state = &router->rules[i];
-
-        state->is_in_place = rules_has_ours_in_place(&router->scan.rules[i]);
-        if (state->is_in_place)
-            state->is_lifted = false;
-        else if (router->scan.rules[i].n > 0 && router->lock_fd >= 0)
-            r = sync_clear_rules(router, i);
-    }
-    return r;
-}
-
-/* Begins a look that was wanted: what events have touched until now, it takes care of. */
-static void begin_look(struct riptide_router *router, enum scan_extent extent)
-{
-    uint32_t slot;
-
-    if (extent == SCAN_PATHS)
-        return;
-    router->scan_wanted = SCAN_NOTHING;
-    router->is_main_stale = false;
-    while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
-        targets_push(&router->targets, QUEUE_RESOLVE, slot);
-}
-
-/* One piece of a look at the kernel; `extent` counts where none is running. */
-static int look(struct riptide_router *router, enum scan_extent extent)
-{
-    int r;
-
-    if (!router->scan.is_running)
-        begin_look(router, extent);
-    r = scan_step(router, extent);
-    if (r == 0)
-        return 0;
-    if (router->scan.extent == SCAN_PATHS) {
-        router->are_paths_known = true;
-        return r < 0 ? r : 0;
-    }
-    /* Something changed meanwhile: again, and everything. */
-    if (r != RIPTIDE_E_DONE)
-        watch_want_scan(router, SCAN_ALL);
-    if (r < 0)
-        return r;
-    r = 0;
-    if (router->scan.extent == SCAN_ALL) {
-        r = check_rules(router);
-        queue_all(router);
-    }
-    router->is_pass_under_way = true;
-    return r;
-}
-
-/* The last piece, when all routes are right: the rule returns. */
-static int settle(struct riptide_router *router)
-{
-    int r = 0;
-
-    router->is_pass_under_way = false;
-    router->are_paths_known = false;
-    if (router->scan_wanted)
-        return 0;
-    if (router->lock_fd >= 0 && !router->is_paused)
-        r = sync_rules(router, NULL);
-    if (r == 0)
-        watch_set_work(router, false);
-    return r;
-}
-
-/*
- * A pass is finished before the next look, however much changes meanwhile: in a storm of changes
- * routes that are a moment old are better than routes that are never put right.
- */
-static int work(struct riptide_router *router)
-{
-    if (router->scan.is_running)
-        return look(router, SCAN_NOTHING);
-    if (router->scan_wanted && !router->is_pass_under_way)
-        return look(router, router->scan_wanted);
-    if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
-        return resolve_batch(router);
-    if (!targets_is_empty(&router->targets, QUEUE_WRITE))
-        return router->are_paths_known ? sync_write(router) : look(router, SCAN_PATHS);
-    return settle(router);
 }
 
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
@@ -390,7 +245,7 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
         lock_answer(router->lock_fd);
     r = watch_read(router);
     if (r == 0)
-        r = work(router);
+        r = work_step(router);
     else
         watch_set_work(router, true);
     if (r >= 0)

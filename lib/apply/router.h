@@ -6,6 +6,7 @@
 
 #include "bases.h"
 #include "channel.h"
+#include "paths.h"
 #include "prefix.h"
 #include "rule.h"
 #include "scan.h"
@@ -38,10 +39,12 @@ struct riptide_router {
     struct targets targets;
     struct bases bases;
     struct scan scan;
+    struct paths paths;
     enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
     bool is_pass_under_way;       /* a look was had; what it showed is being put right */
     bool is_main_stale;   /* main changed since the last look, where no target was touched */
     bool are_paths_known; /* what was learned on our routes, for the writes at hand */
+    uint32_t probe_slot;  /* where the next round looks for targets to probe */
     bool has_failures;    /* some target is_failed */
     uint32_t n_setbacks;  /* dispatches in a row that began anew for want of something */
     struct rule_state rules[2];

@@ -145,6 +145,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base);
     target->kernel.rto_min_ms = target_rto_min(target, base);
+    target->is_outliving = false;
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }
@@ -273,7 +274,7 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     /* No rules at all: this kernel does not have the family. */
     if (router->scan.rules[i].n == 0)
         return 0;
-    state->reason = scan_cut_reason(&router->scan, i);
+    state->reason = main_table_cut_reason(&router->scan.main, i);
     if (state->reason)
         return lift_rule(router, i);
     if (state->is_in_place && !state->is_lifted)

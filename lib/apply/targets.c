@@ -3,6 +3,8 @@
  */
 #include "targets.h"
 
+#include "prefix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,12 +32,38 @@ struct target *targets_at(const struct targets *targets, uint32_t slot)
     return prefix_table_at(&targets->table, slot);
 }
 
+static void count(struct targets *targets, const struct riptide_prefix *dst, uint32_t n)
+{
+    targets->n_of_len[family_index(dst->family)][dst->len] += n;
+    if (dst->len < prefix_family_bits(dst->family))
+        targets->n_prefixes += n;
+}
+
+uint32_t targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
+                             uint8_t len)
+{
+    struct riptide_prefix around = *dst;
+
+    if (targets->n_of_len[family_index(dst->family)][len] == 0)
+        return NONE;
+    prefix_truncate(&around, len);
+    return prefix_table_find(&targets->table, &around);
+}
+
+void targets_set_inner(struct targets *targets, struct target *target, bool is_inner)
+{
+    targets->n_inner += is_inner;
+    targets->n_inner -= target->is_inner;
+    target->is_inner = is_inner;
+}
+
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp)
 {
     uint32_t n = targets->table.n;
     int r = prefix_table_insert(&targets->table, dst, slotp);
 
     if (r == 0 && targets->table.n != n) {
+        count(targets, dst, 1);
         targets_at(targets, *slotp)->state = RIPTIDE_ROUTE_WITHDRAWN;
         targets_at(targets, *slotp)->base = BASES_NONE;
         targets_at(targets, *slotp)->kernel.base = BASES_NONE;
@@ -112,6 +140,8 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
     bases_release(bases, target->base);
     bases_release(bases, target->kernel.base);
     target_set_failure(target, 0, NULL);
+    targets_set_inner(targets, target, false);
+    count(targets, &target->dst, UINT32_MAX);
     prefix_table_remove(&targets->table, slot);
 }
 
@@ -162,7 +192,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
     if (!target_is_wanted(target))
         return target->kernel.exists;
     base = bases_at(bases, target->base);
-    return !target->kernel.exists || target->kernel.base != target->base ||
+    return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base) ||
            target->kernel.rto_min_ms != target_rto_min(target, base) ||

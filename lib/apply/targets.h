@@ -23,15 +23,19 @@ struct target {
     struct riptide_prefix dst;
     bool is_queued[QUEUES];
     bool is_inside_contested; /* main has more specific routes inside */
-    bool is_failed;           /* asking or writing was refused: riptide_router_retry tries again */
-    uint8_t state;            /* enum riptide_route_state */
+    bool is_inner;      /* asked for by nobody: a host inside a prefix, for what its path taught */
+    bool must_ask_path; /* what its own route has learned is to be asked for */
+    bool is_probe;      /* asked again in case that its base has changed in silence */
+    bool is_outliving;  /* its route lives longer than the base */
+    bool is_failed;     /* asking or writing was refused: riptide_router_retry tries again */
+    uint8_t state;      /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
     uint32_t cwnd_max;   /* a route with more is written whatever the step; 0: none */
     uint32_t rto_min_ms; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t expires_s;  /* of the base; 0: never */
-    uint32_t pmtu_bytes; /* path MTU that was learned without us; 0: none */
+    uint32_t pmtu_bytes; /* path MTU that was learned, by us or without; 0: none */
     struct {
         bool exists;
         uint32_t base;     /* it was written with; BASES_NONE: not known */
@@ -52,6 +56,9 @@ struct targets {
     uint32_t head[QUEUES], tail[QUEUES];
     uint64_t n_in_kernel;
     uint64_t n_left_alone;
+    uint32_t n_inner;
+    uint32_t n_prefixes;       /* targets that are no hosts */
+    uint32_t n_of_len[2][129]; /* targets of each length */
 };
 
 void targets_init(struct targets *targets, uint32_t max, uint64_t seed);
@@ -61,6 +68,13 @@ struct target *targets_at(const struct targets *targets, uint32_t slot);
 
 /* The target of that prefix, made where there is none. Outcomes and errors: prefix_table_insert. */
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp);
+
+/* The target of `len` bits that holds `dst`, or PREFIX_TABLE_NONE. */
+uint32_t targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
+                             uint8_t len);
+
+/* Keeps count of what nobody has asked for. */
+void targets_set_inner(struct targets *targets, struct target *target, bool is_inner);
 
 /* Puts a target at the end of a queue, unless it is in it. */
 void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot);

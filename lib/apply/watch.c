@@ -128,7 +128,7 @@ static int touch_prefix(struct riptide_router *router, const struct riptide_pref
     /* No reason to look now, but before the next target is resolved. */
     router->is_main_stale = true;
     /* The route that cannot be shown may have been replaced: only a look at all tables tells. */
-    if (scan_cut_reason(&router->scan, family_index(prefix->family)))
+    if (main_table_cut_reason(&router->scan.main, family_index(prefix->family)))
         watch_want_scan(router, SCAN_ALL);
     if (n_touched == 0)
         return 0;
@@ -136,7 +136,7 @@ static int touch_prefix(struct riptide_router *router, const struct riptide_pref
     return lift_if_long(router, n_touched);
 }
 
-static int touch_all(struct riptide_router *router)
+int watch_touch_all(struct riptide_router *router)
 {
     watch_want_scan(router, SCAN_ALL);
     return lift_if_long(router, router->targets.table.n);
@@ -149,7 +149,7 @@ static int touch_ours(struct riptide_router *router, const struct riptide_prefix
     struct target *target;
 
     if (slot == PREFIX_TABLE_NONE)
-        return touch_all(router);
+        return watch_touch_all(router);
     target = targets_at(&router->targets, slot);
     bases_release(&router->bases, target->kernel.base);
     target->kernel.base = BASES_NONE;
@@ -161,7 +161,8 @@ static int touch_ours(struct riptide_router *router, const struct riptide_prefix
 static int touch_gateway(struct riptide_router *router, const struct event *event)
 {
     const struct riptide_prefix all = { .family = event->prefix.family };
-    struct gateway *gateway = scan_find_gateway(&router->scan, &event->prefix, event->ifindex);
+    struct gateway *gateway =
+        main_table_find_gateway(&router->scan.main, &event->prefix, event->ifindex);
 
     if (!gateway || gateway->is_failed == event->is_failed)
         return 0;
@@ -183,10 +184,10 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
         return touch_ours(router, &event.prefix);
     case EVENT_LINK:
     case EVENT_ADDRESS:
-        if (scan_has_link(&router->scan, event.ifindex) ||
+        if (main_table_has_link(&router->scan.main, event.ifindex) ||
             bases_has_link(&router->bases, event.ifindex) ||
             (event.kind == EVENT_ADDRESS && bases_has_prefsrc(&router->bases, &event.prefix)))
-            return touch_all(router);
+            return watch_touch_all(router);
         router->is_main_stale = true;
         return 0;
     case EVENT_NEIGHBOUR:
@@ -194,7 +195,7 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
     case EVENT_ALL:
         break;
     }
-    return touch_all(router);
+    return watch_touch_all(router);
 }
 
 int watch_overrun(struct riptide_router *router)
@@ -228,7 +229,7 @@ int watch_read(struct riptide_router *router)
     /* With MSG_TRUNC the size is what it was: of what was cut off anything may have moved. */
     if ((size_t)n > sizeof(buffer)) {
         router->stats.malformed++;
-        r = touch_all(router);
+        r = watch_touch_all(router);
         return r < 0 ? r : 1;
     }
     for (; r == 0 && nlmsg_ok(message, remaining);

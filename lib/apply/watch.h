@@ -20,6 +20,9 @@ int watch_read(struct riptide_router *router);
 /* What was lost may have moved any route: without us until all was looked at again. */
 int watch_overrun(struct riptide_router *router);
 
+/* Whatever it was, it may have moved any route. Errors: of sync.h. */
+int watch_touch_all(struct riptide_router *router);
+
 /* Asks for a look at the kernel, at least that wide. */
 void watch_want_scan(struct riptide_router *router, enum scan_extent extent);
 

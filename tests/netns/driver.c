@@ -3,8 +3,8 @@
  * want. Lines in:
  *
  *     set PREFIX CWND   a window for a destination; 0 withdraws it
- *     quiet TOKEN       is answered "quiet TOKEN ..." with the counters of the router, once nothing
- *                       that had happened by then is left to do
+ *     quiet TOKEN       begins a round, and is answered "quiet TOKEN ..." with the counters of the
+ *                       router, once nothing that had happened by then is left to do
  *
  * End of input takes everything back. Lines out besides: "ready", "route PREFIX STATE CWND REASON"
  * for all that the router pops, "error WORDS" before it exits with 1.
@@ -65,7 +65,10 @@ static int follow_line(struct riptide_router *router, struct input *input, const
 
     if (sscanf(line, "set %255s %u", word, &cwnd) == 2 && riptide_prefix_parse(&dst, word) == 0)
         return riptide_router_set(router, &dst, cwnd, 0, 0);
-    return sscanf(line, "quiet %255s", input->token) == 1 ? 0 : -EINVAL;
+    if (sscanf(line, "quiet %255s", input->token) != 1)
+        return -EINVAL;
+    riptide_router_retry(router);
+    return 0;
 }
 
 /* Follows whole lines, up to one that waits for quiet. */

@@ -1,10 +1,15 @@
 """A path MTU that the kernel has learned stays known: new connections send nothing too large."""
 
+import socket
+
 import pytest
 
 from netns import Connection, Daemon, Host, join, routes, tcp_info, wait_until, wait_window, windows
+from twins import Driver
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
+NEAR_IT = {4: "192.0.2.8", 6: "2001:db9::8"}
+PREFIX = {4: "192.0.2.0/24", 6: "2001:db9::/48"}
 NARROW_BYTES = 1300
 families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
 
@@ -24,7 +29,9 @@ def far(net):
     host.batch(f"""
         link set eth0 mtu {NARROW_BYTES} up
         addr add 192.0.2.9/24 dev eth0
+        addr add 192.0.2.8/24 dev eth0
         addr add 2001:db9::9/64 dev eth0 nodad
+        addr add 2001:db9::8/64 dev eth0 nodad
         route add default via 192.0.2.1 advmss 1460
         route add default via 2001:db9::1 advmss 1440
     """)
@@ -37,13 +44,46 @@ def far(net):
 def connect(net, far):
     opened = []
 
-    def connect(family):
-        opened.append(Connection(net.host, far, FAR[family]))
+    def connect(family, addresses=FAR):
+        opened.append(Connection(net.host, far, addresses[family]))
         return opened[-1]
 
     yield connect
     for connection in opened:
         connection.close()
+
+
+@pytest.fixture
+def driver(net):
+    started = Driver(net.host).wait_ready()
+    yield started
+    started.kill()
+
+
+def learn_by_udp(host, address):
+    """Datagrams that are too large, until the host knows."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    level, mtu_discover = (41, 23) if ":" in address else (0, 10)
+    with host.entered(), socket.socket(family, socket.SOCK_DGRAM) as udp:
+        udp.setsockopt(level, mtu_discover, 2)  # always: refused by this host once it knows
+        udp.connect((address, 9))
+
+        def is_refused():
+            try:
+                udp.send(bytes(NARROW_BYTES + 50))
+            except ConnectionRefusedError:
+                pass
+            except OSError:
+                return True
+            return False
+
+        wait_until(is_refused, "too large")
+
+
+def mtu_of(host, address):
+    """What TCP would find: 0 where nothing but the link's counts."""
+    route = host.ip_json("route", "get", address, "ipproto", "tcp")[0]
+    return next((metric["mtu"] for metric in route.get("metrics", []) if "mtu" in metric), 0)
 
 
 def starts_small(connection):
@@ -93,3 +133,74 @@ def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, fami
         route = wait_until(lambda: routes(net.host)[FAR[family]]["gateway"] == gateways[1]
                            and routes(net.host)[FAR[family]], "the other path")
         assert "mtu" not in str(route["metrics"]), route
+
+
+@families
+def test_what_was_learned_inside_a_prefix_stays_known(net, driver, connect, family):
+    """Before our route goes in, when it is written anew and when it goes; its neighbours keep the
+    MTU that they have."""
+    connect(family).grow(20)
+    for cwnd in (20, 40, 80, 0):
+        driver.send([f"set {PREFIX[family]} {cwnd}"])
+        driver.quiet()
+        assert windows(net.host).get(PREFIX[family], 0) == cwnd
+        assert windows(net.host).get(FAR[family], 0) == cwnd
+        assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
+        assert mtu_of(net.host, NEAR_IT[family]) == 0
+        assert starts_small(connect(family))
+    assert not windows(net.host)
+
+
+@families
+def test_what_was_learned_on_our_route_to_a_prefix_survives_a_new_window(net, driver, connect,
+                                                                         family):
+    driver.send([f"set {PREFIX[family]} 20"])
+    driver.quiet()
+    assert not starts_small(connect(family))
+    for cwnd in (40, 80):
+        driver.send([f"set {PREFIX[family]} {cwnd}"])
+        driver.quiet()
+        assert windows(net.host) == {PREFIX[family]: cwnd, FAR[family]: cwnd}
+        assert mtu_of(net.host, NEAR_IT[family]) == 0
+        assert starts_small(connect(family))
+
+
+@families
+@pytest.mark.parametrize("dsts", [FAR, PREFIX], ids=["host", "prefix"])
+def test_what_udp_learns_later_is_known_by_the_next_round(net, driver, connect, dsts, family):
+    """It does not see our table, so that it learns on main's route, of which nobody is told."""
+    driver.send([f"set {dsts[family]} 40"])
+    driver.quiet()
+    learn_by_udp(net.host, FAR[family])
+    assert mtu_of(net.host, FAR[family]) == 0
+    driver.quiet()
+    assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
+    assert windows(net.host)[FAR[family]] == 40
+    assert starts_small(connect(family))
+
+
+@families
+def test_host_of_a_prefix_that_is_asked_for_itself_is_its_own(net, driver, connect, family):
+    connect(family).grow(20)
+    driver.send([f"set {PREFIX[family]} 40"])
+    driver.quiet()
+    driver.send([f"set {FAR[family]} 60"])
+    driver.quiet()
+    assert windows(net.host) == {PREFIX[family]: 40, FAR[family]: 60}
+    driver.send([f"set {PREFIX[family]} 0"])
+    driver.quiet()
+    assert windows(net.host) == {FAR[family]: 60}
+    assert starts_small(connect(family))
+
+
+@families
+def test_base_that_moves_takes_along_what_was_learned(net, driver, connect, family):
+    """What a path through another gateway carries is not known."""
+    connect(family).grow(20)
+    driver.send([f"set {PREFIX[family]} 40"])
+    driver.quiet()
+    assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
+    second = {4: "10.0.0.2", 6: "fd00::2"}[family]
+    net.host.ip(f"-{family}", "route", "replace", "default", "via", second)
+    wait_until(lambda: driver.quiet() and windows(net.host) == {PREFIX[family]: 40}, "no more")
+    assert mtu_of(net.host, FAR[family]) == 0

@@ -1,0 +1,199 @@
+/*
+ * Learned paths: dumped, and noted in the targets. What follows is resolve.c's and sync.c's.
+ */
+#include "paths.h"
+
+#include "message.h"
+#include "prefix.h"
+#include "resolve.h"
+#include "router.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#define NONE PREFIX_TABLE_NONE
+
+enum {
+    /*
+     * Routes of one hop and metrics share what was learned, and the kernel dumps it with each of
+     * them: a thousand paths on ten thousand routes are ten million messages. What is not read by
+     * one look the next ones go on with.
+     */
+    MAX_BUFFERS = 128,
+    /* Every route of the table is walked over within one recv(2). */
+    MAX_MAIN_ROUTES = 65536,
+    /* Of all routes, one in so many may be for a host that nobody has asked for. */
+    MAX_INNER_SHARE = 8,
+};
+
+static const struct {
+    bool is_main;
+    uint8_t family;
+} steps[] = { { true, AF_INET }, { true, AF_INET6 }, { false, AF_INET }, { false, AF_INET6 } };
+
+enum { FIRST_OURS = 2, END = 4 };
+
+/* The longest prefix with a route of ours that holds the host. */
+static struct target *find_cover(const struct riptide_router *router,
+                                 const struct riptide_prefix *host)
+{
+    for (uint8_t len = host->len; len-- > 0;) {
+        uint32_t slot = targets_find_around(&router->targets, host, len);
+
+        if (slot != NONE && target_is_wanted(targets_at(&router->targets, slot)))
+            return targets_at(&router->targets, slot);
+    }
+    return NULL;
+}
+
+static bool is_room(const struct riptide_router *router)
+{
+    return router->targets.n_inner < router->config.max_routes / MAX_INNER_SHARE;
+}
+
+/* Whether it was learned on a route of ours whose base has changed since. */
+static bool is_of_other_path(const struct target *target, const struct route *path)
+{
+    return path->table != RT_TABLE_MAIN && target->kernel.exists &&
+           target->kernel.base != target->base;
+}
+
+/* A route to one host, so that the others of its prefix keep the MTU that they have. */
+static uint32_t make_inner(struct riptide_router *router, const struct route *path)
+{
+    const struct target *cover;
+    uint32_t slot;
+
+    if (path->mtu_bytes == 0 || router->targets.n_prefixes == 0 || !is_room(router))
+        return NONE;
+    cover = find_cover(router, &path->dst);
+    if (!cover || is_of_other_path(cover, path) ||
+        path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
+        targets_get(&router->targets, &path->dst, &slot) != 0)
+        return NONE;
+    targets_set_inner(&router->targets, targets_at(&router->targets, slot), true);
+    return slot;
+}
+
+void paths_note(struct riptide_router *router, uint32_t slot, const struct route *path)
+{
+    struct target *target = targets_at(&router->targets, slot);
+
+    if (path->mtu_bytes && (target->pmtu_bytes == 0 || path->mtu_bytes < target->pmtu_bytes))
+        target->pmtu_bytes = path->mtu_bytes;
+    if (path->is_redirected)
+        resolve_redirected(router, slot);
+    else if (target_needs_write(target, &router->bases, &router->config))
+        targets_push(&router->targets, QUEUE_WRITE, slot);
+}
+
+static int on_path(void *userdata, const struct nlmsghdr *message)
+{
+    struct riptide_router *router = userdata;
+    struct route path;
+    uint32_t slot;
+
+    if (route_parse(&path, message) < 0) {
+        router->stats.malformed++;
+        return 0;
+    }
+    if (!path.is_cached || path.dst.len < prefix_family_bits(path.dst.family) ||
+        (path.table != router->config.table && path.table != RT_TABLE_MAIN))
+        return 0;
+    slot = prefix_table_find(&router->targets.table, &path.dst);
+    if (slot == NONE)
+        slot = make_inner(router, &path);
+    if (slot != NONE && !is_of_other_path(targets_at(&router->targets, slot), &path))
+        paths_note(router, slot, &path);
+    return 0;
+}
+
+/* What its prefix gets, a host inside gets as well, as long as there is something to keep. */
+static void follow_cover(struct riptide_router *router, uint32_t slot)
+{
+    struct target *target = targets_at(&router->targets, slot);
+    const struct target *cover = target->pmtu_bytes ? find_cover(router, &target->dst) : NULL;
+    uint32_t initcwnd = cover ? cover->initcwnd : 0;
+
+    if (target->initcwnd == initcwnd)
+        return;
+    target->initcwnd = initcwnd;
+    if (cover) {
+        target->cwnd_max = cover->cwnd_max;
+        target->rto_min_ms = cover->rto_min_ms;
+    }
+    targets_push(&router->targets, cover ? QUEUE_RESOLVE : QUEUE_WRITE, slot);
+}
+
+static void follow_covers(struct riptide_router *router)
+{
+    const struct prefix_table *table = &router->targets.table;
+
+    if (router->targets.n_inner == 0)
+        return;
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++) {
+        if (targets_at(&router->targets, slot)->is_inner)
+            follow_cover(router, slot);
+    }
+}
+
+static void begin(struct riptide_router *router, bool is_before_writes)
+{
+    struct paths *paths = &router->paths;
+    bool is_main_wanted = !is_before_writes || router->targets.n_prefixes > 0;
+
+    paths->is_running = true;
+    paths->is_before_writes = is_before_writes;
+    paths->is_cut = false;
+    paths->n_buffers = 0;
+    paths->next = is_main_wanted ? 0 : FIRST_OURS;
+    paths->end = is_before_writes ? END : FIRST_OURS;
+}
+
+static int end(struct riptide_router *router)
+{
+    router->paths.is_running = false;
+    follow_covers(router);
+    return RIPTIDE_E_DONE;
+}
+
+static int ask(struct riptide_router *router)
+{
+    struct paths *paths = &router->paths;
+    uint8_t family = steps[paths->next].family;
+    bool is_main = steps[paths->next].is_main;
+    int r;
+
+    paths->step = paths->next++;
+    if (is_main && router->scan.main.n_routes[family_index(family)] > MAX_MAIN_ROUTES)
+        return 0;
+    r = channel_dump(&paths->channel, message_exceptions_dump(
+                                          family, is_main ? RT_TABLE_MAIN : router->config.table));
+    paths->is_asked = r == 0;
+    return r;
+}
+
+int paths_step(struct riptide_router *router, bool is_before_writes)
+{
+    struct paths *paths = &router->paths;
+    int r = 0;
+
+    if (!paths->is_running)
+        begin(router, is_before_writes);
+    if (!paths->is_asked)
+        r = ask(router);
+    if (r == 0 && paths->is_asked)
+        r = channel_dump_step(&paths->channel, on_path, router);
+    else if (r == 0)
+        r = RIPTIDE_E_DONE;
+    if (r == 0) {
+        paths->is_cut = ++paths->n_buffers == MAX_BUFFERS;
+        return paths->is_cut ? end(router) : 0;
+    }
+    paths->is_asked = false;
+    if (r < 0 && !channel_is_absence(r)) {
+        paths->is_running = false;
+        return r;
+    }
+    return paths->next < paths->end ? 0 : end(router);
+}

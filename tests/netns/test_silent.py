@@ -1,0 +1,128 @@
+"""Changes of routing that the kernel announces to nobody: followed by the next round, or no matter."""
+
+import socket
+import struct
+
+import pytest
+
+from netns import MARK, Host, join, wait_until
+from routing_base import default_line, mac
+from rtnetlink import Batch, Reader, Rtnetlink, is_alike, query
+from twins import Driver, Side
+
+DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
+ALL_NODES = "ff02::1"
+IPV6_MULTICAST_IF, IPV6_MULTICAST_HOPS = 17, 18
+
+
+class Advertised:
+    """A host whose default route a router has advertised."""
+
+    def __init__(self):
+        self.host, self.router = Host("host"), Host("router")
+        join(self.host, "eth0", self.router, "eth0")
+        self.host.sysctl("ipv6/conf/eth0/accept_ra", 1)
+        self.router.sysctl("ipv6/conf/all/forwarding", 1)
+        for host in (self.host, self.router):
+            host.ip("link", "set", "eth0", "up")
+        wait_until(lambda: self.host.is_ready() and self.router.is_ready()
+                   and "fe80" in self.router.ip("-6", "addr", "show", "eth0"), "links up")
+        self.link = Rtnetlink(self.host)
+        self.advertise()
+        self.driver = Driver(self.host).wait_ready()
+        self.driver.send(f"set {dst} 40" for dst in DSTS)
+        self.driver.quiet()
+        assert self.driver.stats["routes"] == len(DSTS)
+        assert self.differing() == 0
+
+    def close(self):
+        self.driver.kill()
+        self.link.close()
+        for host in (self.host, self.router):
+            host.close()
+
+    def advertise(self, lifetime_s=1800, hop_limit=64, mtu_bytes=0):
+        """Returns once the host has heard of it."""
+        words = struct.pack("!BBHBBHII", 134, 0, 0, hop_limit, 0, lifetime_s, 0, 0)
+        if mtu_bytes:
+            words += struct.pack("!BBHI", 5, 1, 0, mtu_bytes)
+        with self.router.entered(), socket.socket(socket.AF_INET6, socket.SOCK_RAW,
+                                                  socket.IPPROTO_ICMPV6) as raw:
+            index = socket.if_nametoindex("eth0")
+            raw.setsockopt(socket.IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 255)
+            raw.setsockopt(socket.IPPROTO_IPV6, IPV6_MULTICAST_IF, index)
+            raw.sendto(words, (ALL_NODES, 0, 0, index))
+        wait_until(lambda: self._has_heard(lifetime_s, hop_limit, mtu_bytes), "the advertisement")
+
+    def _has_heard(self, lifetime_s, hop_limit, mtu_bytes):
+        for route in self.host.ip_json("-6", "route", "show", "default"):
+            metrics = {key: value for entry in route["metrics"] for key, value in entry.items()}
+            return (metrics.get("hoplimit") == hop_limit and metrics.get("mtu", 0) == mtu_bytes
+                    and lifetime_s - 5 < route["expires"] <= lifetime_s)
+        return False
+
+    def differing(self):
+        """How many destinations TCP reaches otherwise than without us, lifetimes included."""
+        reader = Reader()
+        ours, base = ([reader.read(raw, True) for raw in self.link.ask(
+            Batch([query(dst, True, mark=mark) for dst in DSTS]))] for mark in (None, MARK))
+        return sum(not is_alike(a, b) for a, b in zip(ours, base))
+
+
+@pytest.fixture
+def advertised():
+    network = Advertised()
+    yield network
+    network.close()
+
+
+@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1300}, {"lifetime_s": 60}],
+                         ids=["hop limit", "MTU", "lifetime"])
+def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
+    events = advertised.driver.stats["events"]
+    advertised.advertise(**change)
+    assert advertised.differing() == len(DSTS)
+    advertised.driver.quiet()
+    assert advertised.differing() == 0
+    assert advertised.driver.stats["routes"] == len(DSTS)
+    assert advertised.driver.stats["events"] == events, "the kernel does announce it"
+
+
+def test_round_without_an_advertisement_asks_for_one_destination(advertised):
+    before = dict(advertised.driver.stats)
+    after = advertised.driver.quiet()
+    assert after["resolved"] - before["resolved"] == 1
+    assert after["written"] == before["written"]
+
+
+def test_neighbour_that_is_asked_for_again_makes_no_difference():
+    """While it is, main leads through a gateway that has failed before; nobody is told."""
+    side = Side("lines")
+    link = Rtnetlink(side.host)
+    reader = Reader()
+
+    def gateway(mark):
+        raw, = link.ask(Batch([query(DSTS[0], True, mark=mark)]))
+        return reader.read(raw, True)[0]
+
+    side.settle()
+    for line in (f"{default_line(6, 'add', 1)} metric 2000",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud stale",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud failed"):
+        side.shell.run(line)
+    driver = Driver(side.host).wait_ready()
+    try:
+        driver.send([f"set {DSTS[0]} 40"])
+        driver.quiet()
+        around = str(gateway(MARK))
+        with side.host.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
+            udp.sendto(b"", ("fd00::1", 9))
+        assert str(gateway(MARK)) != around, "the kernel does not ask for it again"
+        assert gateway(None).likeness == gateway(MARK).likeness
+        side.shell.run(f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud reachable")
+        wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
+        assert gateway(None).likeness == gateway(MARK).likeness
+    finally:
+        driver.kill()
+        link.close()
+        side.close()
