@@ -177,14 +177,14 @@ class Found(Exception):
     """A violation and the script that shows it."""
 
 
-def run(seed, n_events, encaps, figures, n_hosts=N_HOSTS):
+def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
     """One run; raises Found."""
     case = Run(seed, n_hosts)
     figures.n_runs += 1
     events = []
     setup = []
     try:
-        routing = Routing(case.rng, case.dsts, encaps)
+        routing = Routing(case.rng, case.dsts, kinds)
         setup = routing.setup()
         case.start(setup)
         for _ in range(n_events):

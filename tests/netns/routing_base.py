@@ -10,6 +10,7 @@ UID = 1000
 TABLES = (100, 101, 51820)
 N_LINKS = 4
 OUR_TABLE = 7230
+VRF, VRF_INDEX = "vrf0", 40
 MAIN = "main"
 
 PEERS = {4: "10.0.{}.{}", 6: "fd00:0:0:{}::{}"}

@@ -8,16 +8,17 @@ belong together.
 import ipaddress
 
 from routing_base import (BITS, ENCAPS, GROUPS, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
-                          TABLES, UID, default_line, link_lines, mac)
+                          TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac)
 
 
 class Routing:
     """Draws events. It remembers what was added, not whether the kernel took it."""
 
-    def __init__(self, rng, dsts, encaps):
+    def __init__(self, rng, dsts, kinds):
+        """`kinds`: what the kernel has, as twins.probe_kinds tells."""
         self.rng = rng
         self.dsts = dsts
-        self.encaps = encaps
+        self.encaps = [kind for kind in kinds if kind in ENCAPS]
         self.routes = []   # (family, key words by which a route is deleted)
         self.rules = []
         self.nexthops = []
@@ -30,7 +31,7 @@ class Routing:
             (4, self.address), (3, self.main_rule), (5, self.foreign_hand), (2, self.flush),
             (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (1, self.mtu),
             (6, self.neighbour), (0.2, self.expiry), (3, self.sysctl),
-        ]
+        ] + ([(3, self.vrf)] if "vrf" in kinds else [])
 
     def setup(self):
         """Routing that a host might come up with: lines."""
@@ -330,6 +331,18 @@ class Routing:
             back += [default_line(4), default_line(6)]
         self.missing.append(back)
         return [f"ip link del eth{n}"]
+
+    def vrf(self):
+        """A link goes over to a VRF, with its addresses and their routes, or the VRF goes."""
+        if self.chance(0.2):
+            return [f"ip link del {VRF}"]
+        n = self.rng.randrange(N_LINKS)
+        back = [f"ip link set eth{n} nomaster", *link_lines(n)[-2:]]
+        if n == 0:
+            back += [default_line(4), default_line(6)]
+        self.missing.append(back)
+        return [f"ip link add {VRF} index {VRF_INDEX} type vrf table {TABLES[0]}",
+                f"ip link set {VRF} up", f"ip link set eth{n} master {VRF}"]
 
     def address(self):
         family, n = self.family(), self.rng.randrange(N_LINKS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from invariant import N_HOSTS, Figures, Found, run  # noqa: E402
-from twins import probe_encaps  # noqa: E402
+from twins import probe_kinds  # noqa: E402
 
 EVENTS_PER_RUN = 100
 
@@ -25,7 +25,7 @@ def main():
     parser.add_argument("--destinations", type=int, default=2 * N_HOSTS, help="hosts, half IPv6")
     options = parser.parse_args()
 
-    encaps, lacking = probe_encaps()
+    kinds, lacking = probe_kinds()
     print(f"soak: first seed {options.seed}; this kernel lacks {', '.join(lacking) or 'nothing'}",
           flush=True)
     figures = Figures()
@@ -34,7 +34,7 @@ def main():
     while figures.n_events < options.events if options.events \
             else time.monotonic() - start < options.minutes * 60:
         try:
-            run(seed, EVENTS_PER_RUN, encaps, figures, options.destinations // 2)
+            run(seed, EVENTS_PER_RUN, kinds, figures, options.destinations // 2)
         except Found as found:
             print(f"VIOLATION after {figures}\n{found}", flush=True)
             return 1

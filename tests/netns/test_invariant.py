@@ -10,7 +10,7 @@ import signal
 
 import pytest
 from invariant import Figures, Found, Run, run
-from twins import Twins, probe_encaps
+from twins import Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
 RUNS = 20
@@ -31,9 +31,9 @@ def figures():
 
 
 def run_one(seed, figures):
-    encaps, _ = probe_encaps()
+    kinds, _ = probe_kinds()
     try:
-        run(seed, EVENTS_PER_RUN, encaps, figures)
+        run(seed, EVENTS_PER_RUN, kinds, figures)
     except Found as found:
         pytest.fail(str(found), pytrace=False)
 
@@ -41,7 +41,7 @@ def run_one(seed, figures):
 @pytest.mark.parametrize("n", range(RUNS))
 def test_no_event_makes_a_difference(n, figures, capsys):
     if n == 0:
-        _, lacking = probe_encaps()
+        _, lacking = probe_kinds()
         say(capsys, f"invariant: seed {SEED}; this kernel lacks {', '.join(lacking) or 'nothing'}")
     run_one(SEED + n, figures)
 

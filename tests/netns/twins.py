@@ -12,7 +12,7 @@ import time
 
 import rtnetlink
 from netns import BUILD, Host
-from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, base_lines,
+from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines,
                           link_lines)
 from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
                        is_alike, query)
@@ -193,6 +193,7 @@ def kinds_of_socket(n, address):
     link = n % N_LINKS
     return (("plain", {}),
             (f"from {PEERS[family].format(link, 10)}", {"source": PEERS[family].format(link, 10)}),
+            (f"on {VRF}", {"oif": VRF_INDEX}) if n % 16 == 0 else
             (f"on eth{(link + 1) % N_LINKS}", {"oif": 11 + (link + 1) % N_LINKS}),
             (f"mark {MARKS[n % 2]}", {"mark": int(MARKS[n % 2], 16)}),
             (f"uid {UID}", {"uid": UID}),
@@ -353,8 +354,9 @@ class Twins:
         return "\n".join(lines)
 
 
-def probe_encaps():
-    """The kinds of lightweight tunnel that this kernel has, and those that it lacks."""
+def probe_kinds():
+    """What not every kernel has, lightweight tunnels and VRFs: those that this one has, and those
+    that it lacks."""
     host = Host("probe")
     try:
         for line in link_lines(0):
@@ -363,10 +365,11 @@ def probe_encaps():
                  if host.run("ip", "-6", "route", "add", "2001:db8::1", *words.split(), "via",
                              "fd00::1", "dev", "eth0", check=False).returncode == 0
                  and host.run("ip", "-6", "route", "del", "2001:db8::1").returncode == 0]
-        has_vrf = host.run("ip", "link", "add", "vrf0", "type", "vrf", "table", "9",
-                           check=False).returncode == 0
+        if host.run("ip", "link", "add", VRF, "type", "vrf", "table", "9",
+                    check=False).returncode == 0:
+            there.append("vrf")
     finally:
         host.close()
-    return there, sorted(set(ENCAPS) - set(there)) + ([] if has_vrf else ["vrf"])
+    return there, sorted({*ENCAPS, "vrf"} - set(there))
 
 
