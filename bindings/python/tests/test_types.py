@@ -13,6 +13,7 @@ from conftest import REPOSITORY
 pytest.importorskip("mypy")
 
 PYPROJECT = REPOSITORY / "bindings" / "python" / "pyproject.toml"
+EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
 PACKAGE = Path(riptide.__file__).parent
 
 
@@ -35,7 +36,8 @@ riptide.Router().set(7, 20)
 
 
 def test_types_are_complete():
-    done = mypy(PACKAGE, Path(__file__).with_name("user_script.py"))
+    examples = [EXAMPLES / f"{name}.py" for name in ("embedded", "fleet_merge", "textfile")]
+    done = mypy(PACKAGE, Path(__file__).with_name("user_script.py"), *examples)
     assert done.returncode == 0, done.stdout
 
 

@@ -1,0 +1,87 @@
+"""The examples do what they say, run as a user runs them."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import REPOSITORY
+from netns import rules, wait_until, windows
+from prometheus_client.parser import text_string_to_metric_families
+
+import riptide
+
+EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
+
+
+def command(name, *arguments):
+    return [sys.executable, "-B", str(EXAMPLES / name), *map(str, arguments)]
+
+
+def state(path, **windows_of):
+    """A saved state with these windows, of destinations named with _ for each dot."""
+    with riptide.Estimator() as estimator:
+        for dst, cwnd in windows_of.items():
+            estimator.add(riptide.Sample(dst[1:].replace("_", "."), cwnd, data_segs_out=100))
+        estimator.tick()
+        estimator.save(path)
+    return path
+
+
+def test_textfile_has_each_prefix_once(net, tmp_path):
+    for address in "203.0.113.7", "203.0.113.9", "2001:db8::7":
+        net.learned(address, 30)
+    path = tmp_path / "riptide.prom"
+    net.host.run(*command("textfile.py", path, "--prefix-len4", 24, "--prefix-len6", 64))
+    connections = {sample.labels["prefix"]: sample.value
+                   for family in text_string_to_metric_families(path.read_text())
+                   for sample in family.samples if family.name == "tcp_connections"}
+    assert connections == {"203.0.113.0/24": 2, "2001:db8::/64": 1}
+
+
+def test_report_lists_destinations_and_draws_their_windows(net, tmp_path):
+    pytest.importorskip("pandas")
+    for address, cwnd in ("203.0.113.7", 30), ("203.0.113.7", 40), ("2001:db8::7", 20):
+        net.learned(address, cwnd)
+    picture = tmp_path / "windows.png"
+    said = net.host.run(*command("report.py", picture)).stdout
+    counts = {words[0]: float(words[1]) for words in map(str.split, said.splitlines()[2:])}
+    assert counts == {"203.0.113.7": 2, "2001:db8::7": 1}
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_report_of_a_host_without_connections_says_so(host, tmp_path):
+    pytest.importorskip("pandas")
+    done = host.run(*command("report.py", tmp_path / "windows.png"), check=False)
+    assert done.returncode == 1 and done.stderr == "no connections here\n"
+
+
+def test_merge_takes_the_newer_and_names_what_it_refuses(host, tmp_path):
+    old = state(tmp_path / "old.state", _203_0_113_7=20, _198_51_100_1=50)
+    new = state(tmp_path / "new.state", _203_0_113_7=40)
+    junk = tmp_path / "junk.state"
+    junk.write_bytes(b"junk")
+    merged = tmp_path / "pop.state"
+    done = host.run(*command("fleet_merge.py", new, junk, old, "--output", merged, "--prefix",
+                             "203.0.113.0/24"), check=False)
+    assert done.returncode == 1 and str(junk) in done.stderr
+    assert f"{old}: 1 taken over, 1 older" in done.stdout
+    listed = [line for line in done.stdout.splitlines() if line.endswith("connections")]
+    assert listed == ["203.0.113.7/32 40 segments, 1 connections"]
+    with riptide.Estimator() as estimator:
+        assert estimator.load(merged).loaded == 2
+        assert estimator.find("203.0.113.7").cwnd == 40
+
+
+def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net):
+    net.learned("203.0.113.7", 30)
+    daemon = net.host.start(*command("embedded.py", "--interval", 0.05),
+                            stdout=subprocess.PIPE, universal_newlines=True)
+    try:
+        wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route")
+        daemon.send_signal(signal.SIGTERM)
+        said = daemon.communicate(timeout=10)[0]
+    finally:
+        daemon.kill()
+    assert daemon.returncode == 0 and "203.0.113.7/32: applied initcwnd" in said
+    assert rules(net.host) == [] and windows(net.host) == {}
