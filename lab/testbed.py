@@ -12,6 +12,7 @@ from traffic import BUILD, Traffic
 CLONE_NEWNET = 0x40000000
 RMEM_BYTES = 1 << 20  # tcp_rmem[1] that lets first flights of far more than 100 segments in
 WMEM_BYTES = 6 << 20
+CONNECTIONS = 8192  # places in a host's table of them
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -44,6 +45,9 @@ class Testbed:
 
     def __enter__(self):
         with self._stack:  # until all of it stands
+            # A table of connections of its own for each namespace: daemons look at no others'.
+            with open("/proc/sys/net/ipv4/tcp_child_ehash_entries", "w", encoding="ascii") as file:
+                file.write(str(CONNECTIONS))
             for name in self.hosts:
                 self._add_host(name)
             ports = [host_port(name, address, **self._ports.get(name, {}))
@@ -67,7 +71,6 @@ class Testbed:
     def _add_host(self, name):
         self._stack.callback(_remove_host, name)  # first: `add` may be interrupted
         wanbox.ip("netns", "add", name)
-        wanbox.ip("-n", name, "link", "set", "lo", "up")
         self.set_sysctls(name, self._sysctls)
 
     @contextlib.contextmanager
@@ -109,20 +112,21 @@ class Testbed:
         """Carries out Transfers; all results, in the order in which they came."""
         return list(self.traffic.run(transfers, limit_s))
 
-    def start_riptided(self, name, *options):
-        """Starts it and returns when it answers; it ends with the testbed, or by stop_riptided."""
-        with self._inside(name):
-            daemon = subprocess.Popen(
-                [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
-                 f"/run/riptide-{name}", *map(str, options)], stdin=subprocess.DEVNULL)
-        self._daemons.append(daemon)
-        self._stack.callback(stop_riptided, daemon)
-        end_s = time.monotonic() + 10
-        while not self.ask_riptide(name, "status"):
-            if daemon.poll() is not None or time.monotonic() > end_s:
-                raise RuntimeError(f"riptided does not run on {name}; what it said is above")
-            time.sleep(0.01)
-        return daemon
+    def start_riptided(self, names, *options):
+        """Starts one on each of the hosts, and returns when all answer; they end with the testbed."""
+        for name in names:
+            with self._inside(name):
+                daemon = subprocess.Popen(
+                    [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
+                     f"/run/riptide-{name}", *map(str, options)], stdin=subprocess.DEVNULL)
+            self._daemons.append(daemon)
+            self._stack.callback(stop_riptided, daemon)
+        end_s = time.monotonic() + 30
+        for name, daemon in zip(names, self._daemons[-len(names):]):
+            while not self.ask_riptide(name, "status"):
+                if daemon.poll() is not None or time.monotonic() > end_s:
+                    raise RuntimeError(f"no riptided on {name}; what it said is above")
+                time.sleep(0.02)
 
     def ask_riptide(self, name, *arguments):
         """What `riptide ... --json` says on a host; None where there is no daemon."""
@@ -131,6 +135,14 @@ class Testbed:
                                    "--control", f"/run/riptide-{name}"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def wait_window(self, name, address, window, deadline_s=10):
+        """Until riptided's route to the address starts connections with that window."""
+        end_s = time.monotonic() + deadline_s
+        while self.windows(name).get(address) != window:
+            if time.monotonic() > end_s:
+                raise RuntimeError(f"{name}: no window of {window} within {deadline_s} s")
+            time.sleep(0.05)
 
     def windows(self, name):
         """{destination: initial window} of riptided's routes on a host."""

@@ -5,7 +5,8 @@ One scenario a file in lab/scenarios: each says what it makes and what one shoul
 
 import importlib
 
-SCENARIOS = ("receive_window", "idle_restart", "burst", "path_mtu", "capacity", "base_rtt")
+SCENARIOS = ("receive_window", "idle_restart", "burst", "path_mtu", "route_change",
+             "capacity", "base_rtt")
 
 
 def evaluate(evaluation):

@@ -10,7 +10,7 @@ def set_arms(testbed, arms, *options):
         if arm in STATICS:
             testbed.set_route(f"sender{n}", "initcwnd", arm)
         else:
-            testbed.start_riptided(f"sender{n}", "--policy", arm, *options)
+            testbed.start_riptided([f"sender{n}"], "--policy", arm, *options)
 
 
 def pairs(arms, *more):

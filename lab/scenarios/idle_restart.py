@@ -1,7 +1,8 @@
-"""Idle restart: an open connection that was silent sends again, with the window its route has then.
+"""Idle restart: an open connection that was silent sends again, with the window its route had.
 
 After an idle time of a retransmission timeout the kernel halves the window for each further one, down to
-the initial window of the route: that of now, not of when the connection was opened.
+the initial window of the route that the connection last sent by: what the route says by now counts from the
+next time on. Routes have an `mtu` here, or route_change.py's hazard would come on top.
 """
 
 from testbed import Testbed
@@ -15,7 +16,7 @@ CASES = (  # window when it opens, and when it sends again
 def run(evaluation):
     table = evaluation.table("idle_restart", "slow_start_after_idle", "congestion", "window_opened",
                              "window_now", "idle_s", "cwnd_first", "time_ms", "on_time")
-    cases = CASES[:3:2] if evaluation.quick else CASES
+    cases = CASES[:3] if evaluation.quick else CASES
     congestions = ("cubic",) if evaluation.quick else ("cubic", "bbr")
     idles_s = (1.5,) if evaluation.quick else (0.1, 1, 3)
     for decays in (1,) if evaluation.quick else (1, 0):
@@ -31,17 +32,18 @@ def run(evaluation):
               if row["slow_start_after_idle"] and row["congestion"] == "cubic"
               and row["idle_s"] == idles_s[-1]}
     return ("100 KB on a cubic connection that was idle: {:.0f} ms (window {}) under a route of 10, "
-            "{:.0f} ms (window {}) once the route says 50".format(
-                chosen[10, 10]["time_ms"], chosen[10, 10]["cwnd_first"],
-                chosen[10, 50]["time_ms"], chosen[10, 50]["cwnd_first"]))
+            "{:.0f} ms (window {}) where the route has said 50 since it last sent, {:.0f} ms (window {})"
+            " where it said so before".format(*(
+                chosen[case][column] for case in ((10, 10), (10, 50), (50, 50))
+                for column in ("time_ms", "cwnd_first"))))
 
 
 def send_again(testbed, congestion, case, idle_s):
     opened, now = case
-    testbed.set_route("sender", "initcwnd", opened)
+    testbed.set_route("sender", "initcwnd", opened, "mtu", 1500)
     testbed.transfer([Transfer("sender", "receiver", 300000, congestion=congestion,
                                idle_s=idle_s + 2)])
-    testbed.set_route("sender", "initcwnd", now)
+    testbed.set_route("sender", "initcwnd", now, "mtu", 1500)
     again, = testbed.transfer([Transfer("sender", "receiver", OBJECT_BYTES, at_s=idle_s,
                                         congestion=congestion, reuse=True)])
     if not again.reused:

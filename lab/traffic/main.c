@@ -3,9 +3,11 @@
  *
  *     host NAME ADDRESS
  *     pull|push AT_US TAG FROM TO BYTES CONGESTION fresh|reuse IDLE_US
+ *     look AT_US
  *     go LIMIT_US      starts what was said since the last one; what lasts longer is given up
  *
- * Prints a line of CSV for each transfer, and `done` after the last. traffic.py speaks this.
+ * Prints a line of CSV for each transfer, for each look one for each end that has sent, and `done`.
+ * traffic.py speaks this.
  */
 #include "transfer.h"
 
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static uint64_t clock_ns(void)
@@ -83,9 +86,15 @@ int main(void)
 {
     const struct sched_param priority = { .sched_priority = 1 };
     static struct traffic traffic;
+    struct rlimit files;
     char line[256];
     int r = traffic_init(&traffic);
 
+    /* Two files for each connection; what was allowed at most is enough for 9,000 of them. */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
     /* What is measured is the network, not how long a busy machine lets us wait; without it we
      * still work. */
     (void)sched_setscheduler(0, SCHED_FIFO, &priority);

@@ -33,8 +33,13 @@ bool traffic_parse_order(const char *line, const struct traffic_host *hosts, siz
                          struct traffic_order *orderp)
 {
     char kind[8], from[TRAFFIC_NAME_SIZE], to[TRAFFIC_NAME_SIZE], fresh[8];
-    struct traffic_order order;
+    struct traffic_order order = { .look = false };
 
+    if (sscanf(line, "look %" SCNu64, &order.at_us) == 1) {
+        order.look = true;
+        *orderp = order;
+        return true;
+    }
     if (sscanf(line, "%7s %" SCNu64 " %31s %31s %31s %" SCNu64 " %15s %7s %" SCNu64, kind,
                &order.at_us, order.tag, from, to, &order.bytes, order.congestion, fresh,
                &order.idle_us) != 9)

@@ -18,6 +18,7 @@ struct traffic_host {
 
 struct traffic_order {
     uint64_t at_us; /* after `go` */
+    bool look;      /* at the windows of all connections; nothing of the following */
     char tag[TRAFFIC_NAME_SIZE];
     unsigned int from, to; /* who sends the object, and who gets it: indices of hosts */
     bool push;             /* the sender opens the connection; else the receiver, and asks for it */
@@ -30,7 +31,7 @@ struct traffic_order {
 /* `host NAME ADDRESS` */
 bool traffic_parse_host(const char *line, struct traffic_host *hostp);
 
-/* `pull|push AT_US TAG FROM TO BYTES CONGESTION fresh|reuse IDLE_US` */
+/* `look AT_US` or `pull|push AT_US TAG FROM TO BYTES CONGESTION fresh|reuse IDLE_US` */
 bool traffic_parse_order(const char *line, const struct traffic_host *hosts, size_t n_hosts,
                          struct traffic_order *orderp);
 

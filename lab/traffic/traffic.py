@@ -30,6 +30,13 @@ class Transfer:
                 f" {self.n_bytes} {self.congestion} {fresh} {self.idle_s * 1e6:.0f}")
 
 
+class Look(NamedTuple):
+    at_s: float
+
+    def __str__(self):
+        return f"look {self.at_s * 1e6:.0f}"
+
+
 class Result(NamedTuple):
     """What became of a transfer. Times are from its start; those that did not come are 0. Counts
     are of this transfer alone, by the sender's kernel."""
@@ -82,15 +89,22 @@ class Traffic:
     def _say(self, line):
         self.process.stdin.write(line + "\n")
 
-    def run(self, transfers, limit_s=LIMIT_S):
-        """Carries out the transfers, their times counted from now; yields results as they come."""
-        for transfer in transfers:
-            self._say(str(transfer))
+    def run(self, transfers, limit_s=LIMIT_S, looks_s=(), on_look=None):
+        """Carries out the transfers, their times counted from now; yields results as they come. At
+        each of the times looks_s, on_look(sender, receiver, cwnd) is called for each end of an open
+        connection that has sent."""
+        orders = [*transfers, *(Look(at_s) for at_s in looks_s)]
+        for order in sorted(orders, key=lambda one: one.at_s):
+            self._say(str(order))
         self._say(f"go {limit_s * 1e6:.0f}")
         self.process.stdin.flush()
         for line in self.process.stdout:
             if line == "done\n":
                 return
+            if line.startswith("look,"):
+                _, _, sender, receiver, cwnd = line.split(",")
+                on_look(sender, receiver, int(cwnd))
+                continue
             yield _read(line)
         raise RuntimeError("traffic ended; what it said is above")
 

@@ -7,34 +7,15 @@
 #include "transfer.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FIRST_PORT    9000
-#define REQUEST_BYTES 100 /* about a request line and a few headers */
-#define CHUNK_BYTES   (UINT64_C(1) << 18)
-#define SETTLE_NS     UINT64_C(2000000)
-
-struct traffic_connection {
-    struct traffic_end opener, accepter;
-    uint16_t local_port; /* the opener's; finds the connection that was accepted */
-    bool connected;
-    uint64_t idle_until_ns; /* 0: in use */
-    struct traffic_transfer *transfer;
-    struct traffic_connection *next;
-};
-
-static struct traffic_end *sender_of(const struct traffic_transfer *transfer)
-{
-    struct traffic_connection *connection = transfer->connection;
-
-    return transfer->order.push ? &connection->opener : &connection->accepter;
-}
+#define FIRST_PORT  9000
+#define CHUNK_BYTES (UINT64_C(1) << 18)
+#define SETTLE_NS   UINT64_C(2000000)
 
 static void watch(const struct traffic *traffic, struct traffic_end *end, uint32_t events)
 {
@@ -101,18 +82,25 @@ int traffic_add_order(struct traffic *traffic, const struct traffic_order *order
 {
     struct traffic_transfer **place = &traffic->waiting, *transfer;
     uint16_t port;
-    int r = find_port(traffic, order->push ? order->to : order->from, order->congestion, &port);
+    int r = 0;
 
+    if (!order->look)
+        r = find_port(traffic, order->push ? order->to : order->from, order->congestion, &port);
     if (r < 0)
         return r;
     transfer = calloc(1, sizeof(*transfer));
     if (!transfer)
         return -ENOMEM;
     transfer->order = *order;
+    /* Plans are long, and mostly in order. */
+    if (traffic->waiting && traffic->last_waiting->order.at_us <= order->at_us)
+        place = &traffic->last_waiting->next;
     while (*place && (*place)->order.at_us <= order->at_us)
         place = &(*place)->next;
     transfer->next = *place;
     *place = transfer;
+    if (!transfer->next)
+        traffic->last_waiting = transfer;
     return 0;
 }
 
@@ -129,47 +117,20 @@ static void close_connection(struct traffic *traffic, struct traffic_connection 
     free(connection);
 }
 
-static uint64_t us(const struct traffic_transfer *transfer, uint64_t at_ns)
-{
-    return at_ns ? (at_ns - transfer->start_ns) / 1000 : 0;
-}
-
-/* The columns are those of traffic.py. */
-static void print_result(const struct traffic *traffic, const struct traffic_transfer *transfer)
-{
-    const struct traffic_order *order = &transfer->order;
-    const struct traffic_connection *connection = transfer->connection;
-    struct tcp_info end = { .tcpi_snd_cwnd = 0 };
-
-    if (connection && sender_of(transfer)->fd >= 0)
-        ends_info(sender_of(transfer)->fd, &end);
-    printf("%s,%s,%s,%s,%" PRIu64 ",%s,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-           ",%u,%u,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%u\n",
-           order->tag, traffic->names[order->from].name, traffic->names[order->to].name,
-           order->push ? "push" : "pull", order->bytes, order->congestion, transfer->reused,
-           transfer->done_ns != 0, (transfer->start_ns - traffic->go_ns) / 1000,
-           us(transfer, transfer->connected_ns), us(transfer, transfer->first_ns),
-           us(transfer, transfer->done_ns), transfer->first.tcpi_snd_cwnd,
-           transfer->first.tcpi_unacked, transfer->first.tcpi_snd_wnd, end.tcpi_snd_cwnd,
-           end.tcpi_data_segs_out - transfer->before.tcpi_data_segs_out,
-           end.tcpi_total_retrans - transfer->before.tcpi_total_retrans,
-           transfer->first_flight_retrans,
-           (uint64_t)(end.tcpi_bytes_retrans - transfer->before.tcpi_bytes_retrans),
-           end.tcpi_min_rtt, end.tcpi_snd_mss);
-}
-
 static void finish(struct traffic *traffic, struct traffic_transfer *transfer, uint64_t now_ns)
 {
     struct traffic_transfer **place = &traffic->running;
     struct traffic_connection *connection = transfer->connection;
 
-    print_result(traffic, transfer);
+    traffic_report(traffic, transfer);
     while (*place != transfer)
         place = &(*place)->next;
     *place = transfer->next;
     if (connection) {
         connection->transfer = NULL;
         connection->idle_until_ns = now_ns + 1000 * transfer->order.idle_us;
+        if (connection->idle_until_ns < traffic->idle_check_ns)
+            traffic->idle_check_ns = connection->idle_until_ns;
         if (!transfer->done_ns || !transfer->order.idle_us)
             close_connection(traffic, connection);
     }
@@ -201,7 +162,7 @@ static void send_more(struct traffic *traffic, struct traffic_transfer *transfer
 
 static void send_request(struct traffic_transfer *transfer)
 {
-    static const char request[REQUEST_BYTES];
+    static const char request[TRAFFIC_REQUEST_BYTES];
 
     (void)send(transfer->connection->opener.fd, request, sizeof(request), MSG_NOSIGNAL);
 }
@@ -224,7 +185,7 @@ static void look_at_first_flight(struct traffic_transfer *transfer)
         return;
     if (flight_bytes > transfer->order.bytes)
         flight_bytes = transfer->order.bytes;
-    ends_info(sender_of(transfer)->fd, &info);
+    ends_info(traffic_sender(transfer)->fd, &info);
     transfer->first_flight_retrans = info.tcpi_total_retrans - transfer->before.tcpi_total_retrans;
     transfer->first_flight_acked =
         info.tcpi_bytes_acked - transfer->before.tcpi_bytes_acked >= flight_bytes;
@@ -247,9 +208,9 @@ static void receive(struct traffic *traffic, struct traffic_end *end, uint64_t n
     while ((received = recv(end->fd, buffer, sizeof(buffer), MSG_TRUNC)) > 0) {
         if (!transfer)
             continue;
-        if (end == sender_of(transfer)) {
+        if (end == traffic_sender(transfer)) {
             transfer->requested_bytes += (uint64_t)received;
-            if (transfer->requested_bytes == REQUEST_BYTES)
+            if (transfer->requested_bytes == TRAFFIC_REQUEST_BYTES)
                 send_more(traffic, transfer, end);
             continue;
         }
@@ -310,7 +271,7 @@ void traffic_handle(struct traffic *traffic, struct traffic_end *end, uint32_t e
         }
         return;
     }
-    if ((events & EPOLLOUT) && transfer && end == sender_of(transfer))
+    if ((events & EPOLLOUT) && transfer && end == traffic_sender(transfer))
         send_more(traffic, transfer, end);
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         receive(traffic, end, now_ns);
@@ -379,7 +340,7 @@ static bool has_settled(struct traffic_transfer *transfer)
     if (!transfer->done_ns)
         return transfer->failed;
     look_at_first_flight(transfer);
-    ends_info(sender_of(transfer)->fd, &info);
+    ends_info(traffic_sender(transfer)->fd, &info);
     return info.tcpi_unacked == 0;
 }
 
@@ -387,38 +348,65 @@ static bool has_settled(struct traffic_transfer *transfer)
 static uint64_t close_idle(struct traffic *traffic, uint64_t now_ns)
 {
     struct traffic_connection *connection, *following;
-    uint64_t next_ns = UINT64_MAX;
 
+    if (now_ns < traffic->idle_check_ns)
+        return traffic->idle_check_ns;
+    traffic->idle_check_ns = UINT64_MAX;
     for (connection = traffic->connections; connection; connection = following) {
         following = connection->next;
         if (connection->idle_until_ns && connection->idle_until_ns <= now_ns)
             close_connection(traffic, connection);
-        else if (connection->idle_until_ns && connection->idle_until_ns < next_ns)
-            next_ns = connection->idle_until_ns;
+        else if (connection->idle_until_ns && connection->idle_until_ns < traffic->idle_check_ns)
+            traffic->idle_check_ns = connection->idle_until_ns;
     }
-    return next_ns;
+    return traffic->idle_check_ns;
 }
 
-uint64_t traffic_tick(struct traffic *traffic, uint64_t now_ns, bool give_up)
+static void start_due(struct traffic *traffic, uint64_t now_ns, bool give_up)
 {
-    uint64_t next_ns = close_idle(traffic, now_ns);
-    struct traffic_transfer *transfer, *after;
+    struct traffic_transfer *transfer;
 
     while ((transfer = traffic->waiting) &&
            (give_up || traffic->go_ns + 1000 * transfer->order.at_us <= now_ns)) {
         traffic->waiting = transfer->next;
+        if (transfer->order.look) {
+            traffic_look(traffic, now_ns);
+            free(transfer);
+            continue;
+        }
         transfer->next = traffic->running;
         traffic->running = transfer;
         start(traffic, transfer, now_ns);
     }
-    if (traffic->waiting && traffic->go_ns + 1000 * traffic->waiting->order.at_us < next_ns)
-        next_ns = traffic->go_ns + 1000 * traffic->waiting->order.at_us;
+}
+
+/* Whether all is acknowledged is asked every other millisecond, however often we are called. */
+static uint64_t finish_settled(struct traffic *traffic, uint64_t now_ns, bool give_up)
+{
+    struct traffic_transfer *transfer, *after;
+    bool any_done = false;
+
+    if (!give_up && now_ns < traffic->settle_check_ns)
+        return traffic->settle_check_ns;
     for (transfer = traffic->running; transfer; transfer = after) {
         after = transfer->next;
         if (give_up || has_settled(transfer))
             finish(traffic, transfer, now_ns);
-        else if (transfer->done_ns && now_ns + SETTLE_NS < next_ns)
-            next_ns = now_ns + SETTLE_NS;
+        else
+            any_done = any_done || transfer->done_ns;
     }
-    return next_ns;
+    traffic->settle_check_ns = now_ns + SETTLE_NS;
+    return any_done ? traffic->settle_check_ns : UINT64_MAX;
+}
+
+uint64_t traffic_tick(struct traffic *traffic, uint64_t now_ns, bool give_up)
+{
+    uint64_t idle_ns = close_idle(traffic, now_ns);
+    uint64_t next_ns;
+
+    start_due(traffic, now_ns, give_up);
+    next_ns = finish_settled(traffic, now_ns, give_up);
+    if (traffic->waiting && traffic->go_ns + 1000 * traffic->waiting->order.at_us < next_ns)
+        next_ns = traffic->go_ns + 1000 * traffic->waiting->order.at_us;
+    return idle_ns < next_ns ? idle_ns : next_ns;
 }

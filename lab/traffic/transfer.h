@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TRAFFIC_REQUEST_BYTES 100 /* about a request line and a few headers */
+
 struct traffic_connection;
+struct traffic_transfer;
 
 /* One end as epoll knows it; listeners have no connection. */
 struct traffic_end {
@@ -19,6 +22,15 @@ struct traffic_end {
     struct traffic_end *next; /* of the listeners */
     char congestion[16];
     uint16_t port;
+};
+
+struct traffic_connection {
+    struct traffic_end opener, accepter;
+    uint16_t local_port; /* the opener's; finds the connection that was accepted */
+    bool connected;
+    uint64_t idle_until_ns; /* 0: in use */
+    struct traffic_transfer *transfer;
+    struct traffic_connection *next;
 };
 
 struct traffic_transfer {
@@ -40,7 +52,8 @@ struct traffic {
     uint64_t go_ns;
     struct traffic_end *listeners;
     struct traffic_connection *connections;
-    struct traffic_transfer *waiting, *running;
+    struct traffic_transfer *waiting, *last_waiting, *running;
+    uint64_t idle_check_ns, settle_check_ns; /* no connection has to be looked at before */
 };
 
 int traffic_init(struct traffic *traffic); /* negative errno */
@@ -58,5 +71,14 @@ void traffic_handle(struct traffic *traffic, struct traffic_end *end, uint32_t e
  * `give_up`, what still runs or waits is reported as it stands. The time of the next call.
  */
 uint64_t traffic_tick(struct traffic *traffic, uint64_t now_ns, bool give_up);
+
+/* The end that sends the object. */
+struct traffic_end *traffic_sender(const struct traffic_transfer *transfer);
+
+/* The columns are those of traffic.py. */
+void traffic_report(const struct traffic *traffic, const struct traffic_transfer *transfer);
+
+/* The windows of all ends that sent objects; those that only asked say nothing of the path. */
+void traffic_look(const struct traffic *traffic, uint64_t now_ns);
 
 #endif

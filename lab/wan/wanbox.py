@@ -68,11 +68,11 @@ class Wan:
             if line != "ready":
                 raise RuntimeError("wan did not start: %r" % line)
             for netns, addresses in self.addresses.items():
-                for address in addresses:
-                    family = "-6" if ":" in address else "-4"
-                    ip("-n", netns, family, "addr", "add", address, "dev", "wan0")
-                for family in sorted({"-6" if ":" in a else "-4" for a in addresses}):
-                    ip("-n", netns, family, "route", "add", "default", "dev", "wan0")
+                lines = ["addr add %s dev wan0" % address for address in addresses]
+                lines += ["route add %s dev wan0" % default for default in
+                          sorted({"::/0" if ":" in a else "0.0.0.0/0" for a in addresses})]
+                subprocess.run(["ip", "-n", netns, "-batch", "-"], check=True,
+                               input="\n".join(lines).encode())
         except BaseException:
             self.__exit__()
             raise
