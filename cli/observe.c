@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "log.h"
 #include "samples.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,68 +34,109 @@ static void clear(void *aggregate)
     aggregate_clear(aggregate);
 }
 
-/* The mean of the windows is the only figure that is not whole; its column has no offset. */
+enum figure {
+    FIGURE_WHOLE,
+    FIGURE_MEAN,  /* the only one that is no uint64_t */
+    FIGURE_US,    /* shown in ms */
+    FIGURE_BYTES, /* shown with k, M, G, T */
+};
+
 static const struct column {
     const char *title;
     const char *key;
-    int width;
+    enum figure kind;
     size_t offset;    /* into struct aggregate_row */
     bool zero_counts; /* else 0 is not known: "-", null */
 } columns[] = {
-    { "CONNS", "connections", 6, offsetof(struct aggregate_row, connections), true },
-    { "CWND_MEAN", "cwnd_mean", 9, 0, true },
-    { "CWND_MIN", "cwnd_min", 8, offsetof(struct aggregate_row, cwnd_min), true },
-    { "CWND_MAX", "cwnd_max", 8, offsetof(struct aggregate_row, cwnd_max), true },
-    { "RTT_US", "rtt_mean_us", 9, offsetof(struct aggregate_row, rtt_mean_us), false },
-    { "MIN_RTT_US", "min_rtt_us", 10, offsetof(struct aggregate_row, min_rtt_us), false },
-    { "MSS_BYTES", "mss_bytes", 9, offsetof(struct aggregate_row, mss_bytes), false },
-    { "ACKED_BYTES", "acked_bytes", 14, offsetof(struct aggregate_row, acked_bytes), true },
-    { "RETRANS_SEGS", "retrans_segs", 12, offsetof(struct aggregate_row, retrans_segs), true },
-    { "MAX_RATE_Bps", "max_delivery_rate_Bps", 13,
-      offsetof(struct aggregate_row, delivery_rate_Bps), false },
+#define COLUMN(title, key, kind, field, zero_counts)                                               \
+    {                                                                                              \
+        title, key, kind, offsetof(struct aggregate_row, field), zero_counts                       \
+    }
+    COLUMN("CONNS", "connections", FIGURE_WHOLE, connections, true),
+    COLUMN("CWND", "cwnd_mean", FIGURE_MEAN, cwnd_mean, true),
+    COLUMN("MIN", "cwnd_min", FIGURE_WHOLE, cwnd_min, true),
+    COLUMN("MAX", "cwnd_max", FIGURE_WHOLE, cwnd_max, true),
+    COLUMN("RTT_MS", "rtt_mean_us", FIGURE_US, rtt_mean_us, false),
+    COLUMN("MIN_MS", "min_rtt_us", FIGURE_US, min_rtt_us, false),
+    COLUMN("MSS", "mss_bytes", FIGURE_WHOLE, mss_bytes, false),
+    COLUMN("ACKED", "acked_bytes", FIGURE_BYTES, acked_bytes, true),
+    COLUMN("RETRANS", "retrans_segs", FIGURE_WHOLE, retrans_segs, true),
+    COLUMN("RATE", "max_delivery_rate_Bps", FIGURE_BYTES, delivery_rate_Bps, false),
 };
 
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]), CELL_BYTES = 24 };
 
 static uint64_t get_figure(const struct aggregate_row *row, const struct column *column)
 {
     return *(const uint64_t *)(const void *)((const char *)row + column->offset);
 }
 
-static void print_row(const struct aggregate_row *row)
+static bool is_known(const struct aggregate_row *row, const struct column *column)
 {
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        const struct column *column = &columns[i];
-
-        if (!column->offset)
-            printf(" %*.1f", column->width, row->cwnd_mean);
-        else if (column->zero_counts || get_figure(row, column))
-            printf(" %*" PRIu64, column->width, get_figure(row, column));
-        else
-            printf(" %*s", column->width, "-");
-    }
-    putchar('\n');
+    return column->zero_counts || get_figure(row, column);
 }
 
-static void print_table(const struct aggregate *aggregate)
+/* Five characters at most: 9999, 12.3k, 123M. */
+static void print_bytes(char text[CELL_BYTES], uint64_t bytes)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    int width = (int)strlen("DESTINATION");
+    static const char units[] = "kMGTPE";
+    double value = (double)bytes;
+    size_t unit = 0;
 
-    for (size_t i = 0; i < aggregate->n_rows; i++) {
-        riptide_prefix_format(&aggregate->rows[i]->dst, dst);
-        if ((int)strlen(dst) > width)
-            width = (int)strlen(dst);
+    if (bytes < 10000) {
+        snprintf(text, CELL_BYTES, "%" PRIu64, bytes);
+        return;
     }
-    printf("%-*s", width, "DESTINATION");
+    for (value /= 1000; value >= 999.5; value /= 1000)
+        unit++;
+    snprintf(text, CELL_BYTES, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+static void print_figure(char text[CELL_BYTES], const struct aggregate_row *row,
+                         const struct column *column)
+{
+    text[0] = '\0';
+    if (column->kind == FIGURE_MEAN)
+        snprintf(text, CELL_BYTES, "%.1f", row->cwnd_mean);
+    else if (!is_known(row, column))
+        return;
+    else if (column->kind == FIGURE_US)
+        snprintf(text, CELL_BYTES, "%.1f", (double)get_figure(row, column) / 1e3);
+    else if (column->kind == FIGURE_BYTES)
+        print_bytes(text, get_figure(row, column));
+    else
+        snprintf(text, CELL_BYTES, "%" PRIu64, get_figure(row, column));
+}
+
+static int add_row(struct table *table, const struct aggregate_row *row)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], figures[N_COLUMNS][CELL_BYTES];
+    const char *cells[1 + N_COLUMNS] = { dst };
+
+    riptide_prefix_format(&row->dst, dst);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        print_figure(figures[i], row, &columns[i]);
+        cells[1 + i] = figures[i];
+    }
+    return table_add(table, TABLE_PLAIN, cells);
+}
+
+static int print_table(const struct aggregate *aggregate)
+{
+    struct table_column titles[1 + N_COLUMNS] = { { "DESTINATION", false } };
+    const struct table_style style = terminal_style();
+    struct table table;
+    int r = 0;
+
     for (size_t i = 0; i < N_COLUMNS; i++)
-        printf(" %*s", columns[i].width, columns[i].title);
-    putchar('\n');
-    for (size_t i = 0; i < aggregate->n_rows; i++) {
-        riptide_prefix_format(&aggregate->rows[i]->dst, dst);
-        printf("%-*s", width, dst);
-        print_row(aggregate->rows[i]);
-    }
+        titles[1 + i] = (struct table_column){ columns[i].title, true };
+    table_init(&table, titles, 1 + N_COLUMNS);
+    for (size_t i = 0; i < aggregate->n_rows && r == 0; i++)
+        r = add_row(&table, aggregate->rows[i]);
+    if (r == 0)
+        table_print(&table, stdout, &style);
+    table_deinit(&table);
+    return r;
 }
 
 /* An empty table asks why. */
@@ -119,9 +161,9 @@ static json_t *row_to_json(const struct aggregate_row *row)
         const struct column *column = &columns[i];
         json_t *figure = json_null();
 
-        if (!column->offset)
+        if (column->kind == FIGURE_MEAN)
             figure = json_real(row->cwnd_mean);
-        else if (column->zero_counts || get_figure(row, column))
+        else if (is_known(row, column))
             figure = json_integer((json_int_t)get_figure(row, column));
         failed |= json_object_set_new(object, column->key, figure);
     }
@@ -164,7 +206,7 @@ static int observe(struct riptide_observer *observer, bool json)
         if (json) {
             r = print_json(&aggregate, &stats);
         } else {
-            print_table(&aggregate);
+            r = print_table(&aggregate);
             print_left_out(&stats);
         }
     }

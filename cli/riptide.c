@@ -22,7 +22,7 @@ static const struct option_row no_rows[] = { COMMAND_END };
 
 static const struct command commands[] = {
     { "observe", "[PREFIX...]", observe_rows, observe_run,
-      "what open connections know, per destination", "" },
+      "what open connections know, per destination: segments, ms, bytes, bytes/s", "" },
     { "status", NULL, status_rows, status_run, "how the daemon is", NEEDS_DAEMON },
     { "show", "[PREFIX]", show_rows, show_run,
       "our routes as the kernel has them, beside what the daemon believes", "" },

@@ -40,6 +40,12 @@ static const char *print_figure(char text[16], uint32_t value)
     return text;
 }
 
+/* It wants another window, and the written one is near enough: so it is meant. */
+static bool is_within_step(const struct told *told)
+{
+    return !strcmp(told->state, "applied") && told->cwnd && told->cwnd != told->initcwnd;
+}
+
 static int add_row(struct table *table, const struct pair *pair)
 {
     const struct riptide_route *route = pair->route;
@@ -53,7 +59,8 @@ static int add_row(struct table *table, const struct pair *pair)
     if (pair->difference)
         snprintf(state, sizeof(state), "differs: %s", pair->difference);
     else if (told)
-        snprintf(state, sizeof(state), "%s%s%s", told->state, told->reason ? ": " : "",
+        snprintf(state, sizeof(state), "%s%s%s%s", told->state,
+                 is_within_step(told) ? " (step)" : "", told->reason ? ": " : "",
                  told->reason ? told->reason : "");
     return table_add(table,
                      pair->difference       ? TABLE_ERROR

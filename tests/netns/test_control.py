@@ -1,14 +1,9 @@
 """riptide and riptided on the control socket: what is said, what is done, and for whom."""
 
-import fcntl
 import os
-import pty
-import re
 import signal
 import socket
-import struct
 import subprocess
-import termios
 import threading
 from pathlib import Path
 
@@ -202,50 +197,6 @@ def test_watch_survives_the_daemon(net):
     process.send_signal(signal.SIGTERM)
     assert process.wait(5) == 0
     output.close()
-
-
-def on_terminal(host, columns, *command, **environment):
-    """What a command prints on a terminal of that width."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = host.start(*command, stdout=slave, stderr=slave,
-                         env={"TERM": "xterm", **environment})
-    os.close(slave)
-    text = b""
-    while True:
-        try:
-            chunk = os.read(master, 4096)
-        except OSError:  # EIO: the other end is closed
-            break
-        if not chunk:
-            break
-        text += chunk
-    os.close(master)
-    assert process.wait(10) == 0
-    return text.decode().replace("\r\n", "\n")
-
-
-def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
-    net.host.ip("route", "add", "blackhole", "203.0.113.2")
-    net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1")
-    net.learned("203.0.113.1", 30)
-    write_state("/run/state", {"203.0.113.2": 33})
-    with Daemon(net.host):
-        wait_window(net.host, "203.0.113.1")
-        net.host.run(RIPTIDE, "merge", "/run/state")
-        wait_until(lambda: status()["left_alone"] == 1, "a destination that is left alone")
-        plain = net.host.run(RIPTIDE, "show").stdout
-        assert "\033" not in plain and "left alone: " in plain
-        wide = on_terminal(net.host, 200, RIPTIDE, "show")
-        assert "\033[33m" in wide
-        assert re.sub("\033\\[[0-9]*m", "", wide) == plain
-        assert "\033" not in on_terminal(net.host, 200, RIPTIDE, "show", NO_COLOR="1")
-        assert "\033" not in on_terminal(net.host, 200, RIPTIDE, "show", TERM="dumb")
-        narrow = on_terminal(net.host, 72, RIPTIDE, "show", NO_COLOR="1")
-        assert max(len(line) for line in narrow.splitlines()) == 72
-        assert any(line.endswith("..") for line in narrow.splitlines())
-        net.host.run(RIPTIDE, "pause")
-        assert "\033[33mpaused\033[0m" in on_terminal(net.host, 80, RIPTIDE, "status")
 
 
 def test_show_puts_kernel_and_daemon_side_by_side(net):

@@ -1,0 +1,144 @@
+"""What people see: tables that fit their terminal, colour there alone, a screen that ends with Ctrl-C."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import termios
+import time
+
+import pytest
+from control import ask, status, write_state
+from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
+
+
+class Terminal:
+    """A command on a terminal of its own, in the foreground there."""
+
+    def __init__(self, host, columns, *command, **environment):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+
+        self.process = host.start(*command, stdout=slave, stderr=slave, preexec_fn=take_terminal,
+                                  env={"TERM": "xterm", **environment})
+        os.close(slave)
+        self.text = ""
+
+    def read(self):
+        """A piece of what it prints; False at its end."""
+        try:
+            chunk = os.read(self.master, 4096)
+        except OSError:  # EIO: the other end is closed
+            chunk = b""
+        self.text += chunk.decode().replace("\r\n", "\n")
+        return bool(chunk)
+
+    def wait(self, condition, what, deadline_s=10):
+        end = time.monotonic() + deadline_s
+        while not condition(self.text):
+            ready = select.select([self.master], [], [], max(0, end - time.monotonic()))[0]
+            assert ready and self.read(), f"no {what}: {self.text!r}"
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def end(self):
+        while self.read():
+            pass
+        os.close(self.master)
+        return self.process.wait(10)
+
+
+def on_terminal(host, columns, *command, **environment):
+    """What a command prints on a terminal of that width."""
+    terminal = Terminal(host, columns, *command, **environment)
+    assert terminal.end() == 0
+    return terminal.text
+
+
+def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
+    net.host.ip("route", "add", "blackhole", "203.0.113.2")
+    net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1")
+    net.learned("203.0.113.1", 30)
+    write_state("/run/state", {"203.0.113.2": 33})
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        net.host.run(RIPTIDE, "merge", "/run/state")
+        wait_until(lambda: status()["left_alone"] == 1, "a destination that is left alone")
+        plain = net.host.run(RIPTIDE, "show").stdout
+        assert "\033" not in plain and "left alone: " in plain
+        wide = on_terminal(net.host, 200, RIPTIDE, "show")
+        assert "\033[33m" in wide
+        assert re.sub("\033\\[[0-9]*m", "", wide) == plain
+        assert "\033" not in on_terminal(net.host, 200, RIPTIDE, "show", NO_COLOR="1")
+        assert "\033" not in on_terminal(net.host, 200, RIPTIDE, "show", TERM="dumb")
+        narrow = on_terminal(net.host, 72, RIPTIDE, "show", NO_COLOR="1")
+        assert max(len(line) for line in narrow.splitlines()) == 72
+        assert any(line.endswith("..") for line in narrow.splitlines())
+        net.host.run(RIPTIDE, "pause")
+        assert "\033[33mpaused\033[0m" in on_terminal(net.host, 80, RIPTIDE, "status")
+
+
+def test_tables_fit_eighty_columns(net):
+    """With the longest address that a table has to show."""
+    for address in ("203.0.113.1", "2001:db8::1", "198.51.100.100"):
+        net.learned(address, 60)
+    with Daemon(net.host):
+        wait_until(lambda: len(windows(net.host)) == 3, "all routes")
+        for command in ("observe", "show", "status"):
+            lines = on_terminal(net.host, 80, RIPTIDE, command, NO_COLOR="1").splitlines()
+            assert len(lines) > 3
+            assert max(map(len, lines)) <= 80, command
+            if command != "status":  # whose last lines are messages
+                assert not [line for line in lines if ".." in line], command
+
+
+def test_long_destinations_are_cut_to_the_terminal(net):
+    net.world.ip("-6", "addr", "add", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff/128", "dev", "lo")
+    net.learned("2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 60)
+    lines = on_terminal(net.host, 80, RIPTIDE, "observe").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("2001:db8:aaaa:")
+
+
+@pytest.mark.parametrize("keys", [b"\x03", b"\x1c"], ids=["Ctrl-C", "Ctrl-backslash"])
+def test_watch_ends_with_the_keyboard(net, keys):
+    """Ctrl-C is how one leaves it: no failure, and a whole screen. The other is the shell's to report."""
+    with Daemon(net.host):
+        wait_until(lambda: status()["round"], "a round")
+        terminal = Terminal(net.host, 80, RIPTIDE, "status", "--watch")
+        terminal.wait(lambda text: text.count("\033[H\033[J") >= 3, "third screen")
+        terminal.type(keys)
+        ended = terminal.end()
+        assert ended == (0 if keys == b"\x03" else -3)
+        for screen in terminal.text.split("\033[H\033[J")[1:-1]:
+            assert screen.startswith("riptided     ok\n") and screen.endswith("\n")
+
+
+def test_watch_into_a_file_has_no_escapes(net):
+    with Daemon(net.host):
+        wait_until(lambda: status()["round"], "a round")
+        process = net.host.start("timeout", "-s", "INT", "1.5", RIPTIDE, "status", "--watch",
+                                 stdout=-1)
+        said = process.communicate()[0]
+        assert said.count(b"riptided     ok") >= 1 and b"\033" not in said
+
+
+def test_window_within_the_step_is_no_fault(net):
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--step-segments", "20") as daemon:
+        cwnd = wait_window(net.host, "203.0.113.1")
+        ask({"request": "hint", "dst": "203.0.113.1", "scale": 0.9, "for_ms": 600000})
+        wait_until(lambda: ask({"request": "show"})["routes"][0][3] < cwnd, "another window")
+        done = net.host.run(RIPTIDE, "show")
+        assert done.stderr == ""
+        row = done.stdout.splitlines()[1].split()
+        assert row[1] == str(cwnd) and int(row[2]) < cwnd and row[-2:] == ["applied", "(step)"]
+        assert "\033" not in on_terminal(net.host, 100, RIPTIDE, "show")
+        assert daemon.is_running()
