@@ -3,6 +3,7 @@
  */
 #include "answers.h"
 
+#include "clock.h"
 #include "explanation.h"
 #include "log.h"
 #include "memory_file.h"
@@ -15,24 +16,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S UINT64_C(1000000000)
-
-static uint64_t boot_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
 {
@@ -49,7 +32,7 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
     if (!health->is_failure_new)
         health->failure = 0;
     health->is_failure_new = false;
-    now_ns = cpu_ns();
+    now_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     health->round_cpu_ns = now_ns - health->cpu_ns;
     health->cpu_ns = now_ns;
     health->tick = *event->tick;
@@ -98,12 +81,12 @@ static json_t *round_of(const struct health *health)
     if (health->n_ticks == 0)
         return json_null();
     return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "number",
-                     (json_int_t)health->n_ticks, "ago_s", s(boot_ns() - tick->finished_ns),
-                     "took_ms", ms(tick->finished_ns - tick->started_ns), "cpu_ms",
-                     ms(health->round_cpu_ns), "late_ms", ms(tick->late_ns), "late_max_ms",
-                     ms(health->late_max_ns), "connections", (json_int_t)tick->samples, "changes",
-                     (json_int_t)tick->changes, "refused", (json_int_t)tick->overflow, "interval_s",
-                     s(tick->interval_ns));
+                     (json_int_t)health->n_ticks, "ago_s",
+                     s(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
+                     ms(tick->finished_ns - tick->started_ns), "cpu_ms", ms(health->round_cpu_ns),
+                     "late_ms", ms(tick->late_ns), "late_max_ms", ms(health->late_max_ns),
+                     "connections", (json_int_t)tick->samples, "changes", (json_int_t)tick->changes,
+                     "refused", (json_int_t)tick->overflow, "interval_s", s(tick->interval_ns));
 }
 
 static json_t *messages_of(void)
@@ -156,11 +139,11 @@ static json_t *say_status(void *userdata)
             "{s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
             "s:o}",
             "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
-            s(boot_ns() - daemon->health.started_ns), "dry_run", settings->router.dry_run, "paused",
-            daemon->is_paused, "interval_s", s(settings->agent.interval_ns), "ttl_s",
-            s(settings->estimator.ttl_ns), "policy", settings->estimator.policy->name, "table",
-            (json_int_t)settings->router.table, "connections",
-            (json_int_t)daemon->health.tick.samples, "destinations",
+            s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
+            settings->router.dry_run, "paused", daemon->is_paused, "interval_s",
+            s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
+            settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
+            "connections", (json_int_t)daemon->health.tick.samples, "destinations",
             (json_int_t)estimator.destinations, "routes", (json_int_t)router.routes, "left_alone",
             (json_int_t)router.left_alone, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
@@ -196,7 +179,7 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
     if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) == 0)
-        window = explanation_window(&explanation, boot_ns());
+        window = explanation_window(&explanation, clock_read_ns(CLOCK_BOOTTIME));
     if (riptide_router_find(router, &group, &found) == 0)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
@@ -214,7 +197,7 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     int r;
 
-    hint->until_ns = boot_ns() + for_ns;
+    hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
     r = riptide_agent_add_hint(daemon->agent, hint, error);
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
@@ -307,7 +290,7 @@ static json_t *say_metrics(void *userdata)
 
 struct request_daemon answers_of(struct daemon *daemon)
 {
-    daemon->health.started_ns = boot_ns();
+    daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     return (struct request_daemon){
         .userdata = daemon,
         .status = say_status,

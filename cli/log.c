@@ -4,6 +4,7 @@
  */
 #include "log.h"
 
+#include "clock.h"
 #include "recent.h"
 #include "repeats.h"
 
@@ -111,14 +112,6 @@ __attribute__((format(printf, 2, 3))) static void write_now(enum log_level level
     va_end(args);
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
 void log_limit_repeats(void)
 {
     log_is_limited = true;
@@ -129,7 +122,8 @@ void log_write_held(bool is_end)
     const struct repeat *repeat;
     uint32_t held;
 
-    while ((repeat = repeats_due(&log_repeats, is_end ? UINT64_MAX : now(), &held))) {
+    while ((repeat = repeats_due(&log_repeats, is_end ? UINT64_MAX : clock_read_ns(CLOCK_BOOTTIME),
+                                 &held))) {
         if (held == 1)
             write_now((enum log_level)repeat->level, "%s", repeat->text);
         else
@@ -163,7 +157,7 @@ void log_line(enum log_level level, const char *format, ...)
     /* Who asks for debug wants all. */
     if (log_is_limited && log_level != LOG_LEVEL_DEBUG) {
         log_write_held(false);
-        repeat = repeats_hold(&log_repeats, format, now());
+        repeat = repeats_hold(&log_repeats, format, clock_read_ns(CLOCK_BOOTTIME));
     }
     va_start(args, format);
     if (repeat) {

@@ -3,11 +3,11 @@
  */
 #include "look.h"
 
+#include "clock.h"
 #include "resolve.h"
 #include "samples.h"
 
 #include <string.h>
-#include <time.h>
 
 /*
  * The policy that is looked with: the same row, but that it counts what it leaves out. An estimator
@@ -62,29 +62,11 @@ static int observe(struct riptide_estimator *estimator, const struct settings *s
                    const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct samples_sink sink = { add_to_estimator, begin_anew, estimator };
-    struct riptide_observer_config config;
-    struct riptide_observer *observer;
-    int r;
+    struct riptide_scope scope = settings->observer.scope;
 
-    riptide_observer_config_init(&config, sizeof(config));
-    config.scope = settings->observer.scope;
-    config.scope.learn = dst;
-    config.scope.n_learn = 1;
-    config.congestion_control = false;
-    r = riptide_observer_new(&observer, &config, error);
-    if (r < 0)
-        return r;
-    r = samples_read(observer, &sink);
-    riptide_observer_free(observer);
-    return r;
-}
-
-static uint64_t boot_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+    scope.learn = dst;
+    scope.n_learn = 1;
+    return samples_observe(&scope, &sink, NULL, error);
 }
 
 static int compute(struct look *look, const struct riptide_estimator_config *config,
@@ -98,7 +80,7 @@ static int compute(struct look *look, const struct riptide_estimator_config *con
         return r;
     r = observe(estimator, settings, dst, error);
     if (r == 0) {
-        look->now_ns = boot_ns();
+        look->now_ns = clock_read_ns(CLOCK_BOOTTIME);
         riptide_estimator_tick(estimator, look->now_ns);
         look->has_window = riptide_estimator_explain(estimator, dst, &look->explanation,
                                                      sizeof(look->explanation)) == 0;

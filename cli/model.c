@@ -118,17 +118,8 @@ static void clear(void *userdata)
 static int look_at_connections(struct inputs *inputs, struct riptide_error *error)
 {
     struct samples_sink sink = { .add = add_connection, .clear = clear, .userdata = inputs };
-    struct riptide_observer_config config;
-    struct riptide_observer *observer;
-    int r;
+    int r = samples_observe(NULL, &sink, NULL, error);
 
-    riptide_observer_config_init(&config, sizeof(config));
-    config.congestion_control = false;
-    r = riptide_observer_new(&observer, &config, error);
-    if (r < 0)
-        return r;
-    r = samples_read(observer, &sink);
-    riptide_observer_free(observer);
     if (r == 0 && inputs->rtts_ms.n == 0) {
         snprintf(error->text, sizeof(error->text),
                  "no open connection has sent data: give --sizes and --rtts");

@@ -193,23 +193,19 @@ static int print_json(const struct aggregate *aggregate, const struct riptide_ob
     return command_print_json(root);
 }
 
-static int observe(struct riptide_observer *observer, bool json)
+static int observe(const struct riptide_scope *scope, bool json, struct riptide_error *error)
 {
     struct aggregate aggregate = { .index = NULL };
+    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &aggregate };
     struct riptide_observer_stats stats;
-    struct samples_sink sink = { .add = add, .clear = clear, .userdata = &aggregate };
-    int r = samples_read(observer, &sink);
+    int r = samples_observe(scope, &sink, &stats, error);
 
     if (r == 0) {
-        riptide_observer_get_stats(observer, &stats, sizeof(stats));
         aggregate_finish(&aggregate);
-        if (json) {
-            r = print_json(&aggregate, &stats);
-        } else {
-            r = print_table(&aggregate);
-            print_left_out(&stats);
-        }
+        r = json ? print_json(&aggregate, &stats) : print_table(&aggregate);
     }
+    if (r == 0 && !json)
+        print_left_out(&stats);
     aggregate_clear(&aggregate);
     return r;
 }
@@ -243,22 +239,14 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
 
 int observe_run(const struct command_options *options)
 {
-    struct riptide_observer_config config;
-    struct riptide_observer *observer;
+    struct riptide_scope scope;
     struct riptide_error error = { "" };
     struct prefix_list learn = { .items = NULL };
-    int r;
+    int r = get_scope(&scope, &learn, options, &error);
 
-    riptide_observer_config_init(&config, sizeof(config));
-    config.congestion_control = false; /* not printed, and the kernel writes it for every socket */
-    r = get_scope(&config.scope, &learn, options, &error);
     if (r == 0)
-        r = riptide_observer_new(&observer, &config, &error);
+        r = observe(&scope, options->json, &error);
     prefix_list_deinit(&learn);
-    if (r == 0) {
-        r = observe(observer, options->json);
-        riptide_observer_free(observer);
-    }
     if (!error.text[0] && (r == -EACCES || r == -EPERM))
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));

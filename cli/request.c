@@ -223,7 +223,7 @@ static json_t *run(struct call *call, const char *line, size_t n)
     if (!verb)
         return NULL;
     if (verb->changes && !call->caller->may_change) {
-        fail(call, "%s: only root and the group of --control-group may", verb->name);
+        fail(call, "only root and the group of --control-group may ask for that");
         return NULL;
     }
     json_object_del(call->document, "request");

@@ -25,7 +25,7 @@ static int take(struct riptide_observer *observer, const struct samples_sink *si
     }
 }
 
-int samples_read(struct riptide_observer *observer, const struct samples_sink *sink)
+static int dump(struct riptide_observer *observer, const struct samples_sink *sink)
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
     int r = riptide_observer_start(observer);
@@ -38,4 +38,26 @@ int samples_read(struct riptide_observer *observer, const struct samples_sink *s
             r = take(observer, sink);
     }
     return r == RIPTIDE_E_DONE ? 0 : r;
+}
+
+int samples_observe(const struct riptide_scope *scope, const struct samples_sink *sink,
+                    struct riptide_observer_stats *stats, struct riptide_error *error)
+{
+    struct riptide_observer_config config;
+    struct riptide_observer *observer;
+    int r;
+
+    riptide_observer_config_init(&config, sizeof(config));
+    if (scope)
+        config.scope = *scope;
+    config.congestion_control =
+        false; /* not looked at, and the kernel writes it for every socket */
+    r = riptide_observer_new(&observer, &config, error);
+    if (r < 0)
+        return r;
+    r = dump(observer, sink);
+    if (stats)
+        riptide_observer_get_stats(observer, stats, sizeof(*stats));
+    riptide_observer_free(observer);
+    return r;
 }

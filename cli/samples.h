@@ -12,7 +12,12 @@ struct samples_sink {
     void *userdata;
 };
 
-/* Errors: those of poll(2) and of the observer, what `add` returned. */
-int samples_read(struct riptide_observer *observer, const struct samples_sink *sink);
+/*
+ * Of the connections in that scope, or of all where it is NULL; what was left out is in `stats`,
+ * where somebody asks. Errors: those of the observer, the first ones with a line, and of poll(2);
+ * what `add` returned.
+ */
+int samples_observe(const struct riptide_scope *scope, const struct samples_sink *sink,
+                    struct riptide_observer_stats *stats, struct riptide_error *error);
 
 #endif

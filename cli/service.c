@@ -4,6 +4,7 @@
  */
 #include "service.h"
 
+#include "clock.h"
 #include "log.h"
 
 #include <errno.h>
@@ -16,18 +17,9 @@
 #include <unistd.h>
 
 #define NS_PER_US UINT64_C(1000)
-#define NS_PER_S  UINT64_C(1000000000)
 
 /* Each status wakes the manager and whoever listens to it, so not every round has one. */
 #define STATUS_INTERVAL_NS (10 * NS_PER_S)
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 /* Never waits: what does not get through is said again. */
 static bool notify(const struct service *service, const char *text)
@@ -132,7 +124,7 @@ void service_event(struct service *service, const struct riptide_agent *agent,
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         service->has_failed = true;
     } else if (event->kind == RIPTIDE_AGENT_TICK) {
-        service->last_tick_ns = now();
+        service->last_tick_ns = clock_read_ns(CLOCK_MONOTONIC);
         service->interval_ns = event->tick->interval_ns;
         if (!service->has_failed)
             tell_round(service, agent, event->tick);
@@ -147,8 +139,8 @@ void service_pet(struct service *service)
     if (read(service->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return;
     /* That the loop turns is not enough: a round that never ends would not be noticed. */
-    if (service->is_ready &&
-        now() - service->last_tick_ns <= service->interval_ns + service->watchdog_ns)
+    if (service->is_ready && clock_read_ns(CLOCK_MONOTONIC) - service->last_tick_ns <=
+                                 service->interval_ns + service->watchdog_ns)
         notify(service, "WATCHDOG=1");
 }
 
@@ -156,7 +148,8 @@ void service_reloading(struct service *service)
 {
     char text[64];
 
-    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now() / NS_PER_US);
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+             clock_read_ns(CLOCK_MONOTONIC) / NS_PER_US);
     notify(service, text);
 }
 

@@ -58,23 +58,6 @@ static void clear(void *userdata)
     reading->n_peers = 0;
 }
 
-static int observe(struct reading *reading)
-{
-    struct samples_sink sink = { .add = add, .clear = clear, .userdata = reading };
-    struct riptide_observer_config config;
-    struct riptide_observer *observer;
-    int r;
-
-    riptide_observer_config_init(&config, sizeof(config));
-    config.congestion_control = false;
-    r = riptide_observer_new(&observer, &config, NULL);
-    if (r < 0)
-        return r;
-    r = samples_read(observer, &sink);
-    riptide_observer_free(observer);
-    return r;
-}
-
 static void on_answer(void *userdata, const struct riptide_route *route)
 {
     struct host_destinations *destinations = userdata;
@@ -104,9 +87,10 @@ void host_read_connections(struct host *host)
         .host = host,
         .peers = calloc(MAX_DESTINATIONS, sizeof(*reading.peers)),
     };
+    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &reading };
     struct riptide_error error;
 
-    host->connections.error = reading.peers ? observe(&reading) : -ENOMEM;
+    host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
     if (host->connections.error == 0 && reading.n_peers > 0)
         host->destinations.error =
             resolve(&host->router, reading.peers, reading.n_peers, host->router.cwnd_max, on_answer,

@@ -67,7 +67,7 @@ RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size
     int r;
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
-        return fail(error, path, "save", ENAMETOOLONG);
+        return fail(error, path, "write", ENAMETOOLONG);
     if (!is_replaceable(path)) {
         error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
         return -EINVAL;
@@ -82,7 +82,7 @@ RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size
         r = errno;
     if (r != 0) {
         unlink(temporary);
-        return fail(error, path, "save", r);
+        return fail(error, path, "write", r);
     }
     r = sync_directory(path);
     return r ? fail(error, path, "sync its directory", r) : 0;
@@ -112,9 +112,11 @@ RIPTIDE_PUBLIC int riptide_state_read(const char *path, void **bytesp, size_t *n
     size_t n = 0;
 
     if (fd < 0 || fstat(fd, &stat) < 0)
-        return fail(error, path, "load", errno);
-    if (!S_ISREG(stat.st_mode) || stat.st_size > MAX_BYTES)
-        return fail(error, path, "load: no file of ours", EINVAL);
+        return fail(error, path, "read", errno);
+    if (!S_ISREG(stat.st_mode) || stat.st_size > MAX_BYTES) {
+        error_set(error, "%s: is no regular file, or larger than any state", path);
+        return -EINVAL;
+    }
     bytes = malloc((size_t)stat.st_size + 1);
     if (!bytes)
         return -ENOMEM;
@@ -124,7 +126,7 @@ RIPTIDE_PUBLIC int riptide_state_read(const char *path, void **bytesp, size_t *n
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail(error, path, "load", errno);
+            return fail(error, path, "read", errno);
         if (got == 0)
             break;
         n += (size_t)got;
