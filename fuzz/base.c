@@ -7,13 +7,13 @@
 
 #include "apply/channel.h"
 #include "apply/message.h"
+#include "libnl_route.h"
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/route/nexthop.h>
-#include <netlink/route/route.h>
 
 enum { TABLE = 7230, PROTOCOL = 230 };
 
@@ -119,9 +119,10 @@ static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
 
     if (has_twice(nlmsg_attrdata(answer, sizeof(struct rtmsg)),
                   nlmsg_attrlen(answer, sizeof(struct rtmsg))) ||
-        rtnl_route_parse(answer, &theirs) < 0)
+        !(theirs = libnl_route_read(answer)))
         return;
-    CASE_CHECK(rtnl_route_parse(message, &ours) == 0);
+    ours = libnl_route_read(message);
+    CASE_CHECK(ours);
     CASE_CHECK(rtnl_route_get_table(ours) == TABLE && rtnl_route_get_protocol(ours) == PROTOCOL);
     CASE_CHECK(nl_addr_get_prefixlen(rtnl_route_get_dst(ours)) == addition->dst.len);
     equal_metrics(theirs, ours, addition);
@@ -175,6 +176,28 @@ static void check_base(const struct base *base, const struct route_addition *giv
     CASE_CHECK(base_equal(&again, &expected));
 }
 
+/* Both queries ask for that address, and say mark and protocol where there are any. */
+static void check_queries(const struct riptide_prefix *dst, uint32_t mark, uint8_t ip_protocol)
+{
+    struct riptide_prefix address;
+    struct nl_msg *message;
+    struct nlattr *found;
+    struct route asked;
+
+    prefix_from_address(&address, dst->family, dst->addr);
+    for (int i = 0; i < 2; i++) {
+        message = i ? message_path_query(&address, mark, ip_protocol)
+                    : message_route_query(&address, mark, ip_protocol);
+        CASE_CHECK(message && route_parse(&asked, nlmsg_hdr(message)) == 0);
+        CASE_CHECK(riptide_prefix_equal(&asked.dst, &address));
+        found = nlmsg_find_attr(nlmsg_hdr(message), sizeof(struct rtmsg), RTA_MARK);
+        CASE_CHECK(mark ? found && nla_get_u32(found) == mark : !found);
+        found = nlmsg_find_attr(nlmsg_hdr(message), sizeof(struct rtmsg), RTA_IP_PROTO);
+        CASE_CHECK(ip_protocol ? found && nla_get_u8(found) == ip_protocol : !found);
+        nlmsg_free(message);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
@@ -196,6 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_meaning(answer, nlmsg_hdr(message), &addition);
         nlmsg_free(message);
         check_base(&base, &addition);
+        check_queries(&dst, case_u8(&bytes), case_u8(&bytes));
     } else {
         CASE_CHECK(reason && *reason);
     }

@@ -38,6 +38,7 @@ static void check_stats(struct run *run)
                                      stats->left_out_slice + stats->malformed);
     CASE_CHECK(stats->samples == run->n_samples && stats->closed <= stats->sockets);
     CASE_CHECK(run->n_done <= stats->dumps && run->n_restarted <= stats->restarts);
+    CASE_CHECK(riptide_observer_get_events_error(run->observer) <= 0);
 }
 
 static void check_sample(struct run *run, const struct riptide_sample *sample)
@@ -161,20 +162,63 @@ static bool recovers(struct run *run)
     return false;
 }
 
+/* More than fit into a filter that tells each by all its bits. */
+enum { MANY_PREFIXES = 2500 };
+
+/* What a scope points to; more ranges than it may have. */
+static struct {
+    struct riptide_prefix prefixes[2];
+    struct riptide_prefix many[MANY_PREFIXES];
+    struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES + 1];
+} drawn;
+
+static void draw_many(struct riptide_scope *scope)
+{
+    for (uint16_t i = 0; i < MANY_PREFIXES; i++)
+        drawn.many[i] = (struct riptide_prefix){
+            AF_INET, 32, { 10, (uint8_t)(i * 37 >> 8), (uint8_t)(i * 37), 1 }
+        };
+    scope->learn = drawn.many;
+    scope->n_learn = MANY_PREFIXES;
+}
+
+static void draw_scope(struct riptide_scope *scope, struct case_bytes *bytes)
+{
+    uint8_t how = case_u8(bytes);
+
+    memset(&drawn, 0, sizeof(drawn));
+    for (size_t i = 0; i < 2; i++) {
+        drawn.prefixes[i].family = how & 1 ? AF_INET6 : AF_INET;
+        drawn.prefixes[i].len = case_u8(bytes);
+        for (int k = 0; k < (how & 1 ? 16 : 4); k++)
+            drawn.prefixes[i].addr[k] = case_u8(bytes);
+    }
+    drawn.ranges[0].first = case_u16(bytes);
+    drawn.ranges[0].last = case_u16(bytes);
+    scope->learn = how & 2 ? NULL : drawn.prefixes;
+    scope->n_learn = 1;
+    scope->exclude = drawn.prefixes + 1;
+    scope->n_exclude = how & 4 ? 1 : 0;
+    scope->local_ports = how & 8 ? drawn.ranges : NULL;
+    scope->n_local_ports = how & 8 ? 1 : 0;
+    scope->remote_ports = how & 16 ? drawn.ranges : NULL;
+    scope->n_remote_ports = how & 16 ? 1u + (how & 32 ? RIPTIDE_SCOPE_MAX_PORT_RANGES : 0) : 0;
+    scope->mark = how & 64 ? case_u8(bytes) : 0;
+    if (how & 128)
+        draw_many(scope);
+}
+
 static void draw_config(struct run *run, struct case_bytes *bytes)
 {
-    static const struct riptide_prefix learn = { AF_INET, 8, { 10 } };
     uint8_t how = case_u8(bytes);
 
     riptide_observer_config_init(&run->config, sizeof(run->config));
     run->config.destroy_events = how & 1;
     run->config.congestion_control = how & 2;
-    if (how & 4) {
-        run->config.scope.learn = &learn;
-        run->config.scope.n_learn = 1;
-    }
+    if (how & 4)
+        draw_scope(&run->config.scope, bytes);
     if (how & 8)
-        run->config.scope.mark_mask = how & 1 ? 0 : 1;
+        run->config.scope.mark_mask = 1;
     if (how & 16)
         run->config.slices = case_u8(bytes);
     if (how & 32)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "netns"))
 
-from netns import Network  # noqa: E402
+from netns import Network, wait_until  # noqa: E402
 from rtnetlink import attribute, attributes, query  # noqa: E402
 
 NETLINK_SOCK_DIAG, NETLINK_ROUTE = 4, 0
@@ -211,7 +211,7 @@ def diag_request(states=0xffff, family=0):
 
 
 def open_connections(network):
-    """One of each kind that describes itself in another way."""
+    """One of each kind that describes itself in another way; returns those of the host alone."""
     network.connect("198.51.100.1")
     network.connect("198.51.100.2", congestion="reno").send(100000)
     network.connect("203.0.113.1", passive=True).send(3000)
@@ -221,18 +221,32 @@ def open_connections(network):
     marked.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 5)
     bound = network.connect("198.51.100.5").near
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+    gateway = next(address["local"] for address in network.world.ip_json("addr", "show", "eth0")[0]
+                   ["addr_info"] if address["scope"] == "link")
+    network.connect(f"{gateway}%eth0").send(9)
+    waiting = network.connect("203.0.113.2")  # in TIME_WAIT
+    network.connections.remove(waiting)
+    waiting.near.close()
+    waiting.far.close()
     listener = network.host.socket(socket.AF_INET6)
     listener.bind(("", 0))
     listener.listen()
-    local = network.host.socket(socket.AF_INET6)
+    own = [network.host.socket(family) for family in (socket.AF_INET6, socket.AF_INET)]
     with network.host.entered():
-        local.connect(("::1", listener.getsockname()[1]))
-    return listener, local
+        own[0].connect(("::1", listener.getsockname()[1]))
+        own[1].connect(("10.0.0.10", listener.getsockname()[1]))
+    return [listener, *own]
 
 
 def say(index, datagram):
     """A step of fuzz/observer.c: this datagram on that socket."""
     return bytes([1 + 16 * index]) + struct.pack(">H", len(datagram)) + datagram
+
+
+def is_at_end(end):
+    with contextlib.suppress(BlockingIOError):
+        return end.recv(1) == b""
+    return False
 
 
 def record_sockets(network, folder):
@@ -248,10 +262,13 @@ def record_sockets(network, folder):
            for family in (socket.AF_INET, socket.AF_INET6)]
     for end in opened:
         end.close()
-    network.connect("198.51.100.6").send(9000)
-    network.connections.pop().close()
-    network.connect("2001:db8::2").send(9000)
-    network.connections.pop().close()
+    for address, n_bytes in (("198.51.100.6", 9000), ("2001:db8::2", 9000), ("198.51.100.7", 0)):
+        connection = network.connect(address)
+        network.connections.remove(connection)
+        connection.send(n_bytes)
+        connection.far.close()
+        wait_until(lambda: is_at_end(connection.near), "the end of the stream")
+        connection.near.close()
     closed = events.rest()
 
     for message in split(dumped + closed):
@@ -262,11 +279,19 @@ def record_sockets(network, folder):
     for index, datagrams in ((0, own[0]), (0, own[1]), (1, dumped)):
         steps += b"".join(say(index, data) for data in datagrams) + b"\6"
     listen = b"".join(say(2, data) for data in closed) + b"\6"
-    check = b"\1" + struct.pack(">H", 20) + struct.pack("=IHHIIi", 20, NLMSG_DONE, 0, 0, 0, 0)
+    done = struct.pack("=IHHIIi", 20, NLMSG_DONE, 0, 0, 0, 0)
+    check = b"\1" + struct.pack(">H", 20) + done
     observer.add(b"\2\0\0\0" + steps)
     observer.add(b"\3\0\0\0" + steps + listen + steps + listen)
-    observer.add(b"\7\0\0" + check + steps + listen)
-    observer.add(b"\x13\3\0\0\0" + steps + listen + steps)
+    scope = struct.pack("=BB4sB4s4x", 0, 24, socket.inet_aton("198.51.100.0"), 0, bytes(4))
+    observer.add(b"\7" + scope + b"\0\0" + check + steps + listen)
+    twice = say(1, dumped[0])
+    observer.add(b"\3\0\0\0" + b"\0" + say(0, done) + b"\6" + say(0, done) + b"\6" + twice + twice +
+                 say(1, done) + b"\6" + listen)
+    observer.add(b"\x13\3\0\0\0" + steps + listen + steps + listen)
+    # Three intervals with an overrun are followed by a pause, and that by another try.
+    overrun = b"\0" + b"".join(say(index, done) + b"\6" for index in (0, 0, 1)) + b"\x24\2\6"
+    observer.add(b"\3\0\0\0" + steps + listen + 15 * overrun)
 
 
 def change(host, commands):

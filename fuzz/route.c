@@ -3,13 +3,14 @@
  */
 #include "apply/route.h"
 
+#include "apply/message.h"
+#include "libnl_route.h"
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/route/nexthop.h>
-#include <netlink/route/route.h>
 
 static void check_address(const struct riptide_prefix *ours, struct nl_addr *theirs)
 {
@@ -68,27 +69,34 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     check_hop(ours, theirs, message);
 }
 
-/* libnl-route does not come back from a hop of length 0, and we look into no hop of several. */
-static bool is_safe_for_libnl(const struct nlmsghdr *message)
+/* A delete that is read as a route names that route and none besides. */
+static void check_delete(const struct route *route)
 {
-    const struct nlattr *attribute;
-    const struct rtnexthop *hop;
-    int remaining, left;
+    struct nl_msg *request = message_route_delete(route);
+    struct route named;
 
-    nlmsg_for_each_attr(attribute, message, sizeof(struct rtmsg), remaining)
-    {
-        if (nla_type(attribute) != RTA_MULTIPATH)
-            continue;
-        hop = nla_data(attribute);
-        left = nla_len(attribute);
-        while (left >= (int)sizeof(*hop) && RTNH_OK(hop, left)) {
-            left -= (int)NLMSG_ALIGN(hop->rtnh_len);
-            hop = RTNH_NEXT(hop);
-        }
-        if (left > 0)
-            return false;
+    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_type == RTM_DELROUTE);
+    CASE_CHECK(route_parse(&named, nlmsg_hdr(request)) == 0);
+    CASE_CHECK(riptide_prefix_equal(&named.dst, &route->dst) && named.tos == route->tos);
+    CASE_CHECK(named.table == route->table && named.priority == route->priority);
+    CASE_CHECK(named.protocol == route->protocol);
+    nlmsg_free(request);
+}
+
+/* A dump asks for that family and table; one of exceptions for nothing else. */
+static void check_dumps(const struct route *route)
+{
+    struct nl_msg *requests[] = { message_routes_dump(route->dst.family, route->table),
+                                  message_exceptions_dump(route->dst.family, route->table) };
+    struct route asked;
+
+    for (size_t i = 0; i < 2; i++) {
+        CASE_CHECK(requests[i] && nlmsg_hdr(requests[i])->nlmsg_flags & NLM_F_DUMP);
+        CASE_CHECK(route_parse(&asked, nlmsg_hdr(requests[i])) == 0);
+        CASE_CHECK(asked.table == route->table && asked.dst.family == route->dst.family);
+        CASE_CHECK(asked.is_cached == (i == 1));
+        nlmsg_free(requests[i]);
     }
-    return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -101,7 +109,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while ((message = messages_next(&bytes))) {
         if (route_parse(&ours, message) == 0) {
             CASE_CHECK(prefix_is_valid(&ours.dst));
-            if (is_safe_for_libnl(message) && rtnl_route_parse(message, &theirs) == 0) {
+            check_delete(&ours);
+            check_dumps(&ours);
+            theirs = libnl_route_read(message);
+            if (theirs) {
                 check_route(&ours, theirs, message);
                 rtnl_route_put(theirs);
             }

@@ -56,6 +56,21 @@ static void check_delete(const struct nlmsghdr *dumped)
     nlmsg_free(request);
 }
 
+/* Those that need no rule of ours: by its table alone, and for all there are. */
+static void check_other_requests(const struct rule *rule)
+{
+    struct nl_msg *request = message_lookup_delete(AF_INET6, rule->table);
+    struct nlattr *table;
+
+    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_type == RTM_DELRULE);
+    table = nlmsg_find_attr(nlmsg_hdr(request), sizeof(struct fib_rule_hdr), FRA_TABLE);
+    CASE_CHECK(table && nla_get_u32(table) == rule->table);
+    nlmsg_free(request);
+    request = message_rules_dump(AF_INET6);
+    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_flags & NLM_F_DUMP);
+    nlmsg_free(request);
+}
+
 /* Behind those of its priority, as the kernel does. */
 static void insert(struct rules *rules, struct rule rule)
 {
@@ -80,17 +95,24 @@ static void add(struct rules *rules, const struct rule_identity *identity,
     rule = rules->list[--rules->n];
     CASE_CHECK(!rule.is_unconditional || selects_nothing(message));
     check_delete(message);
+    check_other_requests(&rule);
     insert(rules, rule);
 }
 
-static void read_as_ours(struct rules *rules, const struct rule_identity *identity,
-                         const struct rule_place *place, enum rule_role role)
+/* What deletes it says the same as what adds it. */
+static void add_ours(struct rules *rules, const struct rule_identity *identity,
+                     const struct rule_place *place, enum rule_role role)
 {
-    struct nl_msg *message = message_rule_add(AF_INET, place, role, identity);
+    struct nl_msg *added = message_rule_add(AF_INET, place, role, identity);
+    struct nl_msg *deleted = message_rule_delete(AF_INET, place, role, identity);
 
-    CASE_CHECK(message);
-    add(rules, identity, nlmsg_hdr(message));
-    nlmsg_free(message);
+    CASE_CHECK(added && deleted && nlmsg_hdr(deleted)->nlmsg_type == RTM_DELRULE);
+    CASE_CHECK(nlmsg_datalen(nlmsg_hdr(added)) == nlmsg_datalen(nlmsg_hdr(deleted)));
+    CASE_CHECK(memcmp(nlmsg_data(nlmsg_hdr(added)), nlmsg_data(nlmsg_hdr(deleted)),
+                      (size_t)nlmsg_datalen(nlmsg_hdr(added))) == 0);
+    add(rules, identity, nlmsg_hdr(added));
+    nlmsg_free(added);
+    nlmsg_free(deleted);
 }
 
 static void check_place(struct rules *rules, const struct rule_identity *identity, uint32_t wanted)
@@ -108,9 +130,9 @@ static void check_place(struct rules *rules, const struct rule_identity *identit
     }
     rules->n = n;
     CASE_CHECK(!rules_has_ours_in_place(rules));
-    read_as_ours(rules, identity, &place, RULE_SKIP);
+    add_ours(rules, identity, &place, RULE_SKIP);
     CASE_CHECK(!rules_has_ours_in_place(rules));
-    read_as_ours(rules, identity, &place, RULE_LOOKUP);
+    add_ours(rules, identity, &place, RULE_LOOKUP);
     CASE_CHECK(rules_has_ours_in_place(rules));
 }
 
