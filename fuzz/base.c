@@ -168,7 +168,7 @@ static void check_base(const struct base *base, const struct route_addition *giv
     expected.match = addition.dst;
     expected.initrwnd = addition.initrwnd;
     expected.mtu_bytes = addition.mtu_bytes;
-    expected.has_expiry = expected.has_object = false;
+    expected.has_expiry = expected.is_advertised = expected.has_object = false;
     if (addition.rto_min_ms) {
         expected.rto_min_ms = addition.rto_min_ms;
         expected.locks |= 1u << RTAX_RTO_MIN;

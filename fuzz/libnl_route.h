@@ -4,6 +4,8 @@
 #ifndef RIPTIDE_FUZZ_LIBNL_ROUTE_H
 #define RIPTIDE_FUZZ_LIBNL_ROUTE_H
 
+#include "apply/attrs.h"
+
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <netlink/route/route.h>
@@ -15,7 +17,7 @@ static inline bool libnl_route_can_read(const struct nlattr *multipath)
     const struct rtnexthop *hop = nla_data(multipath);
     int left = nla_len(multipath);
 
-    while (left >= (int)sizeof(*hop) && RTNH_OK(hop, left)) {
+    while (hop_is_whole(hop, left)) {
         left -= (int)NLMSG_ALIGN(hop->rtnh_len);
         hop = RTNH_NEXT(hop);
     }

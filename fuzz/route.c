@@ -69,6 +69,19 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     check_hop(ours, theirs, message);
 }
 
+/* A gateway for each hop that it is said to have, and an end. */
+static void check_hops(const struct route *route, const struct nlmsghdr *message)
+{
+    struct hop hop = { .is_begun = false };
+    int left = 1 + nlmsg_datalen(message);
+
+    while (route_next_hop(&hop, route, message)) {
+        CASE_CHECK(prefix_is_valid(&hop.gateway));
+        CASE_CHECK(left-- > 0);
+    }
+    CASE_CHECK(!route_next_hop(&hop, route, message));
+}
+
 /* A delete that is read as a route names that route and none besides. */
 static void check_delete(const struct route *route)
 {
@@ -109,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while ((message = messages_next(&bytes))) {
         if (route_parse(&ours, message) == 0) {
             CASE_CHECK(prefix_is_valid(&ours.dst));
+            check_hops(&ours, message);
             check_delete(&ours);
             check_dumps(&ours);
             theirs = libnl_route_read(message);

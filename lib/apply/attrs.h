@@ -5,6 +5,7 @@
 #ifndef RIPTIDE_LIB_APPLY_ATTRS_H
 #define RIPTIDE_LIB_APPLY_ATTRS_H
 
+#include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +26,11 @@ bool attrs_append(struct attrs *attrs, const struct attrs *other);
 
 /* Reads the number of an attribute; false where it is not 4 bytes long. */
 bool attr_u32(const struct nlattr *attribute, uint32_t *value);
+
+/* RTNH_OK reads the length of a hop before it asks whether there is one left. */
+static inline bool hop_is_whole(const struct rtnexthop *hop, int remaining)
+{
+    return remaining >= (int)sizeof(*hop) && RTNH_OK(hop, remaining);
+}
 
 #endif

@@ -85,7 +85,7 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
 
     if (!attrs_add(&base->attrs, multipath))
         return no_room;
-    for (hop = nla_data(copy); RTNH_OK(hop, remaining); hop = RTNH_NEXT(hop)) {
+    for (hop = nla_data(copy); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
         hop->rtnh_flags &= RTNH_F_ONLINK;
         remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }

@@ -163,7 +163,7 @@ bool route_next_hop(struct hop *hop, const struct route *route, const struct nlm
         if (route->gateway.family)
             return true;
     }
-    while (hop->next && RTNH_OK(hop->next, hop->remaining)) {
+    while (hop->next && hop_is_whole(hop->next, hop->remaining)) {
         const struct rtnexthop *this = hop->next;
 
         hop->ifindex = (uint32_t)this->rtnh_ifindex;
