@@ -191,6 +191,7 @@ static bool answers_of(struct channel *channel, ssize_t n_bytes, uint32_t n_requ
         }
         on_answer(userdata, n, message, error, text);
     }
+    channel->malformed += remaining > 0;
     return is_last;
 }
 
@@ -303,6 +304,7 @@ int channel_dump_step(struct channel *channel, channel_message_fn *on_message, v
         if (r < 0)
             return r;
     }
+    channel->malformed += remaining > 0;
     return 0;
 }
 

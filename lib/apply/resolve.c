@@ -143,7 +143,7 @@ static bool is_ours(const struct resolve *resolve, struct target *target,
     return true;
 }
 
-/* As base_parse; NULL stands for an answer that did not fit, and is counted when it is missed. */
+/* As base_parse; NULL stands for an answer that did not fit. */
 static const char *parse(struct resolve *resolve, struct base *base, uint32_t *expires_s,
                          const struct target *target, const struct nlmsghdr *answer)
 {
@@ -151,7 +151,7 @@ static const char *parse(struct resolve *resolve, struct base *base, uint32_t *e
 
     if (answer && base_parse(base, expires_s, &target->dst, answer, &reason))
         return NULL;
-    resolve->router->stats.malformed += answer && reason == base_malformed;
+    resolve->router->stats.malformed += reason == base_malformed;
     return reason;
 }
 

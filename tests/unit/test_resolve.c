@@ -1,0 +1,226 @@
+/*
+ * Base routes of several destinations, asked for in one batch, where the answers about one of them
+ * make no sense: a socket pair answers in the kernel's stead.
+ */
+#include "apply/resolve.h"
+
+#include "apply/router.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bytes.h"
+
+enum { TARGETS = 3, BAD = 1, QUERIES = 4, COMPARED = 3 };
+
+enum fault {
+    FAULT_NONE,
+    FAULT_OTHER,   /* about another destination */
+    FAULT_CUT,     /* a message that ends before it says so */
+    FAULT_ATTR,    /* an attribute that ends behind its message */
+    FAULT_KIND,    /* no route at all */
+    FAULT_LARGE,   /* larger than the buffer */
+    FAULT_MISSING, /* no answer */
+    FAULT_MANY,    /* more attributes than a base has room for */
+    FAULT_DEEP,    /* attributes in attributes, deeper than there is room for */
+    FAULT_REFUSED, /* an error that is no answer */
+    FAULTS,
+};
+
+static const char *const dsts[TARGETS] = { "203.0.113.1", "203.0.113.2", "203.0.113.3" };
+
+struct bed {
+    struct riptide_router router;
+    int kernel; /* the other end of the router's socket */
+    uint32_t slots[TARGETS];
+};
+
+static void set_up(struct bed *bed)
+{
+    int pair[2];
+
+    *bed = (struct bed){ .router = { .lock_fd = -1 } };
+    riptide_router_config_init(&bed->router.config, sizeof(bed->router.config));
+    targets_init(&bed->router.targets, 16, 1);
+    assert_int_equal(channel_init(&bed->router.channel), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    assert_true(dup2(pair[0], nl_socket_get_fd(bed->router.channel.socket)) >= 0);
+    close(pair[0]);
+    bed->kernel = pair[1];
+    for (uint32_t i = 0; i < TARGETS; i++) {
+        struct riptide_prefix dst = prefix(dsts[i]);
+
+        assert_int_equal(targets_get(&bed->router.targets, &dst, &bed->slots[i]), 0);
+        targets_at(&bed->router.targets, bed->slots[i])->initcwnd = 40;
+        targets_push(&bed->router.targets, QUEUE_RESOLVE, bed->slots[i]);
+    }
+}
+
+static void tear_down(struct bed *bed)
+{
+    targets_deinit(&bed->router.targets);
+    bases_deinit(&bed->router.bases);
+    channel_deinit(&bed->router.channel);
+    close(bed->kernel);
+}
+
+static void put_deep(struct bytes *answer, int levels)
+{
+    if (levels == 0)
+        return;
+    size_t at = bytes_nest(answer, RTA_ENCAP);
+
+    put_deep(answer, levels - 1);
+    bytes_nest_end(answer, at);
+}
+
+static void begin(struct bytes *answer, const char *match)
+{
+    struct riptide_prefix dst = prefix(match);
+    const struct rtmsg rtm = { .rtm_family = AF_INET,
+                               .rtm_dst_len = dst.len,
+                               .rtm_table = RT_TABLE_MAIN,
+                               .rtm_type = RTN_UNICAST };
+
+    bytes_begin(answer, RTM_NEWROUTE, &rtm, sizeof(rtm));
+    bytes_put_address(answer, RTA_DST, match);
+    bytes_put_address(answer, RTA_GATEWAY, "192.0.2.254");
+    bytes_put_u32(answer, RTA_OIF, 3);
+}
+
+static void put_fault(struct bytes *answer, enum fault fault)
+{
+    static const unsigned char payload[ATTRS_MAX_BYTES];
+    const struct nlmsgerr refused = { .error = -EPERM };
+
+    switch (fault) {
+    case FAULT_OTHER:
+        begin(answer, "198.51.100.0/24");
+        break;
+    case FAULT_ATTR:
+        bytes_put_u32(answer, RTA_PRIORITY, 1);
+        answer->data[bytes_message(answer)->nlmsg_len - 8] = 0xff;
+        break;
+    case FAULT_KIND:
+        bytes_message(answer)->nlmsg_type = RTM_NEWLINK;
+        break;
+    case FAULT_MANY:
+        bytes_put(answer, 250, payload, sizeof(payload));
+        break;
+    case FAULT_DEEP:
+        put_deep(answer, ATTRS_MAX_BYTES / (int)sizeof(struct nlattr));
+        break;
+    case FAULT_REFUSED:
+        bytes_begin(answer, NLMSG_ERROR, &refused, sizeof(refused));
+        break;
+    default:
+        break;
+    }
+}
+
+static void send_answer(const struct bed *bed, struct bytes *answer, uint32_t seq, size_t n_bytes)
+{
+    struct nlmsghdr *message = bytes_message(answer);
+
+    message->nlmsg_seq = seq;
+    message->nlmsg_pid = channel_port(&bed->router.channel);
+    assert_int_equal(send(bed->kernel, message, n_bytes, 0), n_bytes);
+}
+
+static void answer_one(const struct bed *bed, uint32_t seq, enum fault fault)
+{
+    static char large[64 * 1024];
+    struct bytes answer;
+
+    begin(&answer, "203.0.113.0/24");
+    put_fault(&answer, fault);
+    if (fault == FAULT_LARGE)
+        assert_int_equal(send(bed->kernel, large, sizeof(large), 0), sizeof(large));
+    else if (fault != FAULT_MISSING)
+        send_answer(bed, &answer, seq,
+                    bytes_message(&answer)->nlmsg_len - (fault == FAULT_CUT ? 8 : 0));
+}
+
+/* The answers to all queries, those to one about the bad destination with a fault. */
+static void answer_all(const struct bed *bed, uint32_t faulty, enum fault fault)
+{
+    const struct nlmsgerr done = { 0 };
+    struct bytes answer;
+    uint32_t seq = 0;
+
+    for (uint32_t i = 0; i < TARGETS; i++) {
+        for (uint32_t query = 0; query < QUERIES; query++)
+            answer_one(bed, ++seq, i == BAD && query == faulty ? fault : FAULT_NONE);
+    }
+    bytes_begin(&answer, NLMSG_ERROR, &done, sizeof(done));
+    send_answer(bed, &answer, seq, bytes_message(&answer)->nlmsg_len);
+}
+
+static uint64_t n_malformed(const struct bed *bed)
+{
+    return bed->router.stats.malformed + bed->router.channel.malformed;
+}
+
+static void check(uint32_t faulty, enum fault fault)
+{
+    bool is_counted = fault != FAULT_MANY && fault != FAULT_DEEP && fault != FAULT_REFUSED;
+    struct bed bed;
+
+    set_up(&bed);
+    answer_all(&bed, faulty, fault);
+    assert_int_equal(resolve_batch(&bed.router), 0);
+    for (uint32_t i = 0; i < TARGETS; i++) {
+        const struct target *target = targets_at(&bed.router.targets, bed.slots[i]);
+
+        assert_int_equal(target->base == BASES_NONE, i == BAD);
+        assert_int_equal(target->reason != NULL, i == BAD);
+        assert_int_equal(target->is_queued[QUEUE_WRITE], i != BAD);
+        assert_int_equal(target->is_failed, i == BAD && fault == FAULT_REFUSED);
+    }
+    assert_int_equal(bed.router.targets.n_left_alone, 1);
+    assert_int_equal(n_malformed(&bed) > 0, is_counted);
+    tear_down(&bed);
+}
+
+static void test_an_answer_without_sense_costs_its_destination_alone(void **state)
+{
+    (void)state;
+    for (int fault = FAULT_NONE + 1; fault < FAULTS; fault++) {
+        for (uint32_t faulty = 0; faulty < COMPARED; faulty++)
+            check(faulty, (enum fault)fault);
+    }
+}
+
+/* Depth alone is nothing to us: what fits goes along as the bytes that it is. */
+static void test_attributes_in_attributes_are_carried_over(void **state)
+{
+    enum { LEVELS = 200 };
+    const char *reason = NULL;
+    struct bytes answer;
+    uint32_t expires_s;
+    struct base base;
+    struct riptide_prefix dst = prefix(dsts[0]);
+
+    (void)state;
+    begin(&answer, "203.0.113.0/24");
+    put_deep(&answer, LEVELS);
+    assert_true(base_parse(&base, &expires_s, &dst, bytes_message(&answer), &reason));
+    assert_int_equal(base.attrs.n_bytes, 16 + LEVELS * sizeof(struct nlattr));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_answer_without_sense_costs_its_destination_alone),
+        cmocka_unit_test(test_attributes_in_attributes_are_carried_over),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
