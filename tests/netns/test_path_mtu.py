@@ -204,3 +204,47 @@ def test_base_that_moves_takes_along_what_was_learned(net, driver, connect, fami
     net.host.ip(f"-{family}", "route", "replace", "default", "via", second)
     wait_until(lambda: driver.quiet() and windows(net.host) == {PREFIX[family]: 40}, "no more")
     assert mtu_of(net.host, FAR[family]) == 0
+
+
+def test_what_routes_share_is_read_once_and_the_rest_asked_for(net, driver, far):
+    """IPv4 routes of one hop and window share what was learned, and a dump repeats it for each."""
+    far.batch("route add local 172.16.0.0/16 dev lo\nroute add local 192.0.3.0/24 dev lo")
+    net.world.batch("route add 172.16.0.0/16 via 192.0.2.9\nroute add 192.0.3.0/24 via 192.0.2.9")
+    many = [f"172.16.{n // 250}.{1 + n % 250}" for n in range(1500)]
+    behind = [f"192.0.3.{n}" for n in range(1, 11)]  # in the dump, too
+    driver.send([f"set {dst} 40" for dst in many] + [f"set {dst} 50" for dst in behind])
+    driver.quiet()
+    for dst in many[:60] + behind:
+        connection = Connection(net.host, far, dst)
+        assert not starts_small(connection)
+        connection.close()
+    before = dict(driver.stats)
+    driver.send([f"set {dst} 80" for dst in many + behind])
+    after = driver.quiet()
+    assert after["written"] - before["written"] == len(many + behind)
+    assert after["resolved"] - before["resolved"] >= len(many + behind), "the dump was not cut"
+    for dst in many[:60] + behind:
+        assert mtu_of(net.host, dst) == NARROW_BYTES
+    assert mtu_of(net.host, many[60]) == 0
+
+
+def test_round_looks_at_main_in_little_time(net, driver, capsys):
+    """What it costs where main has as many routes as are still looked at."""
+    n_routes = 65000
+    net.host.batch("".join(f"route add 20.{n >> 8}.{n & 255}.0/24 via 10.0.0.1\n"
+                           for n in range(n_routes)))
+    driver.send([f"set {PREFIX[4]} 40"])
+    driver.quiet()
+
+    def cpu_ms():
+        with open(f"/proc/{driver.process.pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e6
+
+    before = cpu_ms()
+    for _ in range(20):
+        driver.quiet()
+    a_round_ms = (cpu_ms() - before) / 20
+    with capsys.disabled():
+        print(f"\na round looks at {n_routes} routes of main for learned paths in "
+              f"{a_round_ms:.1f} ms of processor time")
+    assert a_round_ms < 50
