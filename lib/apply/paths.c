@@ -33,22 +33,16 @@ static const struct {
 
 enum { FIRST_OURS = 2, END = 4 };
 
-/* The longest prefix with a route of ours that holds the host. */
-static struct target *find_cover(const struct riptide_router *router,
-                                 const struct riptide_prefix *host)
+/* The longest prefix with a route of ours that holds the host, or NONE. */
+static uint32_t find_cover(const struct riptide_router *router, const struct riptide_prefix *host)
 {
     for (uint8_t len = host->len; len-- > 0;) {
         uint32_t slot = targets_find_around(&router->targets, host, len);
 
         if (slot != NONE && target_is_wanted(targets_at(&router->targets, slot)))
-            return targets_at(&router->targets, slot);
+            return slot;
     }
-    return NULL;
-}
-
-static bool is_room(const struct riptide_router *router)
-{
-    return router->targets.n_inner < router->config.max_routes / MAX_INNER_SHARE;
+    return NONE;
 }
 
 /* Whether it was learned on a route of ours whose base has changed since. */
@@ -56,23 +50,6 @@ static bool is_of_other_path(const struct target *target, const struct route *pa
 {
     return path->table != RT_TABLE_MAIN && target->kernel.exists &&
            target->kernel.base != target->base;
-}
-
-/* A route to one host, so that the others of its prefix keep the MTU that they have. */
-static uint32_t make_inner(struct riptide_router *router, const struct route *path)
-{
-    const struct target *cover;
-    uint32_t slot;
-
-    if (path->mtu_bytes == 0 || router->targets.n_prefixes == 0 || !is_room(router))
-        return NONE;
-    cover = find_cover(router, &path->dst);
-    if (!cover || is_of_other_path(cover, path) ||
-        path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
-        targets_get(&router->targets, &path->dst, &slot) != 0)
-        return NONE;
-    targets_set_inner(&router->targets, targets_at(&router->targets, slot), true);
-    return slot;
 }
 
 void paths_note(struct riptide_router *router, uint32_t slot, const struct route *path)
@@ -85,6 +62,31 @@ void paths_note(struct riptide_router *router, uint32_t slot, const struct route
         resolve_redirected(router, slot);
     else if (target_needs_write(target, &router->bases, &router->config))
         targets_push(&router->targets, QUEUE_WRITE, slot);
+}
+
+/* A route to one host, so that the others of its prefix keep the MTU that they have. */
+static void make_inner(struct riptide_router *router, const struct target *cover,
+                       const struct route *path)
+{
+    uint32_t slot;
+
+    if (path->mtu_bytes == 0 || is_of_other_path(cover, path) ||
+        path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
+        router->targets.n_inner >= router->config.max_routes / MAX_INNER_SHARE ||
+        targets_get(&router->targets, &path->dst, &slot) != 0)
+        return;
+    targets_set_inner(&router->targets, targets_at(&router->targets, slot), true);
+    paths_note(router, slot, path);
+}
+
+/* A path inside a prefix of ours. Where it was redirected the prefix is left alone, as a host is.
+ */
+static void note_inside(struct riptide_router *router, uint32_t cover, const struct route *path)
+{
+    if (path->is_redirected)
+        resolve_redirected(router, cover);
+    else
+        make_inner(router, targets_at(&router->targets, cover), path);
 }
 
 static int on_path(void *userdata, const struct nlmsghdr *message)
@@ -101,9 +103,9 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
         (path.table != router->config.table && path.table != RT_TABLE_MAIN))
         return 0;
     slot = prefix_table_find(&router->targets.table, &path.dst);
-    if (slot == NONE)
-        slot = make_inner(router, &path);
-    if (slot != NONE && !is_of_other_path(targets_at(&router->targets, slot), &path))
+    if (slot == NONE && (slot = find_cover(router, &path.dst)) != NONE)
+        note_inside(router, slot, &path);
+    else if (slot != NONE && !is_of_other_path(targets_at(&router->targets, slot), &path))
         paths_note(router, slot, &path);
     return 0;
 }
@@ -112,7 +114,8 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
 static void follow_cover(struct riptide_router *router, uint32_t slot)
 {
     struct target *target = targets_at(&router->targets, slot);
-    const struct target *cover = target->pmtu_bytes ? find_cover(router, &target->dst) : NULL;
+    uint32_t around = target->pmtu_bytes ? find_cover(router, &target->dst) : NONE;
+    const struct target *cover = around == NONE ? NULL : targets_at(&router->targets, around);
     uint32_t initcwnd = cover ? cover->initcwnd : 0;
 
     if (target->initcwnd == initcwnd)

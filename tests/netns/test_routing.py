@@ -483,6 +483,20 @@ def test_path_that_was_redirected_is_left_alone(net):
         assert f"via {SECOND[4]} " in ask(net.host, PEER[4], "ipproto", "tcp")
 
 
+def test_prefix_with_a_path_that_was_redirected_is_left_alone(net):
+    net.host.ip("neigh", "replace", SECOND[4], "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
+    driver = Driver(net.host).wait_ready()
+    try:
+        driver.send(["set 203.0.113.0/24 40"])
+        assert driver.quiet()["routes"] == 1
+        redirect(net.host, net.world, PEER[4], FIRST[4], SECOND[4])
+        assert driver.quiet()["left_alone"] == 1
+        assert not windows(net.host)
+        assert f"via {SECOND[4]} " in ask(net.host, PEER[4], "ipproto", "tcp")
+    finally:
+        driver.kill()
+
+
 @pytest.fixture
 def lines():
     """A host with several links, and what runs ip(8) lines on it."""
