@@ -139,8 +139,9 @@ int riptide_router_get_fd(const struct riptide_router *router);
  * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route keeps more than cwnd_max
  * segments, however small the step from there; 0: no such bound. rto_min_ms 0 leaves the smallest
  * retransmission timeout as the base route has it. Takes effect in dispatch, all changes since the
- * last one in one batch.
- * Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
+ * last one right after another. A host inside the prefix `dst` whose path MTU the kernel has
+ * learned gets a route of its own, popped and listed like those that were asked for. Outcomes:
+ * RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
  * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
@@ -155,9 +156,11 @@ int riptide_router_pause(struct riptide_router *router);
 void riptide_router_resume(struct riptide_router *router);
 
 /*
- * Tries again what the kernel refused or what found no memory since the last time: base routes,
- * RIPTIDE_ROUTE_FAILED. For a host's regular round; the agent does it in each of its own. A
- * destination that fails as before is not popped again.
+ * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
+ * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
+ * destination that fails as before is not popped again. Looks for what the kernel does not
+ * announce: path MTUs that others have learned, and changes of advertised routes. Without it those
+ * are followed when something else happens.
  */
 void riptide_router_retry(struct riptide_router *router);
 
