@@ -7,6 +7,7 @@
 #include "prefix.h"
 #include "resolve.h"
 #include "router.h"
+#include "work.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -79,8 +80,7 @@ static void make_inner(struct riptide_router *router, const struct target *cover
     paths_note(router, slot, path);
 }
 
-/* A path inside a prefix of ours. Where it was redirected the prefix is left alone, as a host is.
- */
+/* A path inside a prefix of ours. One that was redirected leaves the prefix alone, as a host. */
 static void note_inside(struct riptide_router *router, uint32_t cover, const struct route *path)
 {
     if (path->is_redirected)
@@ -116,16 +116,19 @@ static void follow_cover(struct riptide_router *router, uint32_t slot)
     struct target *target = targets_at(&router->targets, slot);
     uint32_t around = target->pmtu_bytes ? find_cover(router, &target->dst) : NONE;
     const struct target *cover = around == NONE ? NULL : targets_at(&router->targets, around);
-    uint32_t initcwnd = cover ? cover->initcwnd : 0;
 
-    if (target->initcwnd == initcwnd)
+    if (!cover) {
+        target->initcwnd = 0;
+        targets_push(&router->targets, QUEUE_WRITE, slot);
         return;
-    target->initcwnd = initcwnd;
-    if (cover) {
-        target->cwnd_max = cover->cwnd_max;
-        target->rto_min_ms = cover->rto_min_ms;
     }
-    targets_push(&router->targets, cover ? QUEUE_RESOLVE : QUEUE_WRITE, slot);
+    if (target->initcwnd == cover->initcwnd && target->cwnd_max == cover->cwnd_max &&
+        target->rto_min_ms == cover->rto_min_ms)
+        return;
+    target->initcwnd = cover->initcwnd;
+    target->cwnd_max = cover->cwnd_max;
+    target->rto_min_ms = cover->rto_min_ms;
+    work_queue(router, slot);
 }
 
 static void follow_covers(struct riptide_router *router)

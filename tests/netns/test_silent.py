@@ -23,10 +23,9 @@ class Advertised:
         join(self.host, "eth0", self.router, "eth0")
         self.host.sysctl("ipv6/conf/eth0/accept_ra", 1)
         self.router.sysctl("ipv6/conf/all/forwarding", 1)
-        for host in (self.host, self.router):
-            host.ip("link", "set", "eth0", "up")
-        wait_until(lambda: self.host.is_ready() and self.router.is_ready()
-                   and "fe80" in self.router.ip("-6", "addr", "show", "eth0"), "links up")
+        self.router.batch("link set eth0 addrgenmode none up\naddr add fe80::1/64 dev eth0 nodad")
+        self.host.ip("link", "set", "eth0", "up")
+        wait_until(lambda: self.host.is_ready() and self.router.is_ready(), "links up")
         self.link = Rtnetlink(self.host)
         self.advertise()
         self.driver = Driver(self.host).wait_ready()
