@@ -156,6 +156,7 @@ static void write_due(struct loop *loop)
         struct wan_path *path = packet->path;
 
         wan_histogram_add(&path->late_ns, now_ns - packet->due_ns);
+        wan_histogram_add(&network->recent_late_ns, now_ns - packet->due_ns);
         if (wan_tun_write(&loop->tuns[packet->to - network->ports], packet->data,
                           packet->length_bytes)) {
             path->undelivered++;

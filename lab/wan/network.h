@@ -34,6 +34,7 @@ struct wan_network {
     struct wan_table nets;      /* destination -> index of a port */
     struct wan_table any_paths; /* paths that do not say from where */
     struct wan_queue queue;
+    struct wan_histogram recent_late_ns; /* of all paths, since the last report */
 };
 
 enum wan_stage {

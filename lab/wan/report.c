@@ -11,9 +11,9 @@ static void print_count(FILE *file, const char *name, uint64_t count)
     fprintf(file, "\"%s\":%" PRIu64 ",", name, count);
 }
 
-static void print_late(FILE *file, const struct wan_histogram *late)
+static void print_late(FILE *file, const char *name, const struct wan_histogram *late)
 {
-    fprintf(file, "\"delay_error_us\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}",
+    fprintf(file, "\"%s\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}", name,
             (double)wan_histogram_percentile_ns(late, 50) / 1e3,
             (double)wan_histogram_percentile_ns(late, 99) / 1e3, (double)late->max_ns / 1e3);
 }
@@ -50,11 +50,11 @@ static void print_path(FILE *file, const struct wan_path *path)
     print_count(file, "dropped_memory", path->dropped_memory);
     print_count(file, "undelivered", path->undelivered);
     print_count(file, "in_flight", path->packets - gone);
-    print_late(file, &path->late_ns);
+    print_late(file, "delay_error_us", &path->late_ns);
     fputc('}', file);
 }
 
-void wan_report(FILE *file, const struct wan_network *network, const struct wan_tun *tuns)
+void wan_report(FILE *file, struct wan_network *network, const struct wan_tun *tuns)
 {
     struct wan_histogram late = { .count = 0 };
 
@@ -70,7 +70,10 @@ void wan_report(FILE *file, const struct wan_network *network, const struct wan_
         wan_histogram_merge(&late, &network->paths[i].late_ns);
     }
     fputs("],", file);
-    print_late(file, &late);
+    print_late(file, "delay_error_us", &late);
+    fputc(',', file);
+    print_late(file, "recent_delay_error_us", &network->recent_late_ns);
+    network->recent_late_ns = (struct wan_histogram){ .count = 0 };
     fputs("}\n", file);
     fflush(file);
 }

@@ -10,6 +10,6 @@
 #include "tun.h"
 
 /* tuns[i] belongs to network->ports[i]. */
-void wan_report(FILE *file, const struct wan_network *network, const struct wan_tun *tuns);
+void wan_report(FILE *file, struct wan_network *network, const struct wan_tun *tuns);
 
 #endif
