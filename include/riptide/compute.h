@@ -158,7 +158,7 @@ struct riptide_estimator_config {
      * exclusive to 1; default 0.5.
      */
     double capacity_fraction;
-    uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 20 s */
+    uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
     bool paced;           /* "careful": first flights leave paced (BBR, or fq); default false */
     /*
      * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
@@ -225,7 +225,7 @@ struct riptide_explanation {
         double capacity;     /* segments that the path delivers in its smallest round trip */
         double burst;        /* segments at once that it was seen to take */
         uint32_t sharers;    /* connections that open together */
-        double brake;        /* 1: none; less after losses in first flights */
+        double brake;        /* 1: none; after losses what fits, as a share of the capacity */
         uint32_t min_rtt_us; /* smallest round trip time */
         uint32_t max_rtt_us; /* largest */
     } evidence;

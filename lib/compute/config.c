@@ -31,7 +31,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .window_percentile = 50,
         .window_ns = 600 * NS_PER_S,
         .capacity_fraction = 0.5,
-        .evidence_ns = 20 * NS_PER_S,
+        .evidence_ns = 60 * NS_PER_S,
         .closed_weight = 1,
     };
 

@@ -9,7 +9,7 @@ enum { US_PER_S = 1000000, NS_PER_MS = 1000000 };
 enum { RTO_MIN_US = 200000 };
 
 /* data_segs_out counts what was sent again as well. */
-static uint32_t segs_sent_once(const struct riptide_sample *sample)
+uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
 {
     uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
 
@@ -41,7 +41,8 @@ enum riptide_left_out evidence_check_window(const struct riptide_policy_input *i
      * include/net/tcp.h). */
     if (sample->cwnd > given)
         needed = (sample->cwnd + 1) / 2;
-    return segs_sent_once(sample) >= needed ? RIPTIDE_LEFT_OUT_NOT : RIPTIDE_LEFT_OUT_UNUSED;
+    return evidence_segs_sent_once(sample) >= needed ? RIPTIDE_LEFT_OUT_NOT
+                                                     : RIPTIDE_LEFT_OUT_UNUSED;
 }
 
 double evidence_capacity(const struct riptide_sample *sample)
@@ -55,7 +56,28 @@ bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd)
 {
     uint64_t window = cwnd > 0 ? cwnd : DEFAULT_CWND;
 
-    return sample->data_segs_out > 0 && segs_sent_once(sample) <= 2 * window;
+    return sample->data_segs_out > 0 && evidence_segs_sent_once(sample) <= 2 * window;
+}
+
+/*
+ * One that sent no more than two windows can only be in the flights that ours allowed. One that is
+ * open and has sent more may be of any age. One that closed after up to sixteen: had its first
+ * flight fit, slow start had made at least twice as much of it before a loss, and cubic leaves 0.7
+ * of that; had it not, about 0.7 of the flight. BBR's window does not tell; four are taken for it.
+ */
+bool evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd, bool is_bbr,
+                           uint32_t *lostp)
+{
+    uint64_t sent = evidence_segs_sent_once(sample), window = cwnd;
+    uint32_t lost = sample->retrans_segs;
+    uint64_t windows = !sample->closed ? 2 : is_bbr && lost > 0 ? 4 : 16;
+
+    if (sent == 0 || sent > windows * window)
+        return false;
+    if (sent > 2 * window && !is_bbr && (uint64_t)sample->cwnd * 10 >= window * 14)
+        lost = 0;
+    *lostp = lost < cwnd ? lost : cwnd;
+    return true;
 }
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample)

@@ -44,6 +44,16 @@ double evidence_capacity(const struct riptide_sample *sample);
 /* Whether the connection can only be in the first flights that `cwnd` allowed it. */
 bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd);
 
+/* Segments with data, without those sent again. */
+uint32_t evidence_segs_sent_once(const struct riptide_sample *sample);
+
+/*
+ * What the connection lost of its first flight of up to `cwnd` segments; false where its counters
+ * do not tell. `is_bbr`: its window says nothing about losses.
+ */
+bool evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd, bool is_bbr,
+                           uint32_t *lostp);
+
 void opening_add(struct opening *opening, const struct riptide_sample *sample);
 
 /* How many connections open together: at least 1. */
