@@ -49,11 +49,12 @@ def _text(value):
 class Evaluation:
     """One run of one evaluation."""
 
-    def __init__(self, name, folder, quick, seed):
+    def __init__(self, name, folder, quick, seed, cells=None):
         self.name = name
         self.folder = folder
         self.quick = quick
         self.seed = seed
+        self.cells = cells  # how much of a grid, where an evaluation has one
         self.random = random.Random(seed)
         self.conditions = {"evaluation": name, "quick": quick, "seed": seed,
                            "kernel": platform.release(), "processors": os.cpu_count()}

@@ -35,6 +35,7 @@ def parse(arguments):
                         help="one of: " + ", ".join(names()))
     parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
+    parser.add_argument("--cells", choices=("some", "all"), help="how much of its grid (duel)")
     parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
     return parser.parse_args(arguments)
 
@@ -49,7 +50,8 @@ def main():
     from evaluation import Evaluation  # needs what ./dev lab has installed
     started_s = time.monotonic()
     folder = options.out or LAB / "out" / (options.name + ("-quick" if options.quick else ""))
-    with Evaluation(options.name, folder, options.quick, options.seed) as evaluation:
+    with Evaluation(options.name, folder, options.quick, options.seed,
+                    options.cells) as evaluation:
         importlib.import_module(options.name).evaluate(evaluation)
     print(f"{time.monotonic() - started_s:.0f} s; CSV, pictures and verdict are in {folder}")
 

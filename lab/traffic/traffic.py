@@ -1,5 +1,6 @@
 """Runs `traffic`: transfers over real TCP between network namespaces, timed by one process."""
 
+import contextlib
 import os
 import subprocess
 from dataclasses import dataclass
@@ -109,7 +110,8 @@ class Traffic:
         raise RuntimeError("traffic ended; what it said is above")
 
     def close(self):
+        with contextlib.suppress(BrokenPipeError):  # it may have ended
+            self.process.stdin.close()
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
         self.process.stdout.close()

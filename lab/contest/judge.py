@@ -1,0 +1,164 @@
+"""What transfers say about arms: figures for each cell, and the targets. Pure."""
+
+from typing import NamedTuple
+
+import numpy
+from figures import Estimate
+
+RESAMPLES = 1000
+REFERENCE, OURS = "static 24", "careful"
+RIVALS = ("static 14", "static 24", "static 50", "static 100", "paper", "max")
+MANY_SEGS = 50
+LATE_SHARE, LATE_FLOOR_MS = 0.05, 2  # of a round trip
+
+
+class Figures(NamedTuple):
+    """One arm in one cell. Times are means over the connections that open at once."""
+    mean_ms: Estimate
+    p95_ms: Estimate
+    cwnd: float  # mean initial window
+    retrans_connections: float  # percent of connections that retransmitted
+    retrans_first: float  # percent that did in their first flight
+    retrans_bytes: Estimate  # percent of segments that were sent again
+    repetitions: int
+
+
+class Cell(NamedTuple):
+    """A scene with one object; samples of all arms in the same repetitions."""
+    scene: int
+    object_kb: float
+    label: str
+    capacity_segs: float
+    object_segs: int
+    samples: dict  # arm -> array (repetition, connection, [ms, retrans, first, data, cwnd])
+
+
+def is_late(row):
+    return row["late_ms"] > max(LATE_FLOOR_MS, LATE_SHARE * row["rtt_ms"])
+
+
+def cells_of(rows, scenes):
+    """Cells in which only repetitions count that were on time for every arm, and complete. Returns
+    them and how many repetitions of how many were left out."""
+    groups = {}
+    for row in rows:
+        key = row["scene"], row["object_kb"]
+        repetition = groups.setdefault(key, {}).setdefault(row["repetition"], {})
+        repetition.setdefault(row["arm"], []).append(row)
+    arms = {row["arm"] for row in rows}
+    cells, n_late, n_all = [], 0, 0
+    for (number, object_kb), repetitions in groups.items():
+        scene = scenes[number]
+        good = [repetition for repetition in repetitions.values()
+                if len(repetition) == len(arms)
+                and all(len(of_arm) == scene.openers for of_arm in repetition.values())
+                and not any(is_late(row) for of_arm in repetition.values() for row in of_arm)]
+        n_all += len(repetitions)
+        n_late += len(repetitions) - len(good)
+        if len(good) < 2:
+            continue
+        samples = {arm: numpy.array([[[row["time_ms"], row["retrans_segs"], row["retrans_first"],
+                                       row["data_segs"], row["cwnd_first"]]
+                                      for row in repetition[arm]] for repetition in good], float)
+                   for arm in arms}
+        cells.append(Cell(number, object_kb, f"{scene.label()}, {object_kb:g} KB",
+                          scene.capacity_segs, -(-object_kb * 1000 // 1448), samples))
+    return cells, n_late, n_all
+
+
+def resample(n):
+    return numpy.random.default_rng(1).integers(0, n, (RESAMPLES, n))
+
+
+def interval(value, resampled):
+    low, high = numpy.quantile(resampled, (0.025, 0.975))
+    return Estimate(float(value), float(low), float(high))
+
+
+def retrans_percent(samples):
+    """Of segments, along repetitions and connections."""
+    return 100 * samples[..., 1].sum((-2, -1)) / samples[..., 3].sum((-2, -1))
+
+
+def p95(samples):
+    times = samples[..., 0].reshape(*samples.shape[:-3], -1)
+    return numpy.quantile(times, 0.95, axis=-1)
+
+
+def mean(samples):
+    return samples[..., 0].mean((-2, -1))
+
+
+def figures_of(samples):
+    drawn = samples[resample(len(samples))]
+    return Figures(interval(mean(samples), mean(drawn)), interval(p95(samples), p95(drawn)),
+                   samples[..., 4].mean(), 100 * (samples[..., 1] > 0).mean(),
+                   100 * (samples[..., 2] > 0).mean(),
+                   interval(retrans_percent(samples), retrans_percent(drawn)), len(samples))
+
+
+def compare(cell, arm, other, statistic, combine):
+    """A statistic of two arms, combined; their repetitions are resampled in pairs."""
+    a, b = cell.samples[arm], cell.samples[other]
+    picks = resample(len(a))
+    return interval(combine(statistic(a), statistic(b)),
+                    combine(statistic(a[picks]), statistic(b[picks])))
+
+
+def time_ratio(cell, arm, other):
+    return compare(cell, arm, other, mean, numpy.divide)
+
+
+def p95_ratio(cell, arm, other):
+    return compare(cell, arm, other, p95, numpy.divide)
+
+
+def retrans_difference(cell, arm, other):
+    return compare(cell, arm, other, retrans_percent, numpy.subtract)
+
+
+class Target(NamedTuple):
+    text: str
+    missed: list  # of (cell, why)
+    n: int  # cells that it is about
+    allowed: float  # share of them that may miss it
+
+    @property
+    def is_met(self):
+        return len(self.missed) <= self.allowed * self.n
+
+
+def is_beaten(cell, rival, ours):
+    """Clearly faster and clearly fewer retransmitted bytes."""
+    return (time_ratio(cell, rival, ours).high < 1
+            and retrans_difference(cell, rival, ours).high < 0)
+
+
+def judge(cells, ours=OURS):
+    """The targets, with the cells that miss them."""
+    needy = [cell for cell in cells
+             if cell.capacity_segs >= MANY_SEGS and cell.object_segs >= MANY_SEGS]
+    lossy = [cell for cell in cells if retrans_percent(cell.samples["paper"]) > 5]
+    beaten = [(cell, [rival for rival in RIVALS
+                     if rival in cell.samples and is_beaten(cell, rival, ours)]) for cell in cells]
+
+    def misses(those, figure, limit):
+        figures = [(cell, figure(cell)) for cell in those]
+        return [(cell, str(value)) for cell, value in figures if value.value > limit]
+
+    return [
+        Target(f"mean time at most 5 % above {REFERENCE}",
+               misses(cells, lambda cell: time_ratio(cell, ours, REFERENCE), 1.05), len(cells), 0),
+        Target(f"mean time 15 % below {REFERENCE} where path and object hold {MANY_SEGS} segments",
+               misses(needy, lambda cell: time_ratio(cell, ours, REFERENCE), 0.85), len(needy), 0),
+        Target(f"p95 not above that of {REFERENCE}",
+               misses(cells, lambda cell: p95_ratio(cell, ours, REFERENCE), 1.0), len(cells), 0.1),
+        Target(f"retransmitted bytes at most 2 points above {REFERENCE}",
+               misses(cells, lambda cell: retrans_difference(cell, ours, REFERENCE), 2),
+               len(cells), 0),
+        Target("retransmitted bytes below paper where that exceeds 5 %",
+               misses(lossy, lambda cell: retrans_difference(cell, ours, "paper"), -1e-9),
+               len(lossy), 0),
+        Target("no other arm clearly faster and with clearly fewer retransmitted bytes",
+               [(cell, ", ".join(by)) for cell, by in beaten if by], len(cells), 0.05),
+    ]

@@ -1,0 +1,177 @@
+"""Plays scenes on real TCP: every arm sends the same transfers over a path of its own.
+
+Each arm of each scene is a host with its own path to the scene's receiver: nothing is shared but the
+processor. Arms are paired: they see the same sizes and pauses at about the same time.
+"""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+from contest.scenes import BUSY_CONNECTIONS
+from testbed import Testbed
+from traffic import Traffic, Transfer
+
+LEARN_S = 4
+LEARN_ROUNDS = 4  # with openings that are not counted
+PAUSE_S = 0.5
+STAGGER_S = 0.04  # between arms, so that they do not burst at the same moment
+OPEN_S = 3600
+POLL_S = 0.1
+NICE = -15
+# Hosts have a table of sockets each: a dump walks over the table, and one that they share with all
+# namespaces of the machine may hold a million sockets of somebody else.
+OWN_SOCKETS = Path("/proc/sys/net/ipv4/tcp_child_ehash_entries")
+SOCKET_BUCKETS = 4096
+COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "congestion", "openers",
+           "object_kb", "arm", "repetition", "time_ms", "cwnd_first", "first_segs",
+           "retrans_first", "retrans_segs", "data_segs", "late_ms")
+
+
+def expected_s(scene, repetitions):
+    """About how long a scene takes."""
+    transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * scene.busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
+    round_s = 2 * transfer_s + PAUSE_S / 2 + 20 * STAGGER_S
+    return 2 + LEARN_S + (LEARN_ROUNDS + repetitions * len(scene.objects_kb)) * round_s
+
+
+class Lateness:
+    """How late the WAN was, and when; read in a thread of its own."""
+
+    def __init__(self, wan):
+        self._wan = wan
+        self._seen = []  # of (begin_s, end_s, latest packet in ms)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        self._thread.join()
+
+    def _read(self):
+        begin_s = time.monotonic()
+        while not self._ended.wait(POLL_S):
+            late_ms = self._wan.counters()["recent_delay_error_us"]["max"] / 1e3
+            end_s = time.monotonic()
+            self._seen.append((begin_s, end_s, late_ms))
+            begin_s = end_s
+
+    def between(self, begin_s, end_s):
+        return max((late_ms for begin, end, late_ms in self._seen
+                    if begin <= end_s and end >= begin_s), default=0)
+
+
+class Stage:
+    """One scene with all arms."""
+
+    def __init__(self, number, scene, arms, repetitions, rng):
+        self.number, self.scene, self.arms = number, scene, arms
+        self._repetitions, self._rng = repetitions, rng
+        self.receiver = f"r{number}"
+        self.senders = {f"s{number}a{i}": arm for i, arm in enumerate(arms)}
+        self.hosts = {self.receiver: f"10.9.{number}.1"}
+        self.hosts.update((name, f"10.9.{number}.{i + 10}") for i, name in enumerate(self.senders))
+        self.rows = []
+        self.error = None
+
+    def paths(self, seed):
+        scene, delay = self.scene, f"delay={self.scene.rtt_ms / 2:g}ms"
+        loss = f"loss={scene.loss_percent:g}%,seed={seed * 1000 + self.number}"
+        for name in self.senders:
+            yield (f"from={name},to={self.receiver},{delay},rate={scene.rate_mbit:g}mbit,"
+                   f"buffer={scene.buffer_bytes}b,{loss}")
+            yield f"from={self.receiver},to={name},{delay}"
+
+    def set_up(self, testbed):
+        for name, arm in self.senders.items():
+            testbed.set_sysctls(name, dict(arm.sysctls))
+            if arm.initcwnd:
+                testbed.set_route(name, "initcwnd", arm.initcwnd)
+            if arm.riptided:
+                testbed.start_riptided(name, *arm.riptided)
+
+    def _each_arm(self, n, n_bytes, pause_s, **options):
+        """n transfers for each arm, which take turns at being first."""
+        names = list(self.senders)
+        first = self._rng.randrange(len(names))
+        return [Transfer(name, self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S, tag=name,
+                         congestion=self.scene.congestion, **options)
+                for turn, name in enumerate(names[first:] + names[:first]) for _ in range(n)]
+
+    def play(self):
+        try:
+            self._traffic = Traffic(self.hosts)
+            try:
+                self._play()
+            finally:
+                self._traffic.close()
+        except Exception as error:  # of a thread: the caller raises it
+            self.error = error
+
+    def _be_busy(self):
+        for _ in self._traffic.run(self._each_arm(BUSY_CONNECTIONS, self.scene.busy_bytes, 0,
+                                                  reuse=True, idle_s=OPEN_S)):
+            pass
+
+    def _play(self):
+        end_s = time.monotonic() + LEARN_S
+        while time.monotonic() < end_s:
+            self._be_busy()
+        for _ in range(LEARN_ROUNDS):
+            self._be_busy()
+            self._open_at_once(None, max(self.scene.objects_kb))
+        for repetition in range(self._repetitions):
+            objects_kb = list(self.scene.objects_kb)
+            self._rng.shuffle(objects_kb)
+            for object_kb in objects_kb:
+                self._be_busy()
+                self._open_at_once(repetition, object_kb)
+
+    def _open_at_once(self, repetition, object_kb):
+        pause_s = 2 * self.scene.rtt_ms / 1e3 + PAUSE_S * self._rng.random()
+        transfers = self._each_arm(self.scene.openers, object_kb * 1000, pause_s)
+        begin_s = time.monotonic() + pause_s
+        results = list(self._traffic.run(transfers))
+        if repetition is None:
+            return
+        self.rows += [(begin_s, time.monotonic(), repetition, object_kb, result)
+                      for result in results if result.complete]
+
+    def table_rows(self, lateness):
+        scene = self.scene
+        for begin_s, end_s, repetition, object_kb, result in self.rows:
+            yield (self.number, *scene[:6], object_kb, self.senders[result.tag].name, repetition,
+                   result.done_us / 1e3, result.cwnd_first,
+                   min(result.cwnd_first, -(-result.n_bytes // result.mss_bytes)),
+                   result.retrans_first, result.retrans_segs, result.data_segs,
+                   lateness.between(begin_s, end_s))
+
+
+def play(evaluation, numbered, arms, repetitions, table):
+    """Plays scenes side by side and adds their transfers to the table (COLUMNS)."""
+    # What is compared is the policies, not how long a busy machine lets a riptided wait.
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
+    stages = [Stage(number, scene, arms, repetitions, evaluation.drawn(number, scene))
+              for number, scene in numbered]
+    hosts = {name: address for stage in stages for name, address in stage.hosts.items()}
+    paths = [path for stage in stages for path in stage.paths(evaluation.seed)]
+    with Testbed(evaluation, hosts, paths) as testbed:
+        for stage in stages:
+            stage.set_up(testbed)
+        threads = [threading.Thread(target=stage.play) for stage in stages]
+        with Lateness(testbed.wan) as lateness:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    for stage in stages:
+        if stage.error:
+            raise stage.error
+        for row in stage.table_rows(lateness):
+            table.add(*row)

@@ -1,0 +1,99 @@
+"""What arms are compared over: scenes, their objects and the arms. Pure."""
+
+import itertools
+from typing import NamedTuple
+
+PACKET_BYTES = 1500
+SEGMENT_BYTES = 1448
+BUSY_CONNECTIONS = 3
+
+
+class Scene(NamedTuple):
+    """A path and how connections use it; with one of its objects it is a cell."""
+    rtt_ms: float
+    rate_mbit: float
+    buffer_bdp: float  # of the bottleneck, in bandwidth-delay products
+    loss_percent: float
+    congestion: str
+    openers: int  # connections that open at once
+    objects_kb: tuple
+
+    @property
+    def capacity_segs(self):
+        """What the path holds without its buffer."""
+        return self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1e3 / PACKET_BYTES
+
+    @property
+    def buffer_bytes(self):
+        return max(round(self.buffer_bdp * self.capacity_segs), 4) * PACKET_BYTES
+
+    @property
+    def busy_bytes(self):
+        """What a busy connection sends at a time: together they fill the path for two round trips
+        where that is affordable, and for windows of a hundred segments in any case."""
+        return round(min(max(150e3, 0.7 * self.capacity_segs * PACKET_BYTES), 2e6))
+
+    def label(self):
+        return (f"{self.rtt_ms:g} ms, {self.rate_mbit:g} Mbit/s, {self.buffer_bdp:g} BDP,"
+                f" {self.loss_percent:g} %, {self.congestion}, {self.openers}")
+
+
+class Arm(NamedTuple):
+    """One way of giving initial windows: a static one, or a riptided with these options."""
+    name: str
+    initcwnd: int = 0
+    riptided: tuple = ()
+    sysctls: tuple = ()  # of (name, value)
+
+
+ARMS = (
+    Arm("none"),
+    Arm("static 14", initcwnd=14),
+    Arm("static 24", initcwnd=24),
+    Arm("static 50", initcwnd=50),
+    Arm("static 100", initcwnd=100),
+    Arm("paper", riptided=("--policy", "paper")),
+    Arm("max", riptided=("--policy", "max")),
+    Arm("bdp", riptided=("--policy", "bdp")),
+    Arm("careful", riptided=("--policy", "careful", "--destroy-events")),
+    # The kernel's own cache: by default it keeps no slow start threshold.
+    Arm("tcp_metrics", sysctls=(("ipv4/tcp_no_metrics_save", 0),
+                                ("ipv4/tcp_no_ssthresh_metrics_save", 0))),
+)
+
+
+def arms_named(*names):
+    return tuple(arm for arm in ARMS if arm.name in names)
+
+
+def all_scenes():
+    """Every scene that the duel is about: a long night's work."""
+    objects = {1: (1, 10, 30, 100, 300, 1000), 8: (1, 10, 30, 100), 32: (1, 10, 30)}
+    return [Scene(*path, openers, objects[openers]) for *path, openers in itertools.product(
+        (10, 50, 100, 200), (20, 100, 500), (0.25, 1, 2), (0, 0.1, 1), ("cubic", "bbr"), (1, 8, 32))]
+
+
+def some_scenes():
+    """Two levels of what matters most, crossed; then each other level once or twice around it."""
+    small, large = (30, 100, 300), (10, 30, 100)
+    crossed = [Scene(rtt, rate, buffer, 0, "cubic", openers, small if openers == 1 else large)
+               for rtt, rate, buffer, openers in
+               itertools.product((20, 100), (20, 100), (0.25, 1), (1, 8))]
+    return crossed + [
+        Scene(10, 100, 0.5, 0, "cubic", 1, small),
+        Scene(200, 20, 0.5, 0, "cubic", 1, small),
+        Scene(200, 100, 2, 0, "cubic", 1, (30, 100, 1000)),
+        Scene(50, 500, 0.5, 0, "cubic", 1, (30, 100, 1000)),
+        Scene(100, 20, 1, 0.1, "cubic", 1, small),
+        Scene(100, 20, 1, 1, "cubic", 1, small),
+        Scene(50, 100, 0.5, 1, "cubic", 1, small),
+        Scene(100, 20, 0.25, 0, "bbr", 1, small),
+        Scene(100, 20, 1, 0, "bbr", 8, large),
+        Scene(20, 100, 0.5, 0.1, "bbr", 1, small),
+        Scene(50, 100, 1, 0, "cubic", 32, (1, 10, 30)),
+        Scene(100, 20, 2, 0, "cubic", 32, (1, 10, 30)),
+    ]
+
+
+def quick_scenes():
+    return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]

@@ -1,0 +1,104 @@
+"""initial windows against each other: static ones, riptided's policies, the kernel's cache
+
+--cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it.
+"""
+
+from contest import judge
+from contest.play import COLUMNS, expected_s, play
+from contest.scenes import ARMS, all_scenes, quick_scenes, some_scenes
+
+SIDE_BY_SIDE = 4
+MBIT_TOGETHER = 200  # of the scenes that are played side by side
+REPETITIONS = {"quick": 2, "some": 10, "all": 10}
+SCENES = {"quick": quick_scenes, "some": some_scenes, "all": all_scenes}
+
+
+def batches(scenes):
+    """Numbered scenes in groups that the machine can play side by side."""
+    batch, rate_mbit = [], 0
+    for number, scene in enumerate(scenes, 1):
+        if batch and (len(batch) == SIDE_BY_SIDE or rate_mbit + scene.rate_mbit > MBIT_TOGETHER):
+            yield batch
+            batch, rate_mbit = [], 0
+        batch.append((number, scene))
+        rate_mbit += scene.rate_mbit
+    yield batch
+
+
+def write_figures(evaluation, cells):
+    table = evaluation.table(
+        "cells", "cell", "arm", "repetitions", "cwnd", "mean_ms", "mean_low", "mean_high", "p95_ms",
+        "p95_low", "p95_high", "retrans_connections_percent", "retrans_first_percent",
+        "retrans_bytes_percent", "retrans_low", "retrans_high")
+    for cell in cells:
+        for arm in ARMS:
+            figures = judge.figures_of(cell.samples[arm.name])
+            table.add(cell.label, arm.name, figures.repetitions, figures.cwnd, *figures.mean_ms,
+                      *figures.p95_ms, figures.retrans_connections, figures.retrans_first,
+                      *figures.retrans_bytes)
+
+
+def points(cells, arm):
+    """(bytes retransmitted in percent, time saved against none in percent) of each cell."""
+    return [(judge.retrans_percent(cell.samples[arm]),
+             100 - 100 * judge.mean(cell.samples[arm]) / judge.mean(cell.samples["none"]))
+            for cell in cells]
+
+
+def draw(evaluation, cells):
+    with evaluation.picture("duel", width=9, height=6) as (_, axes):
+        for i, arm in enumerate(ARMS[1:]):
+            x, y = zip(*points(cells, arm.name))
+            colour = f"C{i}"
+            axes.scatter(x, y, s=9, color=colour, alpha=0.35)
+            axes.scatter(sum(x) / len(x), sum(y) / len(y), s=130, color=colour, edgecolor="black",
+                         marker="*" if arm.name == judge.OURS else "o", label=arm.name, zorder=3)
+        axes.set_xlabel("bytes retransmitted, percent (small: a cell, large: mean of all cells)")
+        axes.set_ylabel("time saved against a window of ten, percent")
+        axes.legend()
+
+
+def say_arms(evaluation, cells):
+    evaluation.say(f"{'arm':<12} {'time saved':>10} {'retransmitted':>14} {'window':>7}"
+                   "   means of all cells")
+    for arm in ARMS:
+        x, y = zip(*points(cells, arm.name))
+        cwnd = sum(cell.samples[arm.name][..., 4].mean() for cell in cells) / len(cells)
+        evaluation.say(f"{arm.name:<12} {sum(y) / len(y):>8.1f} % {sum(x) / len(x):>12.2f} %"
+                       f" {cwnd:>7.1f}")
+
+
+def evaluate(evaluation):
+    grid = "quick" if evaluation.quick else evaluation.cells or "some"
+    scenes = SCENES[grid]()
+    repetitions = REPETITIONS[grid]
+    groups = list(batches(scenes))
+    minutes = sum(max(expected_s(scene, repetitions) for _, scene in group) for group in groups) / 60
+    evaluation.say(f"{len(scenes)} scenes of {len(all_scenes())}, {len(ARMS)} arms, {repetitions}"
+                   f" repetitions: about {minutes:.0f} min; all of the grid takes --cells all")
+    table = evaluation.table("transfers", *COLUMNS)
+    for group in evaluation.steps(groups, lambda group: group[0][1].label()):
+        play(evaluation, group, ARMS, repetitions, table)
+    cells, n_late, n_all = judge.cells_of(table.rows, dict(enumerate(scenes, 1)))
+    evaluation.conditions.update(cells=grid, repetitions=n_all, repetitions_left_out=n_late)
+    if not cells:
+        evaluation.verdict("No cell has two repetitions that were on time.",
+                           f"Left out as late: {n_late} of {n_all} repetitions.")
+        return
+    write_figures(evaluation, cells)
+    draw(evaluation, cells)
+    say_arms(evaluation, cells)
+    misses = evaluation.table("misses", "target", "cell", "figure")
+    targets = judge.judge(cells)
+    for target in targets:
+        evaluation.say(f"{'met   ' if target.is_met else 'missed'} {target.text}:"
+                       f" {target.n - len(target.missed)} of {target.n} cells")
+        for cell, why in target.missed:
+            misses.add(target.text, cell.label, why)
+    if not misses.rows:
+        misses.add("none", "", "")
+    evaluation.verdict(
+        f"{judge.OURS} reaches {sum(target.is_met for target in targets)} of {len(targets)} targets"
+        f" in {len(cells)} cells of the grid '{grid}'; misses.csv names the cells that do not.",
+        f"{n_late} of {n_all} repetitions were left out: a packet was late, or a transfer"
+        " incomplete.")
