@@ -93,7 +93,7 @@ class Stage:
             if arm.initcwnd:
                 testbed.set_route(name, "initcwnd", arm.initcwnd)
             if arm.riptided:
-                testbed.start_riptided(name, *arm.riptided)
+                testbed.start_riptided([name], *arm.riptided)
 
     def _each_arm(self, n, n_bytes, pause_s, **options):
         """n transfers for each arm, which take turns at being first."""
