@@ -31,8 +31,11 @@ static const struct option_row *find_field(const struct option_row *rows, const 
 
     if (len == 0 || len >= sizeof(name))
         return NULL;
-    for (size_t i = 0; i < len; i++)
-        name[i] = text[i] == '_' ? '-' : text[i];
+    for (size_t i = 0; i < len; i++) {
+        name[i] = text[i];
+        if (name[i] == '_')
+            name[i] = '-';
+    }
     return options_find(rows, name, len);
 }
 

@@ -75,7 +75,8 @@ RIPTIDE_PUBLIC int riptide_state_write(const char *path, const void *bytes, size
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(error, path, "make a file beside it", errno);
-    r = write_all(fd, bytes, n);
+    /* It is its owner's alone, who must be able to read it again whatever the umask. */
+    r = fchmod(fd, 0600) < 0 ? errno : write_all(fd, bytes, n);
     if (r == 0 && fsync(fd) < 0)
         r = errno;
     if (r == 0 && rename(temporary, path) < 0)

@@ -33,6 +33,7 @@ enum {
     INTERVAL_NS = 10 * 1000 * 1000,
     MAX_LATE_ROUNDS = 5,
     DEADLINE_MS = 10000,
+    WAIT_NS = 100 * 1000 * 1000,
     MAX_POINTS = 5000,
     FIRST_FD = 3,
     END_FD = 64,
@@ -207,6 +208,7 @@ static int dispatch(struct run *run)
 /* A few rounds; where a call failed, as many more as it takes until the routes are right. */
 static int serve(struct run *run)
 {
+    const struct timespec wait = { .tv_nsec = WAIT_NS };
     uint64_t end_ns = now_ns() + DEADLINE_MS * UINT64_C(1000000);
     struct pollfd fd = { .fd = riptide_agent_get_fd(run->agent), .events = POLLIN };
     int r = 0;
@@ -214,7 +216,7 @@ static int serve(struct run *run)
     while (r == 0 && now_ns() < end_ns &&
            (run->rounds < ROUNDS || (run->failed_ns && !run->is_right)) &&
            run->rounds_after <= MAX_LATE_ROUNDS)
-        r = poll(&fd, 1, 100) > 0 ? dispatch(run) : 0;
+        r = ppoll(&fd, 1, &wait, NULL) > 0 ? dispatch(run) : 0; /* poll(2) is the library's */
     return r;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -275,8 +276,8 @@ static void answer_refused(void *bytes, ssize_t n)
     }
 }
 
-#define SENDING   CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM)
-#define RECEIVING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM)
+#define SENDING   CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
+#define RECEIVING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
 
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
@@ -373,6 +374,11 @@ int stat(const char *path, struct stat *found)
     return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(stat)(path, found);
 }
 
+int lstat(const char *path, struct stat *found)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(lstat)(path, found);
+}
+
 int mkostemp(char *path, int flags)
 {
     return fails(CAN_GIVE(EMFILE, ENOSPC)) ? -1 : REAL(mkostemp)(path, flags);
@@ -381,6 +387,11 @@ int mkostemp(char *path, int flags)
 int fstat(int fd, struct stat *stat)
 {
     return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(fstat)(fd, stat);
+}
+
+int fchmod(int fd, mode_t mode)
+{
+    return fails(CAN_GIVE(EINTR, EIO)) ? -1 : REAL(fchmod)(fd, mode);
 }
 
 int fsync(int fd)
@@ -396,6 +407,22 @@ int rename(const char *from, const char *to)
 int unlink(const char *path)
 {
     return fails(CAN_GIVE(EBUSY, EIO)) ? -1 : REAL(unlink)(path);
+}
+
+/* It is closed all the same, as Linux does. */
+int close(int fd)
+{
+    bool is_failing = fails(CAN_GIVE(EINTR, EIO, ENOSPC));
+    int r = REAL(close)(fd);
+
+    if (is_failing)
+        errno = current.error;
+    return is_failing ? -1 : r;
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    return fails(CAN_GIVE(EINTR, ENOMEM)) ? -1 : REAL(poll)(fds, n, timeout_ms);
 }
 
 int epoll_create1(int flags)

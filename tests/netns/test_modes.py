@@ -1,0 +1,57 @@
+"""What riptided puts on the host has the same modes whatever the umask, and the right owner."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from control import PATH, status
+from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_until
+
+NOBODY = 65534
+UMASKS = (0o000, 0o022, 0o077, 0o777)
+
+
+def mode(path):
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A directory that everybody reaches."""
+    directory = tmp_path / "place"
+    directory.mkdir()
+    for parent in tmp_path.relative_to("/run").parents:
+        (Path("/run") / parent).chmod(0o755)
+    tmp_path.chmod(0o755)
+    return directory
+
+
+@pytest.mark.parametrize("umask", UMASKS, ids=oct)
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
+    owner = 0 if user == "root" else NOBODY
+    os.chown(place, owner, owner)
+    state, metrics = place / "state", place / "metrics.prom"
+    under = ("sh", "-c", f'umask {umask:o}; rmdir /run/riptide 2>/dev/null; exec "$@"', "sh")
+    net.learned("203.0.113.1", 20)
+    for turn in ("none before", "read again"):
+        with Daemon(net.host, "--state", state, "--metrics", metrics, "--user", user,
+                    command=(*under, RIPTIDED)) as daemon:
+            wait_until(lambda: metrics.exists() and os.path.exists(PATH), "its files")
+            assert mode(PATH) == 0o666 and mode("/run/riptide") == 0o755
+            assert mode(metrics) == 0o644 and metrics.stat().st_uid == owner
+            net.host.run(*AS_NOBODY, RIPTIDE, "status")
+            assert status()["ok"]
+            daemon.stop()
+            assert ("starting empty" in daemon.said()) == (turn == "none before")
+        assert mode(state) == 0o600 and state.stat().st_uid == owner
+
+
+@pytest.mark.parametrize("umask", UMASKS, ids=oct)
+def test_a_saved_state_is_its_owners_alone(net, tmp_path, umask):
+    with Daemon(net.host):
+        wait_until(lambda: os.path.exists(PATH), "the socket")
+        net.host.run("sh", "-c", f'umask {umask:o}; exec "$@"', "sh", RIPTIDE, "save",
+                     tmp_path / "kept")
+    assert mode(tmp_path / "kept") == 0o600

@@ -1,0 +1,109 @@
+"""Peers that shape what this host learns: how far they get, and at whom. And processes of the host
+that speak as if they were the kernel."""
+
+import socket
+import struct
+import sys
+
+from netns import RIPTIDE, Daemon, observe, rules, wait_until, wait_window, windows
+
+GREEDY, NEIGHBOUR, PREFIX = "203.0.113.1", "203.0.113.2", "203.0.113.0/24"
+
+
+def test_a_peer_that_loses_nothing_gets_the_upper_bound_and_nobody_else_a_window(net):
+    assert net.learned(GREEDY, 200).cwnd() >= 200
+    with Daemon(net.host):
+        assert wait_window(net.host, GREEDY) == 100
+        assert windows(net.host) == {GREEDY: 100}
+
+
+def test_within_one_prefix_its_neighbours_are_bounded_alike(net):
+    """Where destinations are prefixes, a peer's window is its neighbours' as well."""
+    net.learned(GREEDY, 200)
+    with Daemon(net.host, "--prefix-len4", "24", "--cwnd-max", "40"):
+        assert wait_window(net.host, PREFIX) == 40
+        assert windows(net.host) == {PREFIX: 40}
+
+
+def test_a_hint_of_the_operator_holds_a_greedy_peer_down(net):
+    net.learned(GREEDY, 200)
+    with Daemon(net.host):
+        wait_window(net.host, GREEDY)
+        net.host.run(RIPTIDE, "hint", GREEDY, "--max", "15", "--for", "1h")
+        wait_until(lambda: windows(net.host)[GREEDY] == 15, "the bound")
+
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xffff) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xffff
+
+
+def forge_syn(world, source, target, port):
+    """A SYN that claims to come from an address whose answers nobody gets."""
+    addresses = socket.inet_aton(source) + socket.inet_aton(target)
+
+    def segment(check):
+        return struct.pack("!HHIIBBHHH", 40000, port, 1, 0, 0x50, 0x02, 65535, check, 0)
+
+    pseudo = addresses + struct.pack("!BBH", 0, socket.IPPROTO_TCP, 20)
+    with world.entered(), socket.socket(socket.AF_INET, socket.SOCK_RAW,
+                                        socket.IPPROTO_RAW) as raw:
+        header = struct.pack("!BBHHHBBH", 0x45, 0, 40, 1, 0, 64, socket.IPPROTO_TCP, 0)
+        raw.sendto(header + addresses + segment(checksum(pseudo + segment(0))), (target, 0))
+
+
+def test_a_forged_source_teaches_nothing(net):
+    """Its handshake is never complete, so there is no connection to learn from."""
+    forged = "192.0.2.66"
+    net.learned(GREEDY, 20)
+    with net.host.socket(socket.AF_INET) as listener:
+        listener.bind(("", 0))
+        listener.listen()
+        forge_syn(net.world, forged, "10.0.0.10", listener.getsockname()[1])
+        wait_until(lambda: forged in net.host.run("ss", "-tnH", "state", "syn-recv").stdout,
+                   "a connection half open")
+        with Daemon(net.host):
+            assert wait_window(net.host, GREEDY) == 20
+            assert observe(net.host).keys() == windows(net.host).keys() == {GREEDY}
+
+
+# To each netlink socket of riptided's: the end of whatever it waits for, an error, a rule and a route
+# that are gone, a queue that overran.
+FORGE = """
+import socket, struct
+for line in list(open("/proc/net/netlink"))[1:]:
+    _, bus, port, *_ = line.split()
+    if int(bus) not in (0, 4) or port == "0":
+        continue
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, int(bus)) as sender:
+        for kind in (3, 2, 33, 25, 4):
+            for sequence in range(50):
+                message = struct.pack("=IHHII", 36, kind, 0, sequence, int(port)) + bytes(20)
+                try:
+                    sender.sendto(message, (int(port), 0))
+                    print(bus)
+                except OSError:
+                    pass
+"""
+
+
+def malformed(host):
+    text = host.run(RIPTIDE, "metrics").stdout
+    return sum(float(line.split()[1]) for line in text.splitlines()
+               if line.startswith("riptide_malformed_messages_total"))
+
+
+def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
+    """Only the root of a namespace can write to these sockets at all."""
+    net.learned(GREEDY, 20)
+    with Daemon(net.host) as daemon:
+        wait_window(net.host, GREEDY)
+        before = windows(net.host), rules(net.host)
+        n_taken = len(net.host.run(sys.executable, "-IBc", FORGE).stdout.split())
+        assert n_taken > 0
+        connection = net.learned(NEIGHBOUR, 20)
+        assert wait_window(net.host, NEIGHBOUR) == connection.cwnd()
+        assert malformed(net.host) == n_taken
+        assert windows(net.host)[GREEDY] == before[0][GREEDY] and rules(net.host) == before[1]
+        assert "off, connections start without us" not in daemon.said()
