@@ -87,7 +87,8 @@ static void limit_bounding_set(uint64_t kept)
 static int limit_capabilities(uint64_t kept, struct riptide_error *error)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    /* Set, since valgrind does not know that the kernel fills both. */
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
     uint64_t permitted, effective;
 
     if (syscall(SYS_capget, &header, data) < 0)

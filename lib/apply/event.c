@@ -25,7 +25,8 @@ static struct event route_event(const struct nlmsghdr *message, uint32_t table)
     if (route.is_cached)
         return (struct event){ .kind = EVENT_NOTHING };
     return (struct event){ .kind = route.table == table ? EVENT_OURS : EVENT_PREFIX,
-                           .prefix = route.dst };
+                           .prefix = route.dst,
+                           .priority = route.priority };
 }
 
 static struct event link_event(const struct nlmsghdr *message)

@@ -20,6 +20,7 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     struct riptide_prefix prefix;
+    uint32_t priority; /* of that route */
     uint32_t ifindex;
     bool is_failed;
 };

@@ -52,6 +52,25 @@ static bool is_as_written(const struct riptide_router *router, const struct targ
            riptide_prefix_equal(&route->prefsrc, &base->prefsrc) && route->ifindex == base->ifindex;
 }
 
+/*
+ * Somebody's route beside ours, under our protocol and with another metric: the kernel would take
+ * the lower one. Where it cannot be deleted, the next look finds it again.
+ */
+static bool remove_if_stray(struct riptide_router *router, const struct target *target,
+                            const struct route *route)
+{
+    const struct route stray = { .dst = route->dst,
+                                 .table = route->table,
+                                 .priority = route->priority,
+                                 .protocol = route->protocol };
+
+    if (router->lock_fd < 0 || route->priority == target->kernel.priority ||
+        (target->initcwnd == 0 && !target->kernel.exists))
+        return false;
+    channel_request(&router->channel, message_route_delete(&stray), NULL);
+    return true;
+}
+
 static int on_our_route(struct riptide_router *router, uint8_t family,
                         const struct nlmsghdr *message)
 {
@@ -74,6 +93,8 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
     if (r < 0)
         return r;
     target = targets_at(&router->targets, slot);
+    if (remove_if_stray(router, target, &route))
+        return 0;
     if (!is_as_written(router, target, &route)) {
         bases_release(&router->bases, target->kernel.base);
         target->kernel.base = BASES_NONE;

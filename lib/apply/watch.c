@@ -143,9 +143,9 @@ int watch_touch_all(struct riptide_router *router)
 }
 
 /* Whatever was done to it, it is written again if it is still wanted. */
-static int touch_ours(struct riptide_router *router, const struct riptide_prefix *dst)
+static int touch_ours(struct riptide_router *router, const struct event *event)
 {
-    uint32_t slot = prefix_table_find(&router->targets.table, dst);
+    uint32_t slot = prefix_table_find(&router->targets.table, &event->prefix);
     struct target *target;
 
     if (slot == PREFIX_TABLE_NONE)
@@ -154,7 +154,8 @@ static int touch_ours(struct riptide_router *router, const struct riptide_prefix
     bases_release(&router->bases, target->kernel.base);
     target->kernel.base = BASES_NONE;
     targets_push(&router->targets, QUEUE_LOOK, slot);
-    watch_want_scan(router, SCAN_MAIN);
+    /* One of another metric is not ours, but beside it: a look at our table takes it away. */
+    watch_want_scan(router, event->priority == target->kernel.priority ? SCAN_MAIN : SCAN_ALL);
     return 0;
 }
 
@@ -181,7 +182,7 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
     case EVENT_PREFIX:
         return touch_prefix(router, &event.prefix);
     case EVENT_OURS:
-        return touch_ours(router, &event.prefix);
+        return touch_ours(router, &event);
     case EVENT_LINK:
     case EVENT_ADDRESS:
         if (main_table_has_link(&router->scan.main, event.ifindex) ||

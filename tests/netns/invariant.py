@@ -102,7 +102,7 @@ class Run:
             side.shell.run_alone(line[len("ours: "):])
         else:
             got = side.shell.run(line)
-            for _ in range(3):
+            for _ in range(20):
                 # Riptide follows each rule that goes: ip may find one of ours gone before it.
                 if got != expected and " rule flush" in line:
                     got = side.shell.run(line)

@@ -688,3 +688,20 @@ def test_learned_path_mtu_outlives_a_change_of_window(net):
         wait_until(lambda: windows(net.host)[PEER[4]] < window, "a change of window")
         answer = ask(net.host, PEER[4], "ipproto", "tcp")
         assert f"table {TABLE} " in answer and "mtu 1300" in answer
+
+
+@families
+def test_route_that_somebody_puts_beside_ours_goes(net, family):
+    """Of two metrics the lower wins: ours has that of its base, and his leads elsewhere."""
+    prefix = {4: "203.0.113.0/24", 6: "2001:db8::/64"}
+    net.host.ip("route", "add", prefix[family], "via", SECOND[family], "metric", "2000")
+    net.learned(PEER[family], 30)
+    with Daemon(net.host):
+        wait_window(net.host, PEER[family])
+        net.host.ip("route", "add", PEER[family], "via", FIRST[family], "metric", "7", "table",
+                    str(TABLE), "protocol", str(PROTOCOL))
+        wait_until(lambda: way(net.host, PEER[family], "ipproto", "tcp")
+                   == way(net.host, PEER[family], *WITHOUT_US), "the way of main again")
+        wait_ours(net.host, PEER[family])
+        shown = net.host.ip(f"-{family}", "route", "show", "table", str(TABLE))
+        assert len(shown.splitlines()) == 1 and "metric 2000" in shown
