@@ -13,6 +13,9 @@
 
 static const char name[] = "\0riptide.router";
 
+/* Who wait to be answered, and as many are in one dispatch: anybody may ask, as fast as he can. */
+enum { BACKLOG = 8 };
+
 static socklen_t address_of(struct sockaddr_un *address)
 {
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -54,7 +57,7 @@ int lock_take(int *fdp, pid_t *holderp)
             *holderp = 0;
         return -EBUSY;
     }
-    if (listen(fd, 8) < 0)
+    if (listen(fd, BACKLOG) < 0)
         return -errno;
     *fdp = fd;
     fd = -1;
@@ -63,8 +66,11 @@ int lock_take(int *fdp, pid_t *holderp)
 
 void lock_answer(int fd)
 {
-    int visitor;
+    for (int i = 0; i < BACKLOG; i++) {
+        int visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
 
-    while ((visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        if (visitor < 0)
+            return;
         close(visitor);
+    }
 }

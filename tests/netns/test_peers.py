@@ -5,7 +5,8 @@ import socket
 import struct
 import sys
 
-from netns import RIPTIDE, Daemon, observe, rules, wait_until, wait_window, windows
+from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, observe, rules, wait_until, wait_window,
+                   windows)
 
 GREEDY, NEIGHBOUR, PREFIX = "203.0.113.1", "203.0.113.2", "203.0.113.0/24"
 
@@ -68,8 +69,23 @@ def test_a_forged_source_teaches_nothing(net):
             assert observe(net.host).keys() == windows(net.host).keys() == {GREEDY}
 
 
-# To each netlink socket of riptided's: the end of whatever it waits for, an error, a rule and a route
-# that are gone, a queue that overran.
+def test_who_takes_our_name_keeps_us_from_starting_and_is_named(net):
+    """An abstract name is anybody's who comes first: that is all it does, and it is said who."""
+    holder = net.host.start(*AS_NOBODY, sys.executable, "-IBc", """
+import socket, time
+name = socket.socket(socket.AF_UNIX)
+name.bind("\\0riptide.router")
+name.listen()
+time.sleep(60)
+""")
+    wait_until(lambda: "@riptide.router" in net.host.run("ss", "-xlH").stdout, "the name")
+    done = net.host.run(RIPTIDED, "--once", check=False)
+    assert done.returncode == 1 and f"process {holder.pid} already manages" in done.stderr
+    assert not rules(net.host)
+
+
+# To each netlink socket of riptided's: the end of whatever it waits for, an error, a rule and a
+# route that are gone, a queue that overran.
 FORGE = """
 import socket, struct
 for line in list(open("/proc/net/netlink"))[1:]:
