@@ -40,4 +40,8 @@ bool bases_has_link(const struct bases *bases, uint32_t ifindex);
 /* Whether a base has that source address. */
 bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);
 
+/* Whether a base through that gateway has that mtu configured. */
+bool bases_has_mtu(const struct bases *bases, const struct riptide_prefix *gateway,
+                   uint32_t mtu_bytes);
+
 #endif

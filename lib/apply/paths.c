@@ -46,11 +46,28 @@ static uint32_t find_cover(const struct riptide_router *router, const struct rip
     return NONE;
 }
 
-/* Whether it was learned on a route of ours whose base has changed since. */
-static bool is_of_other_path(const struct target *target, const struct route *path)
+/*
+ * Whether it was learned on another path than the base's. Routes of one hop and metrics share what
+ * was learned on them, so the kernel tells of a host what it learned on a route that this host has
+ * left. And what is too large for the mtu of a route makes the kernel learn that very mtu on it.
+ */
+static bool is_of_other_path(const struct riptide_router *router, const struct target *target,
+                             const struct route *path)
 {
-    return path->table != RT_TABLE_MAIN && target->kernel.exists &&
-           target->kernel.base != target->base;
+    const struct base *base;
+
+    if (path->table != RT_TABLE_MAIN && target->kernel.exists &&
+        target->kernel.base != target->base)
+        return true;
+    if (target->base == BASES_NONE || path->is_redirected)
+        return false;
+    base = bases_at(&router->bases, target->base);
+    /* Of several hops it may be any. */
+    if (base->ifindex == 0)
+        return false;
+    return path->ifindex != base->ifindex ||
+           !riptide_prefix_equal(&path->gateway, &base->gateway) ||
+           bases_has_mtu(&router->bases, &path->gateway, path->mtu_bytes);
 }
 
 void paths_note(struct riptide_router *router, uint32_t slot, const struct route *path)
@@ -71,7 +88,7 @@ static void make_inner(struct riptide_router *router, const struct target *cover
 {
     uint32_t slot;
 
-    if (path->mtu_bytes == 0 || is_of_other_path(cover, path) ||
+    if (path->mtu_bytes == 0 || is_of_other_path(router, cover, path) ||
         path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
         router->targets.n_inner >= router->config.max_routes / MAX_INNER_SHARE ||
         targets_get(&router->targets, &path->dst, &slot) != 0)
@@ -105,7 +122,7 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
     slot = prefix_table_find(&router->targets.table, &path.dst);
     if (slot == NONE && (slot = find_cover(router, &path.dst)) != NONE)
         note_inside(router, slot, &path);
-    else if (slot != NONE && !is_of_other_path(targets_at(&router->targets, slot), &path))
+    else if (slot != NONE && !is_of_other_path(router, targets_at(&router->targets, slot), &path))
         paths_note(router, slot, &path);
     return 0;
 }

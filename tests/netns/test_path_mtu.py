@@ -4,7 +4,8 @@ import socket
 
 import pytest
 
-from netns import Connection, Daemon, Host, join, routes, tcp_info, wait_until, wait_window, windows
+from netns import (Connection, Daemon, Host, initcwnd, join, routes, tcp_info, wait_until, wait_window,
+                   windows)
 from twins import Driver
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
@@ -248,3 +249,21 @@ def test_round_looks_at_main_in_little_time(net, driver, capsys):
         print(f"\na round looks at {n_routes} routes of main for learned paths in "
               f"{a_round_ms:.1f} ms of processor time")
     assert a_round_ms < 50
+
+
+@families
+def test_what_another_route_shares_is_not_taken_for_what_was_learned(net, connect, driver, family):
+    """Routes of the same hop and metrics share what was learned on one of them, also after it went
+    another way: the kernel then still tells it of that host."""
+    host_bits, gateway = {4: ("32", "10.0.0.2"), 6: ("128", "fd00::2")}[family]
+    driver.send([f"set {FAR[family]} 20", f"set {NEAR_IT[family]} 20"])
+    driver.quiet()
+    connect(family).grow(40)
+    assert starts_small(connect(family))
+    net.host.ip("route", "add", f"{FAR[family]}/{host_bits}", "via", gateway)
+    driver.quiet()
+    assert "mtu" not in str(routes(net.host)[FAR[family]]["metrics"])
+    driver.send([f"set {FAR[family]} 60"])
+    driver.quiet()
+    route = routes(net.host)[FAR[family]]
+    assert initcwnd(route) == 60 and "mtu" not in str(route["metrics"]), route
