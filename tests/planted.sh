@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 lane=${1:-}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-git ls-files -z | xargs -0 cp --parents -t "$copy"
+git ls-files -z | xargs -0 cp --parents --no-dereference -t "$copy"
 cd "$copy"
 case $lane in
 --asan | --valgrind) # what a save needs is not freed
