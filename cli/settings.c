@@ -57,7 +57,7 @@ const struct option_row settings_rows[] = {
     ROW("compute", "window-percentile", number, estimator.window_percentile,
         "of smoothing window, 0 to 100"),
     ROW("compute", "capacity-fraction", weight, estimator.capacity_fraction,
-        "part of a proven capacity that policy careful takes"),
+        "part of the capacity up to which careful grows fast"),
     ROW("compute", "evidence", duration, estimator.evidence_ns,
         "how long it counts, careful and bdp"),
     ROW("compute", "paced", flag, estimator.paced, "first flights leave paced (careful)"),

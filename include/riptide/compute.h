@@ -154,8 +154,8 @@ struct riptide_estimator_config {
     const struct riptide_override *overrides; /* each prefix once; default: none */
     size_t n_overrides;
     /*
-     * For "careful": what part of a proven capacity a new connection may claim (RFC 9959: half), 0
-     * exclusive to 1; default 0.5.
+     * For "careful": up to what part of the capacity a window that fits grows fast (RFC 9959: half
+     * of it is what may be claimed), 0 exclusive to 1; default 0.5.
      */
     double capacity_fraction;
     uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */

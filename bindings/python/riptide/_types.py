@@ -331,7 +331,7 @@ class EstimatorOptions(TypedDict, total=False):
     window: Duration  # of smoothing "window": how far back; 10 min
     overrides: Sequence[Override]  # none
     capacity_fraction: float  # of policy "careful"; 0.5
-    evidence: Duration  # "careful", "bdp": highest of the last ...; 20 s
+    evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
     paced: bool  # "careful": first flights leave paced; False
     rto_min_floor: Duration  # 0: rto_min is left alone
     closed_weight: float  # of a closed connection beside an open one; 1
