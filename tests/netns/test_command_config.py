@@ -2,7 +2,7 @@
 
 import pytest
 from control import riptide_json
-from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_until, wait_window, windows
+from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
 from test_verify import listening
 
 NUMBERS = "table = 99\nprotocol = 99\nmark = 0x99\nrule-priority = 31000\ncontrol = /run/elsewhere/control\n"
@@ -46,6 +46,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     assert found.split()[0] == "ok"
     assert run("status").stdout.startswith("riptided     ok\n")
     assert run("pause").returncode == run("resume").returncode == 0
+    wait_until(lambda: len(rules(net.host, 99)) == 2, "the rules again")
     with listening(net) as port:
         assert run("verify", "203.0.113.1", port).stdout.startswith("applied")
     learned.kill()
