@@ -15,7 +15,7 @@ STEPS = range(5, 100, 5)
 
 class Network(NamedTuple):
     arms: list
-    measured: dict  # {continent: PoP}
+    measured: dict  # {continent: [PoP, ...]}
     busiest: str
     probe_only: str
 
@@ -29,12 +29,38 @@ def windows_of(rows, arm, sender=None):
     return values
 
 
-def times_ms(probes, arm, n_bytes, senders=None, rtts_ms=(0, 1e9), receiver=None, fresh=False):
-    low, high = rtts_ms
-    return [row["time_ms"] for row in probes
-            if row["arm"] == arm and row["bytes"] == n_bytes and low <= row["rtt_ms"] < high
-            and (senders is None or row["sender"] in senders)
-            and receiver in (None, row["receiver"]) and not (fresh and row["reused"])]
+class Probes:
+    """Rows by arm and size, as arrays: there are too many to look at each for each question."""
+
+    def __init__(self, rows):
+        groups = {}
+        for row in rows:
+            groups.setdefault((row["arm"], row["bytes"]), []).append(row)
+        columns = ("sender", "receiver", "rtt_ms", "reused", "time_ms", "retrans_segs", "data_segs")
+        self._groups = {key: {column: numpy.array([row[column] for row in group])
+                              for column in columns} for key, group in groups.items()}
+
+    def column(self, arm, n_bytes, name, senders=None, rtts_ms=None, receiver=None, fresh=False):
+        group = self._groups[arm, n_bytes]
+        chosen = numpy.ones(len(group["rtt_ms"]), dtype=bool)
+        if senders is not None:
+            chosen &= numpy.isin(group["sender"], senders)
+        if rtts_ms is not None:
+            chosen &= (group["rtt_ms"] >= rtts_ms[0]) & (group["rtt_ms"] < rtts_ms[1])
+        if receiver is not None:
+            chosen &= group["receiver"] == receiver
+        if fresh:
+            chosen &= ~group["reused"].astype(bool)
+        return group[name][chosen]
+
+    def times_ms(self, arm, n_bytes, **chosen):
+        return self.column(arm, n_bytes, "time_ms", **chosen)
+
+    def resent(self, arm):
+        """Share of the segments of all sizes."""
+        again, all_of_them = (sum(self.column(arm, n_bytes, name).sum() for n_bytes in SIZES)
+                              for name in ("retrans_segs", "data_segs"))
+        return again / all_of_them
 
 
 def draw_windows(evaluation, network, windows):
@@ -52,28 +78,28 @@ def draw_windows(evaluation, network, windows):
 
 
 def draw_times(evaluation, network, probes):
-    """Figs. 12 to 14, for each measured PoP."""
-    for continent, pop in network.measured.items():
+    """Figs. 12 to 14, for each continent."""
+    for continent, senders in network.measured.items():
         name = "times_" + continent.lower().replace(" ", "_")
         with evaluation.picture(name, len(SIZES), len(RTT_GROUPS), height=9) as (_, grid):
             for line, n_bytes in zip(grid, SIZES):
                 for axes, (low, high, label) in zip(line, RTT_GROUPS):
-                    for arm in ("none", CHOSEN):
-                        values = times_ms(probes, arm, n_bytes, [pop], (low, high))
-                        if values:
+                    for arm in [one for one in network.arms if one.split(",")[0] in ("none", CHOSEN)]:
+                        values = probes.times_ms(arm, n_bytes, senders=senders,
+                                                 rtts_ms=(low, high))
+                        if len(values):
                             draw_cdf(axes, values, label=arm)
                     axes.set(title=f"{n_bytes // 1000} KB, {label}", xlabel="ms")
             grid[0][0].legend(title="c_max", fontsize=7)
 
 
-def gains(probes, pop, n_bytes, arm=CHOSEN):
+def gains(probes, senders, n_bytes, arm=CHOSEN):
     """Percent of time saved at each percentile, averaged over destinations."""
-    receivers = sorted({row["receiver"] for row in probes if row["sender"] == pop})
     by_receiver = []
-    for receiver in receivers:
-        without, with_us = (numpy.percentile(times_ms(probes, one, n_bytes, [pop],
-                                                      receiver=receiver), STEPS)
-                            for one in ("none", arm))
+    for receiver in numpy.unique(probes.column("none", n_bytes, "receiver", senders=senders)):
+        without, with_us = (numpy.percentile(
+            probes.times_ms(one, n_bytes, senders=senders, receiver=receiver), STEPS)
+            for one in ("none", arm))
         by_receiver.append(100 * (1 - with_us / without))
     return numpy.mean(by_receiver, axis=0)
 
@@ -83,37 +109,40 @@ def draw_gains(evaluation, network, probes):
     found = {}
     with evaluation.picture("gains", len(SIZES) - 1, len(network.measured)) as (_, grid):
         for line, n_bytes in zip(grid, SIZES[1:]):
-            for axes, (continent, pop) in zip(line, network.measured.items()):
-                found[continent, n_bytes] = gains(probes, pop, n_bytes)
+            for axes, (continent, senders) in zip(line, network.measured.items()):
+                found[continent, n_bytes] = gains(probes, senders, n_bytes)
                 axes.bar(STEPS, found[continent, n_bytes], width=4)
                 axes.set(title=f"{n_bytes // 1000} KB from {continent}", xlabel="percentile",
                          ylabel="time saved, %")
     return found
 
 
-def share_faster(probes, arm, n_bytes, senders):
-    """Of percentiles, over all destinations, those at which the arm is at least 5 % faster."""
-    without, with_us = (numpy.percentile(times_ms(probes, one, n_bytes, senders), range(1, 100))
+def shares(probes, arm, n_bytes, senders):
+    """Percentiles, over all destinations, at which the arm is at least 5 % faster, and slower."""
+    without, with_us = (numpy.percentile(probes.times_ms(one, n_bytes, senders=senders),
+                                          range(1, 100))
                         for one in ("none", arm))
-    return 100 * float(numpy.mean(with_us < 0.95 * without))
+    return (100 * float(numpy.mean(with_us < 0.95 * without)),
+            100 * float(numpy.mean(with_us > 1.05 * without)))
 
 
 def far(probes, arm, fresh):
-    """100 KB over more than 150 ms, all senders: round trips saved in the median, percent at p75."""
-    saved, percents = [], []
-    pairs = sorted({(row["sender"], row["receiver"], row["rtt_ms"]) for row in probes
-                    if row["rtt_ms"] > 150})
-    for sender, receiver, rtt_ms in pairs:
-        without, with_us = (times_ms(probes, one, SIZES[-1], [sender], receiver=receiver,
-                                     fresh=fresh) for one in ("none", arm))
-        if without and with_us:
-            saved.append((statistics.median(without) - statistics.median(with_us)) / rtt_ms)
-    without, with_us = (times_ms(probes, one, SIZES[-1], None, (150, 1e9), fresh=fresh)
+    """100 KB over more than 150 ms, all senders: how many round trips the median of a median pair is
+    faster, and how many percent the median and the 75th percentile of all are."""
+    chosen = {"rtts_ms": (150, 1e9), "fresh": fresh}
+    medians = []
+    for one in ("none", arm):
+        names = ("sender", "receiver", "rtt_ms", "time_ms")
+        by_pair = {}
+        for *pair, time_ms in zip(*(probes.column(one, SIZES[-1], name, **chosen)
+                                    for name in names)):
+            by_pair.setdefault(tuple(pair), []).append(time_ms)
+        medians.append({pair: statistics.median(times) for pair, times in by_pair.items()})
+    saved = [(medians[0][pair] - medians[1][pair]) / pair[2] for pair in medians[0]
+             if pair in medians[1]]
+    without, with_us = (numpy.percentile(probes.times_ms(one, SIZES[-1], **chosen), (50, 75))
                         for one in ("none", arm))
-    for percent in (50, 75):
-        percents.append(100 - 100 * numpy.percentile(with_us, percent)
-                        / numpy.percentile(without, percent))
-    return statistics.median(saved), percents[0], percents[1]
+    return (statistics.median(saved), *(100 - 100 * with_us / without))
 
 
 def add_windows(table, network, windows):
@@ -131,10 +160,13 @@ def add_windows(table, network, windows):
 
 
 def add_times(table, network, probes, found):
-    senders = list(network.measured.values())
-    for n_bytes, paper in zip(SIZES, ("0 %", "30 %", "78 % (slides: 80 %)")):
-        table.add("Figs. 12-14", f"{n_bytes // 1000} KB: transfers that became faster", paper,
-                  f"{share_faster(probes, CHOSEN, n_bytes, senders):.0f} %")
+    senders = sum(network.measured.values(), [])
+    for n_bytes, paper in zip(SIZES, ("0, 0 %", "30, 0 %", "78, 0 % (slides: 80 %)")):
+        for arm in network.arms:
+            if arm.split(",")[0] == CHOSEN:
+                faster, slower = shares(probes, arm, n_bytes, senders)
+                table.add("Figs. 12-14", f"{n_bytes // 1000} KB, {arm}: transfers that became faster,"
+                          " slower", paper, f"{faster:.0f}, {slower:.0f} %")
     best = {key: (max(values), STEPS[int(numpy.argmax(values))]) for key, values in found.items()}
     for (continent, n_bytes), paper in zip(best, ("30 %", "21 %", "not printed", "25 %")):
         percent, step = best[continent, n_bytes]
@@ -145,16 +177,15 @@ def add_times(table, network, probes, found):
 def add_arms(table, network, probes):
     """All senders: what a larger c_max still gives."""
     for arm in network.arms:
-        values = times_ms(probes, arm, SIZES[-1])
-        chosen = [row for row in probes if row["arm"] == arm]
-        resent = sum(r["retrans_segs"] for r in chosen) / sum(r["data_segs"] for r in chosen)
+        values = probes.times_ms(arm, SIZES[-1])
         table.add("c_max", f"{arm}: 100 KB, mean and p75; segments resent",
                   "little more past 100" if arm == "150" else "-",
-                  f"{statistics.mean(values):.0f} ms, {numpy.percentile(values, 75):.0f} ms;"
-                  f" {100 * resent:.2f} %")
+                  f"{numpy.mean(values):.0f} ms, {numpy.percentile(values, 75):.0f} ms;"
+                  f" {100 * probes.resent(arm):.2f} %")
 
 
-def report(evaluation, network, probes, windows):
+def report(evaluation, network, rows, windows):
+    probes = Probes(rows)
     draw_windows(evaluation, network, windows)
     draw_times(evaluation, network, probes)
     found = draw_gains(evaluation, network, probes)
@@ -174,6 +205,7 @@ def report(evaluation, network, probes, windows):
     evaluation.verdict(
         f"100 KB over more than 150 ms, c_max {CHOSEN}: the median pair saves {saved:.1f} round"
         f" trips, p50 {median:.0f} %, p75 {p75:.0f} % (to reach: 1 round trip, 30 %)",
-        "transfers that became faster: " + ", ".join(
-            f"{n_bytes // 1000} KB {share_faster(probes, CHOSEN, n_bytes, list(network.measured.values())):.0f} %"
-            for n_bytes in SIZES) + " (paper: 0, 30, 78 %)")
+        "transfers that became faster, slower: " + ", ".join(
+            "{} KB {:.0f}, {:.0f} %".format(n_bytes // 1000, *shares(
+                probes, CHOSEN, n_bytes, sum(network.measured.values(), [])))
+            for n_bytes in SIZES) + " (paper: faster 0, 30, 78 %)")

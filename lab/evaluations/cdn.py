@@ -8,7 +8,8 @@ time where the paper's does each second, so that windows follow more slowly.
 
 What the paper does not print, and is assumed here: idle connections close after 1.5 hours in the mean;
 paths have 100 Mbit/s to 1 Gbit/s and a buffer of half a bandwidth-delay product, and one in ten loses 0.1
-to 1 % of its packets; one PoP is very busy with files of the network's sizes, seven are somewhat.
+to 1 % of its packets; one PoP is very busy with files of the network's sizes, seven are somewhat. The paper looks at one PoP of a
+continent with many machines; here each PoP is one machine, so all of the continent's are taken together.
 """
 
 import math
@@ -21,15 +22,14 @@ from testbed import Testbed
 from traffic import Transfer
 
 HOUR_S = 30
-WARM_HOURS = 2  # in which windows grow from nothing; not counted
+WARM_HOURS = 2  # in which windows begin to grow; not counted
 HOURS = 5  # counted
 PROBE_BYTES = (10000, 50000, 100000)
 IDLE_HOURS = 1.5
 LOOKS_AN_HOUR = 4
 BUSIEST, PROBE_ONLY = "ashburn", "warsaw"
 BUSY = ("london", "frankfurt", "chicago", "losangeles", "tokyo", "singapore", "sydney")
-MEASURED = {"Europe": "frankfurt", "North America": "chicago"}  # of Figs. 12 to 16
-MACHINES = 3  # of a measured PoP send as many probes
+MEASURED = ("Europe", "North America")  # the continents of Figs. 12 to 16
 BUSIEST_RATE, BUSY_RATE = 8, 1.5  # files a second
 LARGEST_FILE_BYTES = 2000000
 CWNDS_MAX = (50, 100, 150, 200, 250)
@@ -54,7 +54,7 @@ def list_arms(quick):
 def list_pops(quick):
     if not quick:
         return pops.POPS
-    names = {BUSIEST, PROBE_ONLY, *MEASURED.values(), "sydney"}
+    names = {BUSIEST, PROBE_ONLY, "frankfurt", "chicago", "sydney"}
     return tuple(pop for pop in pops.POPS if pop.name in names)
 
 
@@ -88,13 +88,11 @@ def list_probes(sites, hours, drawn):
         for asked in sites:
             if asking == asked:
                 continue
-            machines = MACHINES if asked.name in MEASURED.values() else 1
-            for _ in range(machines):
-                phase_s = drawn.uniform(0, HOUR_S)
-                transfers += [
-                    Transfer(asked.name, asking.name, n_bytes, at_s=hour * HOUR_S + phase_s,
-                             reuse=True, idle_s=life_s(drawn), tag="probe")
-                    for hour in range(hours) for n_bytes in PROBE_BYTES]
+            phase_s = drawn.uniform(0, HOUR_S)
+            transfers += [
+                Transfer(asked.name, asking.name, n_bytes, at_s=hour * HOUR_S + phase_s,
+                         reuse=True, idle_s=life_s(drawn), tag="probe")
+                for hour in range(hours) for n_bytes in PROBE_BYTES]
     return transfers
 
 
@@ -169,6 +167,8 @@ def evaluate(evaluation):
         run_arm(evaluation, arm, sites, hours, tables)
     warm_hours = min(WARM_HOURS, hours - 1)
     probes = [row for row in tables["probes"].rows if row["hour"] >= warm_hours and row["complete"]]
-    network = cdn_figures.Network(arms=[arm.name for arm in arms], measured=MEASURED,
+    senders = {continent: [site.name for site in sites if site.continent == continent]
+               for continent in MEASURED}
+    network = cdn_figures.Network(arms=[arm.name for arm in arms], measured=senders,
                                   busiest=BUSIEST, probe_only=PROBE_ONLY)
     cdn_figures.report(evaluation, network, probes, tables["windows"].rows)
