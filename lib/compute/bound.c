@@ -7,7 +7,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 const struct riptide_override *override_of(const struct riptide_estimator_config *config,
@@ -217,21 +216,37 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
  */
 enum { STEPS_PER_OCTAVE = 12, MAX_STEP = 255 };
 
+/* The powers of two of an octave, us: exp2 without libm. */
+static const double octave_us[STEPS_PER_OCTAVE] = {
+    1000.000000000, 1059.463094359, 1122.462048309, 1189.207115003, 1259.921049895, 1334.839854170,
+    1414.213562373, 1498.307076877, 1587.401051968, 1681.792830507, 1781.797436281, 1887.748625363,
+};
+
 uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us)
 {
-    double us = delay_us, floor_us = (double)config->rto_min_floor_ns / 1000, step;
+    uint64_t delay_ns = (uint64_t)delay_us * 1000, ms;
+    uint32_t step = 1;
 
     if (config->rto_min_floor_ns == 0 || delay_us == 0)
         return 0;
-    step = ceil(STEPS_PER_OCTAVE * log2(fmax(us, floor_us) / 1000) - 1e-6) + 1;
-    return (uint8_t)fmin(step, MAX_STEP);
+    if (delay_ns < config->rto_min_floor_ns)
+        delay_ns = config->rto_min_floor_ns;
+    ms = delay_ns / 1000000;
+    if (ms > 0)
+        step += STEPS_PER_OCTAVE * (63 - (uint32_t)__builtin_clzll(ms));
+    while (step < MAX_STEP && (uint64_t)rto_step_us((uint8_t)step) * 1000 < delay_ns)
+        step++;
+    return step < MAX_STEP ? (uint8_t)step : MAX_STEP;
 }
 
 uint32_t rto_step_us(uint8_t step)
 {
+    double us;
+
     if (step == 0)
         return 0;
-    return (uint32_t)ceil(1000 * exp2((double)(step - 1) / STEPS_PER_OCTAVE) - 1e-3);
+    us = octave_us[(step - 1) % STEPS_PER_OCTAVE] * (1u << (step - 1) / STEPS_PER_OCTAVE);
+    return (uint32_t)us + (us > (uint32_t)us);
 }
 
 void rto_update(struct riptide_estimator *estimator, struct destination *destination)

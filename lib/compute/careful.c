@@ -8,10 +8,10 @@
  */
 #include "estimator.h"
 #include "evidence.h"
+#include "internal.h"
 #include "policy.h"
 #include "smoothing.h"
 
-#include <math.h>
 #include <string.h>
 
 struct careful {
@@ -181,10 +181,10 @@ static double grow(const struct careful *careful, const struct riptide_estimator
     if (config->paced)
         burst += capacity / pacing_gain;
     /* Where no rate is known, what the buffer took stands alone. */
-    next = fmin(cwnd * growth_derived, capacity > 0 ? fmin(share, burst) : burst);
-    next = fmax(next, fmin(cwnd * growth_share, share));
-    next = fmax(next, fmin(cwnd * growth_capacity, capacity));
-    return fmax(next, cwnd);
+    next = lesser(cwnd * growth_derived, capacity > 0 ? lesser(share, burst) : burst);
+    next = greater(next, lesser(cwnd * growth_share, share));
+    next = greater(next, lesser(cwnd * growth_capacity, capacity));
+    return greater(next, cwnd);
 }
 
 /* First flights have lost: what they fit is what was left of them. */
@@ -194,7 +194,7 @@ static double cut(struct careful *careful, const struct riptide_policy_input *in
 
     careful->known.is_cut = careful->known.is_settling = true;
     careful->known.n_fit = 0;
-    return fmax(input->cwnd * fit * fit_margin, input->config->cwnd_min);
+    return greater(input->cwnd * fit * fit_margin, input->config->cwnd_min);
 }
 
 static double learn(struct careful *careful, const struct riptide_policy_input *input)
@@ -216,10 +216,10 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     }
     if (careful->n_filled > 0) {
         careful->known.is_settling = true;
-        return fmax(fitted, grow(careful, input->config, input->cwnd));
+        return greater(fitted, grow(careful, input->config, input->cwnd));
     }
     if (careful->known.is_cut && fitted < START)
-        return fmin(fitted * (1 + (double)input->since_ns / healing_ns), START);
+        return lesser(fitted * (1 + (double)input->since_ns / healing_ns), START);
     return fitted;
 }
 
@@ -244,7 +244,10 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = learn(careful, input);
-    careful->fitted = to_u16(ceil(fitted * FITTED_ONE));
+    careful->fitted = to_u16(fitted * FITTED_ONE);
+    /* Rounded up. */
+    careful->fitted = (uint16_t)(careful->fitted + (careful->fitted < fitted * FITTED_ONE &&
+                                                    careful->fitted < UINT16_MAX));
     return (double)careful->fitted / FITTED_ONE;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Policy bdp on literal samples and times, and what it shares with careful (test_careful.c).
  */
+#include "compute/estimator.h"
 #include "estimators.h"
 
 #include <math.h>
@@ -115,6 +116,22 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
     }
 }
 
+static void rto_min_steps_are_what_they_stand_for(void **state)
+{
+    struct riptide_estimator_config config = { .rto_min_floor_ns = MS };
+
+    (void)state;
+    for (unsigned int step = 1; step <= UINT8_MAX; step++) {
+        uint32_t us = rto_step_us((uint8_t)step);
+
+        assert_int_equal(us, ceil(1000 * exp2((step - 1) / 12.0) - 1e-3));
+        assert_int_equal(rto_step_of(&config, us), step);
+        if (step < UINT8_MAX)
+            assert_int_equal(rto_step_of(&config, us + 1), step + 1);
+    }
+    assert_int_equal(rto_step_of(&config, UINT32_MAX), UINT8_MAX);
+}
+
 static void rto_min_alone_is_a_change(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("bdp");
@@ -147,6 +164,7 @@ int main(void)
         cmocka_unit_test(figures_that_cannot_be_true_stay_within_bounds),
         cmocka_unit_test(bdp_is_path_rate_times_rtt_by_flows),
         cmocka_unit_test(rto_min_is_the_largest_delay_in_steps),
+        cmocka_unit_test(rto_min_steps_are_what_they_stand_for),
         cmocka_unit_test(rto_min_alone_is_a_change),
     };
 
