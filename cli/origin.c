@@ -106,13 +106,37 @@ static void explain_override(const struct settings *settings, const char *text, 
     fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
 }
 
+/* A scope's fields have a name before theirs, and are plural. */
+static void name_scope_option(struct riptide_error *error)
+{
+    static const char *const names[][2] = {
+        { "scope.learn", "scope" },
+        { "scope.exclude", "exclude" },
+        { "scope.local_ports", "local_port" },
+        { "scope.remote_ports", "remote_port" },
+        { "scope.mark", "socket_mark" },
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct riptide_error given = *error;
+        size_t len = strlen(names[i][0]);
+
+        if (!strncmp(given.text, names[i][0], len))
+            snprintf(error->text, sizeof(error->text), "%s%s", names[i][1], given.text + len);
+    }
+}
+
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
     static const char overrides[] = "overrides: ";
-    const struct option_row *row = find_field(settings_rows, error->text);
-    struct riptide_error given = *error;
-    FILE *out = fmemopen(error->text, sizeof(error->text), "w");
+    const struct option_row *row;
+    struct riptide_error given;
+    FILE *out;
 
+    name_scope_option(error);
+    row = find_field(settings_rows, error->text);
+    given = *error;
+    out = fmemopen(error->text, sizeof(error->text), "w");
     if (!out)
         return;
     if (!strncmp(given.text, overrides, strlen(overrides))) {

@@ -12,18 +12,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
 const uint8_t families[2] = { AF_INET, AF_INET6 };
 
 int family_index(uint8_t family)
 {
     return family == AF_INET6;
-}
-
-uint8_t prefix_family_bits(uint8_t family)
-{
-    return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
 }
 
 bool prefix_is_valid(const struct riptide_prefix *prefix)
@@ -45,18 +38,6 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
         return;
     prefix->addr[whole] &= (uint8_t)(0xff00 >> (len % 8));
     memset(prefix->addr + whole + 1, 0, sizeof(prefix->addr) - whole - 1);
-}
-
-void prefix_from_address(struct riptide_prefix *prefix, uint8_t family, const void *address)
-{
-    *prefix = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
-    if (family == AF_INET6 && memcmp(address, v4_mapped, sizeof(v4_mapped)) == 0) {
-        prefix->family = AF_INET;
-        prefix->len = 32;
-        memcpy(prefix->addr, (const uint8_t *)address + sizeof(v4_mapped), 4);
-        return;
-    }
-    memcpy(prefix->addr, address, prefix->len / 8);
 }
 
 /* The length behind the slash. Digits alone: strtoul would take a sign or a space. */

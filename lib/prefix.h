@@ -6,6 +6,7 @@
 
 #include <riptide/riptide.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* Both families, in the order of arrays that have one element for each. */
 extern const uint8_t families[2];
@@ -14,7 +15,10 @@ extern const uint8_t families[2];
 int family_index(uint8_t family);
 
 /* Bits of an address of that family; 0 for a family that is neither IPv4 nor IPv6. */
-uint8_t prefix_family_bits(uint8_t family);
+static inline uint8_t prefix_family_bits(uint8_t family)
+{
+    return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
+}
 
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
@@ -33,8 +37,30 @@ static inline bool prefix_is_same(const struct riptide_prefix *a, const struct r
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 
-/* The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. */
-void prefix_from_address(struct riptide_prefix *prefix, uint8_t family, const void *address);
+/*
+ * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. It is
+ * written in words, as prefix_is_same and the hash read it a moment later: a load that is wider
+ * than the store before it waits.
+ */
+static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,
+                                       const void *address)
+{
+    static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
+    uint64_t words[2] = { 0 };
+
+    if (family == AF_INET6 && memcmp(address, v4_mapped, sizeof(v4_mapped)) == 0) {
+        family = AF_INET;
+        address = (const uint8_t *)address + sizeof(v4_mapped);
+    }
+    if (family == AF_INET6)
+        memcpy(words, address, sizeof(words));
+    else
+        memcpy(words, address, 4);
+    prefix->family = family;
+    prefix->len = prefix_family_bits(family);
+    memcpy(prefix->addr, &words[0], sizeof(words[0]));
+    memcpy(prefix->addr + sizeof(words[0]), &words[1], sizeof(words[1]));
+}
 
 /* The longest of `prefixes` that contains `dst`, or NULL. */
 const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,

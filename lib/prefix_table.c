@@ -14,13 +14,13 @@
 enum { MIN_CAPACITY = 16, CACHE_LINE_BYTES = 64 };
 
 /* A free slot has family 0 and keeps the next free one where the address was. */
-static struct riptide_prefix *key_at(const struct prefix_table *table, uint32_t slot)
+static inline struct riptide_prefix *key_at(const struct prefix_table *table, uint32_t slot)
 {
     return prefix_table_at(table, slot);
 }
 
 /* Each round is the finalizer of MurmurHash3 (public domain), keyed by the seed. */
-static uint32_t hash(const struct prefix_table *table, const struct riptide_prefix *key)
+static inline uint32_t hash(const struct prefix_table *table, const struct riptide_prefix *key)
 {
     uint64_t words[2], h = table->seed ^ ((uint64_t)key->family << 8 | key->len);
 
@@ -47,27 +47,57 @@ void prefix_table_deinit(struct prefix_table *table)
     prefix_table_init(table, table->entry_bytes, table->max, table->seed);
 }
 
-void *prefix_table_at(const struct prefix_table *table, uint32_t slot)
+/*
+ * A bucket holds a slot in the bits that choose among buckets, and above them those of the hash,
+ * so that other keys on the way are passed by without a look at their entries: each would be a
+ * cache line.
+ */
+static inline uint32_t slot_in(const struct prefix_table *table, uint32_t bucket)
 {
-    return table->entries + (size_t)slot * table->entry_bytes;
+    return table->buckets[bucket] & (table->n_buckets - 1);
 }
 
 /* The bucket that holds the key, or the empty one where it would go. */
-static uint32_t bucket_of(const struct prefix_table *table, const struct riptide_prefix *key)
+static inline uint32_t bucket_of(const struct prefix_table *table, const struct riptide_prefix *key,
+                                 uint32_t h)
 {
-    uint32_t mask = table->n_buckets - 1, b = hash(table, key) & mask;
+    uint32_t mask = table->n_buckets - 1, b = h & mask;
 
-    while (table->buckets[b] != PREFIX_TABLE_NONE &&
-           !prefix_is_same(key_at(table, table->buckets[b]), key))
+    while (
+        table->buckets[b] != PREFIX_TABLE_NONE &&
+        ((table->buckets[b] ^ h) > mask || !prefix_is_same(key_at(table, slot_in(table, b)), key)))
         b = (b + 1) & mask;
     return b;
 }
 
+static void put(struct prefix_table *table, uint32_t slot)
+{
+    const struct riptide_prefix *key = key_at(table, slot);
+    uint32_t h = hash(table, key);
+
+    table->buckets[bucket_of(table, key, h)] = (h & ~(table->n_buckets - 1)) | slot;
+}
+
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key)
 {
+    uint32_t b;
+
     if (table->n == 0)
         return PREFIX_TABLE_NONE;
-    return table->buckets[bucket_of(table, key)];
+    b = bucket_of(table, key, hash(table, key));
+    return table->buckets[b] == PREFIX_TABLE_NONE ? PREFIX_TABLE_NONE : slot_in(table, b);
+}
+
+void prefix_table_prefetch(const struct prefix_table *table, const struct riptide_prefix *key)
+{
+    uint32_t b;
+
+    if (table->n == 0)
+        return;
+    /* Mostly the first bucket is the right one; to go on would be to wait. */
+    b = hash(table, key) & (table->n_buckets - 1);
+    if (table->buckets[b] != PREFIX_TABLE_NONE)
+        __builtin_prefetch(key_at(table, slot_in(table, b)), 1);
 }
 
 /* Doubles the slots; buckets are kept at twice the slots, so at most half are in use. */
@@ -95,7 +125,7 @@ static int grow(struct prefix_table *table)
     table->n_buckets = n_buckets;
     memset(buckets, 0xff, n_buckets * sizeof(*buckets));
     for (uint32_t slot = 0; slot < table->n_slots; slot++)
-        buckets[bucket_of(table, key_at(table, slot))] = slot;
+        put(table, slot);
     return 0;
 }
 
@@ -123,8 +153,8 @@ int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix 
         slot = table->n_slots++;
     }
     memset(prefix_table_at(table, slot), 0, table->entry_bytes);
-    table->buckets[bucket_of(table, key)] = slot;
     *key_at(table, slot) = *key;
+    put(table, slot);
     table->n++;
     *slotp = slot;
     return 0;
@@ -132,12 +162,13 @@ int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix 
 
 void prefix_table_remove(struct prefix_table *table, uint32_t slot)
 {
-    uint32_t mask = table->n_buckets - 1, hole = bucket_of(table, key_at(table, slot));
+    const struct riptide_prefix *key = key_at(table, slot);
+    uint32_t mask = table->n_buckets - 1, hole = bucket_of(table, key, hash(table, key));
 
     /* Move back each follower whose home lies at or before the hole (cyclically). */
     for (uint32_t b = (hole + 1) & mask; table->buckets[b] != PREFIX_TABLE_NONE;
          b = (b + 1) & mask) {
-        uint32_t home = hash(table, key_at(table, table->buckets[b])) & mask;
+        uint32_t home = hash(table, key_at(table, slot_in(table, b))) & mask;
 
         if (((b - home) & mask) >= ((b - hole) & mask)) {
             table->buckets[hole] = table->buckets[b];

@@ -29,10 +29,16 @@ void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t 
 void prefix_table_deinit(struct prefix_table *table);
 
 /* The entry of a slot in use. */
-void *prefix_table_at(const struct prefix_table *table, uint32_t slot);
+static inline void *prefix_table_at(const struct prefix_table *table, uint32_t slot)
+{
+    return table->entries + (size_t)slot * table->entry_bytes;
+}
 
 /* The slot of that key, or PREFIX_TABLE_NONE. */
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key);
+
+/* Begins to fetch the entry that this key may have. Changes nothing. */
+void prefix_table_prefetch(const struct prefix_table *table, const struct riptide_prefix *key);
 
 /*
  * The slot of that key; a new entry is zero but for its key.

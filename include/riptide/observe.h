@@ -204,6 +204,9 @@ int riptide_observer_start(struct riptide_observer *observer);
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
+/* So many popped samples, the last one and those before it, are as they were popped. */
+#define RIPTIDE_POPPED_SAMPLES 8
+
 /*
  * Takes the next sample of the buffer.
  * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE: said

@@ -183,23 +183,41 @@ static int add(struct riptide_agent *agent, struct riptide_tick *tick,
     return 0;
 }
 
-/* All samples of one buffer. Outcome: RIPTIDE_E_DONE. */
+static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
+                   const struct riptide_sample *const *samples, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add(agent, tick, samples[i]);
+    return r;
+}
+
+/*
+ * All samples of one buffer, a few at a time: the next ones are read while the destinations of the
+ * last ones, which the kernel's own walk has driven out of the caches, come back. Outcome:
+ * RIPTIDE_E_DONE.
+ */
 static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
 {
-    const struct riptide_sample *sample;
-    int r;
+    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    size_t n = 0;
+    int popped, r;
 
-    for (;;) {
-        r = riptide_observer_pop(agent->observer, &sample);
-        if (r == 0)
-            r = add(agent, tick, sample);
-        else if (r == RIPTIDE_E_RESTARTED)
-            discard(agent);
-        else
-            return r == RIPTIDE_E_DONE ? r : 0;
+    do {
+        popped = riptide_observer_pop(agent->observer, &samples[n]);
+        if (popped == 0)
+            riptide_estimator_prefetch(agent->estimator, &samples[n++]->dst);
+        if (popped == 0 && n < RIPTIDE_POPPED_SAMPLES)
+            continue;
+        r = add_all(agent, tick, samples, n);
+        n = 0;
         if (r < 0)
             return r;
-    }
+        if (popped == RIPTIDE_E_RESTARTED)
+            discard(agent);
+    } while (popped == 0 || popped == RIPTIDE_E_RESTARTED);
+    return popped == RIPTIDE_E_DONE ? popped : 0;
 }
 
 int round_on_observer(struct riptide_agent *agent)

@@ -121,16 +121,16 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
 static bool sample_is_valid(const struct riptide_sample *sample)
 {
     const struct riptide_prefix *dst = &sample->dst;
-    uint64_t behind4;
-    uint32_t behind12;
+    uint32_t behind4;
+    uint64_t behind8;
 
     if (sample->cwnd - 1 >= (1u << 31) - 1)
         return false;
     if (dst->family == AF_INET6)
         return dst->len == 128;
     memcpy(&behind4, dst->addr + 4, sizeof(behind4));
-    memcpy(&behind12, dst->addr + 12, sizeof(behind12));
-    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind12) == 0;
+    memcpy(&behind8, dst->addr + 8, sizeof(behind8));
+    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind8) == 0;
 }
 
 void input_set(struct riptide_estimator *estimator, const struct destination *destination,
@@ -219,6 +219,14 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
         count_left_out(estimator, destination, reason);
     estimator->stats.samples++;
     return 0;
+}
+
+/* Of groups, whose prefixes take a search, the work would be more than the wait. */
+RIPTIDE_PUBLIC void riptide_estimator_prefetch(const struct riptide_estimator *estimator,
+                                               const struct riptide_prefix *dst)
+{
+    if (estimator->is_plain)
+        prefix_table_prefetch(&estimator->table, dst);
 }
 
 /* Takes a destination off the touched list and forgets its samples. */

@@ -195,6 +195,45 @@ static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32
     byte_code_lead_to(code, place);
 }
 
+/*
+ * How much of a node's prefix the code lets through. Recursion ends with the bits of an address.
+ */
+static double share_of(const struct filter *filter, uint32_t index)
+{
+    const struct scope_node *node = &filter->tree.nodes[index];
+    double share = node->verdict;
+
+    if (bits_of(&node->prefix) > filter->max_len)
+        return 1;
+    for (int i = 0; i <= node->is_branch && node->children[i] != SCOPE_TREE_NONE; i++) {
+        const struct scope_node *child = &filter->tree.nodes[node->children[i]];
+        int bits = child->prefix.len - node->prefix.len;
+        double part = bits < 64 ? 1.0 / (double)(UINT64_C(1) << bits) : 0;
+
+        share += part * (share_of(filter, node->children[i]) - node->verdict);
+    }
+    return share;
+}
+
+/* Whether the wider prefixes tell apart anything within what the scope spans. */
+static bool pays(const struct filter *filter)
+{
+    for (int i = 0; i < 2; i++) {
+        uint32_t root = filter->tree.roots[i];
+
+        if (root != SCOPE_TREE_NONE && share_of(filter, root) <= 0.5)
+            return true;
+    }
+    return false;
+}
+
+static enum riptide_filter kind_of(const struct filter *filter)
+{
+    if (filter->max_len < MAX_LEN)
+        return RIPTIDE_FILTER_PARTIAL;
+    return filter->code.n_bytes > 0 ? RIPTIDE_FILTER_WHOLE : RIPTIDE_FILTER_NONE;
+}
+
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
     int r = scope_tree_init(&filter->tree, scope);
@@ -205,13 +244,18 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->buffer = malloc(BYTE_CODE_MAX_BYTES);
     if (!filter->buffer)
         return -ENOMEM;
-    /* As many bits of the prefixes as fit. */
+    /* As many bits of the prefixes as fit; where those tell little, what they span alone. */
     filter->max_len = MAX_LEN;
     compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
     while (filter->code.is_full) {
         filter->max_len--;
         compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
     }
+    if (filter->max_len < MAX_LEN && !pays(filter)) {
+        filter->max_len = 0;
+        compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
+    }
+    filter->kind = kind_of(filter);
     return 0;
 }
 
@@ -230,18 +274,6 @@ const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 {
     *n_bytesp = (size_t)filter->code.n_bytes;
     return filter->code.end - filter->code.n_bytes;
-}
-
-enum riptide_filter filter_get_kind(const struct filter *filter)
-{
-    const struct riptide_scope *scope = filter->scope;
-
-    if (filter->max_len < MAX_LEN)
-        return RIPTIDE_FILTER_PARTIAL;
-    if (filter->tree.n > 0 || !filter->tree.verdict || scope->n_local_ports > 0 ||
-        scope->n_remote_ports > 0 || scope->mark_mask != 0 || scope->ifindex != 0)
-        return RIPTIDE_FILTER_WHOLE;
-    return RIPTIDE_FILTER_NONE;
 }
 
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample)

@@ -16,9 +16,10 @@
 struct filter {
     const struct riptide_scope *scope; /* not ours */
     struct scope_tree tree;
-    unsigned char *buffer; /* of BYTE_CODE_MAX_BYTES */
-    struct byte_code code; /* of the slice compiled last; of all at first */
-    int max_len;           /* longest prefix told exactly, bits; IPv4 ones count from 96 on */
+    unsigned char *buffer;    /* of BYTE_CODE_MAX_BYTES */
+    struct byte_code code;    /* of the slice compiled last; of all at first */
+    int max_len;              /* longest prefix told exactly, bits; IPv4 ones count from 96 on */
+    enum riptide_filter kind; /* how much of the scope is in the code */
 };
 
 /* The scope must stay. Errors: -ENOMEM, -E2BIG; the filter is to be freed nevertheless. */
@@ -33,9 +34,6 @@ uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices);
 
 /* The code, for sockets of both families; of no bytes where it accepts everything. */
 const void *filter_get(const struct filter *filter, size_t *n_bytesp);
-
-/* How much of the scope is in the code. */
-enum riptide_filter filter_get_kind(const struct filter *filter);
 
 /* The same as riptide_scope_matches, but quick for many prefixes. */
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample);

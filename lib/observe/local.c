@@ -102,11 +102,6 @@ int local_set_add_route(struct local_set *set, const void *payload, size_t len)
     return add(set, &prefix);
 }
 
-static uint8_t last_byte(const struct riptide_prefix *host)
-{
-    return host->addr[prefix_family_bits(host->family) / 8 - 1];
-}
-
 void local_set_sort(struct local_set *set)
 {
     /* qsort does not take NULL, not even for nothing. */
@@ -114,8 +109,11 @@ void local_set_sort(struct local_set *set)
         qsort(set->prefixes, set->n, sizeof(*set->prefixes), compare);
     while (set->n_short < set->n && !is_host(&set->prefixes[set->n_short]))
         set->n_short++;
+    if (set->n_short > 0)
+        memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
     for (size_t i = set->n_short; i < set->n; i++) {
-        uint8_t byte = last_byte(&set->prefixes[i]);
+        const struct riptide_prefix *host = &set->prefixes[i];
+        uint8_t byte = host->addr[host->len / 8 - 1];
 
         set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
     }
@@ -139,14 +137,11 @@ static bool has_host(const struct local_set *set, const struct riptide_prefix *d
     return false;
 }
 
-bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
+bool local_set_search(const struct local_set *set, const struct riptide_prefix *dst)
 {
-    uint8_t byte = last_byte(dst);
-
     for (size_t i = 0; i < set->n_short; i++) {
         if (riptide_prefix_contains(&set->prefixes[i], dst))
             return true;
     }
-    /* Most peers end in a byte that no address of this host ends in. */
-    return (set->last_bytes[byte / 64] >> byte % 64 & 1) && has_host(set, dst);
+    return has_host(set, dst);
 }

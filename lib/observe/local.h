@@ -6,14 +6,14 @@
 #ifndef RIPTIDE_LIB_OBSERVE_LOCAL_H
 #define RIPTIDE_LIB_OBSERVE_LOCAL_H
 
-#include <riptide/riptide.h>
+#include "prefix.h"
 
 /* All zero is an empty set. */
 struct local_set {
     struct riptide_prefix *prefixes; /* once sorted: shorter prefixes first, then full length */
     size_t n;
     size_t n_short;         /* known once sorted */
-    uint64_t last_bytes[4]; /* once sorted: those that an address of full length ends in, as bits */
+    uint64_t last_bytes[4]; /* once sorted: those that an address in the set ends in, as bits */
     size_t capacity;
 };
 
@@ -32,7 +32,15 @@ int local_set_add_route(struct local_set *set, const void *payload, size_t len);
 /* To be called between the last addition and the first question. */
 void local_set_sort(struct local_set *set);
 
-/* Whether `dst`, of full length, is this host. */
-bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst);
+/* The question itself, for those peers that end in the same byte as something of this host. */
+bool local_set_search(const struct local_set *set, const struct riptide_prefix *dst);
+
+/* Whether `dst`, of full length, is this host. Asked of every socket; most need no search. */
+static inline bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
+{
+    uint8_t byte = dst->addr[prefix_family_bits(dst->family) / 8 - 1];
+
+    return (set->last_bytes[byte / 64] >> byte % 64 & 1) && local_set_search(set, dst);
+}
 
 #endif

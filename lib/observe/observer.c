@@ -23,7 +23,8 @@ struct riptide_observer {
     uint32_t cut_slices; /* of the latest dump */
     uint32_t slice;      /* the next of those */
     struct riptide_observer_stats stats;
-    struct riptide_sample sample; /* the one last popped */
+    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
+    unsigned int next;                                     /* where the next one goes */
     struct seen seen;
     struct events *events; /* NULL: not asked for */
     struct dump dump;
@@ -73,6 +74,10 @@ static int take_config(struct riptide_observer *observer,
     r = filter_init(&observer->filter, &observer->scope);
     if (r < 0)
         return r;
+    if (scope_tree_is_empty(&observer->filter.tree)) {
+        error_set(error, "scope: all that is to be learned is excluded as well: nothing matches");
+        return -EINVAL;
+    }
     observer->dump.max_restarts = config->max_restarts;
     observer->dump.congestion_control = config->congestion_control;
     return 0;
@@ -185,7 +190,7 @@ RIPTIDE_PUBLIC int riptide_observer_set_slices(struct riptide_observer *observer
 RIPTIDE_PUBLIC enum riptide_filter
 riptide_observer_get_filter(const struct riptide_observer *observer)
 {
-    return filter_get_kind(&observer->filter);
+    return observer->filter.kind;
 }
 
 /* Back to listening, but not before it is known which addresses are our own. */
@@ -255,33 +260,43 @@ static bool is_seen(struct riptide_observer *observer, const struct riptide_samp
     return seen_add(&observer->seen, sample->cookie);
 }
 
-/* Whether the message is a sample to hand out; it is in observer->sample then. */
-static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr *message,
-                        bool is_closed)
+static void count_left_out(struct riptide_observer_stats *stats, enum sample_verdict verdict)
 {
-    struct riptide_observer_stats *stats = &observer->stats;
-    struct riptide_sample *sample = &observer->sample;
-    struct walk payload = message_payload(message);
-
-    stats->sockets++;
-    stats->closed += is_closed;
-    switch (sample_parse(sample, payload.at, payload.left)) {
+    switch (verdict) {
     case SAMPLE_OK:
         break;
     case SAMPLE_LOOPBACK:
         stats->left_out_local++;
-        return false;
+        break;
     case SAMPLE_MULTICAST:
         stats->left_out_multicast++;
-        return false;
+        break;
     case SAMPLE_LINK_LOCAL:
         stats->left_out_link_local++;
-        return false;
+        break;
     case SAMPLE_NO_INFO:
         stats->left_out_no_info++;
-        return false;
+        break;
     case SAMPLE_MALFORMED:
         stats->malformed++;
+        break;
+    }
+}
+
+/* Whether the message is a sample to hand out; it is the next of observer->samples then. */
+static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr *message,
+                        bool is_closed)
+{
+    struct riptide_observer_stats *stats = &observer->stats;
+    struct riptide_sample *sample = &observer->samples[observer->next];
+    struct walk payload = message_payload(message);
+    enum sample_verdict verdict;
+
+    stats->sockets++;
+    stats->closed += is_closed;
+    verdict = sample_parse(sample, payload.at, payload.left);
+    if (verdict != SAMPLE_OK) {
+        count_left_out(stats, verdict);
         return false;
     }
     if (local_set_contains(&observer->dump.local, &sample->dst)) {
@@ -289,7 +304,7 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         return false;
     }
     /* No filter of the kernel's is asked about those that close. */
-    if ((is_closed || filter_get_kind(&observer->filter) == RIPTIDE_FILTER_PARTIAL) &&
+    if ((is_closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
         !filter_matches(&observer->filter, sample)) {
         stats->left_out_scope++;
         return false;
@@ -346,9 +361,11 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
         end_dump(observer, false);
     else if (r == RIPTIDE_E_AGAIN && observer->events)
         r = pop_closed(observer);
-    if (r == 0)
-        *samplep = &observer->sample;
-    return r;
+    if (r != 0)
+        return r;
+    *samplep = &observer->samples[observer->next];
+    observer->next = (observer->next + 1) % RIPTIDE_POPPED_SAMPLES;
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_observer_get_events_error(const struct riptide_observer *observer)

@@ -13,6 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* Netlink aligns to four bytes, also what begins with eight. */
+struct tcp_info_at4 {
+    struct tcp_info tcp;
+} __attribute__((packed, aligned(4), may_alias));
+
 /* tcp_info grew, but it never had less than this: a window is what a sample is about. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
@@ -71,37 +76,17 @@ static bool find_attributes(struct attributes *found, struct walk walk)
     return walk.left == 0;
 }
 
-static void fill_from_info(struct riptide_sample *sample, const struct tcp_info *info)
-{
-    sample->cwnd = info->tcpi_snd_cwnd;
-    sample->rtt_us = info->tcpi_rtt;
-    /* All ones is the kernel's "no measurement yet". */
-    sample->min_rtt_us = info->tcpi_min_rtt == UINT32_MAX ? 0 : info->tcpi_min_rtt;
-    sample->mss_bytes = info->tcpi_snd_mss;
-    sample->pmtu_bytes = info->tcpi_pmtu;
-    sample->segs_out = info->tcpi_segs_out;
-    sample->data_segs_out = info->tcpi_data_segs_out;
-    sample->retrans_segs = info->tcpi_total_retrans;
-    sample->acked_bytes = info->tcpi_bytes_acked;
-    sample->delivery_rate_Bps = info->tcpi_delivery_rate;
-    sample->last_data_sent_ms = info->tcpi_last_data_sent;
-    sample->ca_state = info->tcpi_ca_state;
-    sample->app_limited = info->tcpi_delivery_rate_app_limited;
-    sample->snd_wnd_bytes = info->tcpi_snd_wnd;
-}
-
 /*
- * The kernel's tcp_info may be shorter than ours (older) or longer (newer). The usual case is apart
- * because a copy of fixed length is so much faster: this was two thirds of sample_parse.
+ * The kernel's tcp_info may be shorter than ours (older) or longer (newer). The usual one is read
+ * where it lies.
  */
-static void copy_info(struct tcp_info *info, struct walk payload)
+static const struct tcp_info_at4 *whole_info(struct tcp_info_at4 *copy, struct walk payload)
 {
-    if (payload.left >= sizeof(*info)) {
-        memcpy(info, payload.at, sizeof(*info));
-    } else {
-        memset(info, 0, sizeof(*info));
-        memcpy(info, payload.at, payload.left);
-    }
+    if (payload.left >= sizeof(*copy))
+        return (const void *)payload.at;
+    memset(copy, 0, sizeof(*copy));
+    memcpy(copy, payload.at, payload.left);
+    return copy;
 }
 
 static void copy_name(char name[16], struct walk payload)
@@ -110,44 +95,65 @@ static void copy_name(char name[16], struct walk payload)
            strnlen((const char *)payload.at, payload.left < 15 ? payload.left : 15));
 }
 
+/* With every field named gcc stores each once; otherwise it sets all to zero first, in a loop. */
+static void fill(struct riptide_sample *sample, const struct riptide_prefix *dst,
+                 const struct inet_diag_msg *msg, const struct tcp_info_at4 *info)
+{
+    *sample = (struct riptide_sample){
+        .dst = *dst,
+        .cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0],
+        .cwnd = info->tcp.tcpi_snd_cwnd,
+        .rtt_us = info->tcp.tcpi_rtt,
+        /* All ones is the kernel's "no measurement yet". */
+        .min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt,
+        .mss_bytes = info->tcp.tcpi_snd_mss,
+        .pmtu_bytes = info->tcp.tcpi_pmtu,
+        .segs_out = info->tcp.tcpi_segs_out,
+        .data_segs_out = info->tcp.tcpi_data_segs_out,
+        .retrans_segs = info->tcp.tcpi_total_retrans,
+        .acked_bytes = info->tcp.tcpi_bytes_acked,
+        .delivery_rate_Bps = info->tcp.tcpi_delivery_rate,
+        .last_data_sent_ms = info->tcp.tcpi_last_data_sent,
+        .ca_state = info->tcp.tcpi_ca_state,
+        .app_limited = info->tcp.tcpi_delivery_rate_app_limited,
+        .congestion_control = "",
+        .local_port = ntohs(msg->id.idiag_sport),
+        .remote_port = ntohs(msg->id.idiag_dport),
+        .ifindex = msg->id.idiag_if,
+        .mark = 0,
+        .has_mark = false,
+        .closed = false,
+        .snd_wnd_bytes = info->tcp.tcpi_snd_wnd,
+    };
+}
+
 enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
+    const struct inet_diag_msg *msg = payload;
+    const struct tcp_info_at4 *info;
     struct attributes found = { 0 };
     enum sample_verdict verdict;
     struct riptide_prefix dst;
-    struct inet_diag_msg msg;
-    struct tcp_info info;
+    struct tcp_info_at4 copy;
 
-    if (len < sizeof(msg))
+    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0)
         return SAMPLE_MALFORMED;
-    memcpy(&msg, payload, sizeof(msg));
-    if (prefix_family_bits(msg.idiag_family) == 0)
-        return SAMPLE_MALFORMED;
-
-    prefix_from_address(&dst, msg.idiag_family, msg.id.idiag_dst);
+    prefix_from_address(&dst, msg->idiag_family, msg->id.idiag_dst);
     verdict = dst.family == AF_INET ? classify_v4(dst.addr) : classify_v6(dst.addr);
     if (verdict != SAMPLE_OK)
         return verdict;
 
-    if (!find_attributes(&found, (struct walk){ (const unsigned char *)payload + sizeof(msg),
-                                                len - sizeof(msg) }))
+    if (!find_attributes(&found, (struct walk){ (const void *)(msg + 1), len - sizeof(*msg) }))
         return SAMPLE_MALFORMED;
     if (!found.info.at)
         return SAMPLE_NO_INFO;
     if (found.info.left < INFO_MIN_BYTES)
         return SAMPLE_MALFORMED;
-    copy_info(&info, found.info);
-    if (info.tcpi_snd_cwnd == 0)
+    info = whole_info(&copy, found.info);
+    if (info->tcp.tcpi_snd_cwnd == 0)
         return SAMPLE_MALFORMED;
 
-    *sample = (struct riptide_sample){
-        .dst = dst,
-        .cookie = (uint64_t)msg.id.idiag_cookie[1] << 32 | msg.id.idiag_cookie[0],
-        .local_port = ntohs(msg.id.idiag_sport),
-        .remote_port = ntohs(msg.id.idiag_dport),
-        .ifindex = msg.id.idiag_if,
-    };
-    fill_from_info(sample, &info);
+    fill(sample, &dst, msg, info);
     if (found.mark.left >= sizeof(sample->mark)) {
         memcpy(&sample->mark, found.mark.at, sizeof(sample->mark));
         sample->has_mark = true;

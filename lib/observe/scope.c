@@ -94,7 +94,8 @@ static int check_ports(const struct riptide_port_range *ranges, size_t n, const 
     int r = check_array(ranges, n, field, error);
 
     if (r == 0 && n > RIPTIDE_SCOPE_MAX_PORT_RANGES) {
-        error_set(error, "scope.%s: more than %d ranges", field, RIPTIDE_SCOPE_MAX_PORT_RANGES);
+        error_set(error, "scope.%s: more than %d ranges: merge those that touch", field,
+                  RIPTIDE_SCOPE_MAX_PORT_RANGES);
         r = -EINVAL;
     }
     for (size_t i = 0; r == 0 && i < n; i++) {

@@ -65,6 +65,13 @@ static bool is_whole(const struct scope_tree *tree, const struct scope_node *bra
     return true;
 }
 
+/* Whether all that lies in a prefix is decided again: by the other verdict, as outside of it. */
+static bool is_overruled(const struct scope_tree *tree, const struct scope_node *node)
+{
+    return node->children[0] != SCOPE_TREE_NONE && !tree->nodes[node->children[0]].is_branch &&
+           tree->nodes[node->children[0]].prefix.len == node->prefix.len;
+}
+
 /* The tree of n entries in a place whose verdict is `outside`, or SCOPE_TREE_NONE. */
 static uint32_t build(struct scope_tree *tree, const struct entry *entries, size_t n, bool outside)
 {
@@ -77,7 +84,9 @@ static uint32_t build(struct scope_tree *tree, const struct entry *entries, size
         node.prefix = entries[0].prefix;
         node.verdict = entries[0].verdict;
         node.children[0] = build(tree, entries + 1, n - 1, node.verdict);
-        return node.verdict == outside ? node.children[0] : add(tree, &node);
+        if (node.verdict == outside)
+            return node.children[0];
+        return is_overruled(tree, &node) ? SCOPE_TREE_NONE : add(tree, &node);
     }
     node.prefix = common_of(&entries[0].prefix, &entries[n - 1].prefix);
     while (low < high) {
@@ -148,6 +157,23 @@ void scope_tree_deinit(struct scope_tree *tree)
 {
     free(tree->nodes);
     tree->nodes = NULL;
+}
+
+/* A prefix with a verdict decides at least something of its own: build sees to that. */
+bool scope_tree_is_empty(const struct scope_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->n; i++) {
+        if (!tree->nodes[i].is_branch && tree->nodes[i].verdict)
+            return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        uint32_t root = tree->roots[i];
+
+        if (tree->verdict && (root == SCOPE_TREE_NONE || tree->nodes[root].is_branch ||
+                              tree->nodes[root].prefix.len > 0))
+            return false;
+    }
+    return true;
 }
 
 bool scope_tree_matches(const struct scope_tree *tree, const struct riptide_prefix *dst)

@@ -34,6 +34,9 @@ struct scope_tree {
 int scope_tree_init(struct scope_tree *tree, const struct riptide_scope *scope);
 void scope_tree_deinit(struct scope_tree *tree);
 
+/* Whether no address at all is admitted. */
+bool scope_tree_is_empty(const struct scope_tree *tree);
+
 /* The verdict of the scope's prefixes on `dst`, of full length. */
 bool scope_tree_matches(const struct scope_tree *tree, const struct riptide_prefix *dst);
 

@@ -110,9 +110,20 @@ def test_what_no_scope_can_be_is_a_wrong_use(net):
     ports = [f"--local-port={port}" for port in range(1, 258)]
     for command in ((RIPTIDE, "observe"), (RIPTIDED, "--dry-run", "--once")):
         done = net.host.run(*command, *ports, check=False)
-        assert done.returncode == 2 and "more than 256 ranges" in done.stderr
+        assert done.returncode == 2 and "--local-port: more than 256 ranges" in done.stderr
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--slices", "99999", check=False)
     assert done.returncode == 2 and "slices: must be 1 to 64" in done.stderr
+
+
+@pytest.mark.parametrize("scope", [
+    ("10.0.0.0/8", "--exclude=10.0.0.0/8"),
+    ("10.0.0.0/8", "--exclude=10.0.0.0/9", "--exclude=10.128.0.0/9"),
+    ("--exclude=0.0.0.0/0", "--exclude=::/0"),
+])
+def test_a_scope_that_nothing_can_match_is_refused(net, scope):
+    done = net.host.run(RIPTIDE, "observe", *scope, check=False)
+    assert done.returncode == 2 and "nothing matches" in done.stderr
+    assert net.host.run(RIPTIDE, "observe", *scope[:-1]).stderr == ""
 
 
 def test_a_refusal_is_understood_whatever_the_size_of_the_request(net):

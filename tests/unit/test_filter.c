@@ -60,7 +60,7 @@ static void test_empty_scope_has_no_code(void **state)
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_NONE);
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_NONE);
     assert_int_equal(code_bytes(&filter), 0);
     filter_deinit(&filter);
 }
@@ -78,7 +78,7 @@ static void test_longest_prefix_decides_in_both_families(void **state)
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_WHOLE);
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     assert_true(lets_through(&filter, "10.2.0.1"));
     assert_false(lets_through(&filter, "10.1.0.1"));
     assert_true(lets_through(&filter, "10.1.2.1"));
@@ -221,10 +221,34 @@ static void test_a_thousand_hosts_are_told_exactly(void **state)
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_WHOLE);
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     check_hosts(&filter, hosts, 1000);
     filter_deinit(&filter);
     free(hosts);
+}
+
+/* Every 25th address: prefixes that are wide enough to fit hold everything in between. */
+static void test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span(void **state)
+{
+    enum { N = 4000 };
+    struct riptide_prefix hosts[N] = { { 0 } };
+    struct riptide_scope scope = { .learn = hosts, .n_learn = N };
+    struct filter filter;
+    size_t n_bytes;
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t address = htonl((UINT32_C(10) << 24) + 25 * i);
+
+        hosts[i] = (struct riptide_prefix){ .family = AF_INET, .len = 32 };
+        memcpy(hosts[i].addr, &address, sizeof(address));
+    }
+    make(&filter, &scope);
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_PARTIAL);
+    filter_get(&filter, &n_bytes);
+    assert_true(n_bytes > 0 && n_bytes < 100);
+    check_hosts(&filter, hosts, N);
+    filter_deinit(&filter);
 }
 
 static void test_too_many_hosts_lose_bits_and_no_socket(void **state)
@@ -236,7 +260,7 @@ static void test_too_many_hosts_lose_bits_and_no_socket(void **state)
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(filter_get_kind(&filter), RIPTIDE_FILTER_PARTIAL);
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_PARTIAL);
     check_hosts(&filter, hosts, 6000);
     /* It still leaves out whatever is far away. */
     for (uint32_t i = 0; i < 10000; i++) {
@@ -365,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_two_halves_cost_as_much_as_their_whole),
         cmocka_unit_test(test_each_prefix_is_asked_for_once),
         cmocka_unit_test(test_a_thousand_hosts_are_told_exactly),
+        cmocka_unit_test(test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span),
         cmocka_unit_test(test_too_many_hosts_lose_bits_and_no_socket),
         cmocka_unit_test(test_the_largest_scope_leaves_room_for_slices),
         cmocka_unit_test(test_slices_are_of_like_size_whichever_side_spreads),

@@ -91,8 +91,10 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
 {
     struct riptide_prefix key = key_of(i);
     uint32_t slot = 12345, n = table->n;
-    int r = prefix_table_insert(table, &key, &slot);
+    int r;
 
+    prefix_table_prefetch(table, &key);
+    r = prefix_table_insert(table, &key, &slot);
     if (!model[i].is_there && n == table->max) {
         assert_int_equal(r, RIPTIDE_E_FULL);
         assert_int_equal(slot, 12345);

@@ -58,21 +58,28 @@ static struct riptide_estimator *make_estimator(void)
     return estimator;
 }
 
-/* One buffer. RIPTIDE_E_DONE at the end of the dump. */
+/* One buffer, as an agent takes it. RIPTIDE_E_DONE at the end of the dump. */
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
-    const struct riptide_sample *sample;
+    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    size_t n = 0;
     int r;
 
-    for (;;) {
-        r = riptide_observer_pop(observer, &sample);
+    do {
+        r = riptide_observer_pop(observer, &samples[n]);
+        if (r == 0)
+            riptide_estimator_prefetch(estimator, &samples[n++]->dst);
+        if (r == 0 && n < RIPTIDE_POPPED_SAMPLES)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            if (riptide_estimator_add(estimator, samples[i]) != 0)
+                die("estimator", "a sample was refused");
+        }
+        n = 0;
         if (r == RIPTIDE_E_RESTARTED)
             riptide_estimator_discard(estimator);
-        else if (r != 0)
-            return r == RIPTIDE_E_AGAIN ? 0 : r;
-        else if (riptide_estimator_add(estimator, sample) != 0)
-            die("estimator", "a sample was refused");
-    }
+    } while (r == 0 || r == RIPTIDE_E_RESTARTED);
+    return r == RIPTIDE_E_AGAIN ? 0 : r;
 }
 
 int main(int argc, char **argv)
