@@ -71,7 +71,9 @@ def wrong_fields(package, structs):
     for node in ast.parse(path.read_text()).body:
         fields = structs.get(struct_name(node.name)) if isinstance(node, ast.ClassDef) else None
         for item in node.body if fields else ():
-            if isinstance(item, ast.AnnAssign) and not {item.target.id, f"{item.target.id}_ns"} & fields:
+            if not isinstance(item, ast.AnnAssign):
+                continue
+            if not {item.target.id, f"{item.target.id}_ns"} & fields:
                 yield (f"{path}:{item.lineno}: struct {struct_name(node.name)} has no "
                        f"'{item.target.id}'")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
@@ -14,7 +13,7 @@ from ._observer import Observed
 from ._policy import raise_failure, rows
 from ._router import Routed, read_route
 from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
-from ._values import Duration, PrefixLike, new_config, path_bytes, read, text
+from ._values import Buffer, Duration, PrefixLike, new_config, path_bytes, read, text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -109,6 +108,8 @@ class Agent(Handle):
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
         """Runs the agent in this asyncio loop, which it never holds up, and gives events."""
+        import asyncio  # here: most scripts do without, and it takes half of their start
+
         loop, fd, readable = asyncio.get_running_loop(), self.fileno(), asyncio.Event()
         loop.add_reader(fd, readable.set)
         try:
@@ -143,12 +144,12 @@ class Agent(Handle):
         with self._use as c:
             return load(lib.riptide_agent_load, c, path_bytes(path))
 
-    def load_bytes(self, state: bytes) -> LoadCounts:
+    def load_bytes(self, state: Buffer) -> LoadCounts:
         """As Estimator.load_bytes; felt at the end of the round."""
         with self._use as c:
             return load(lib.riptide_agent_load_bytes, c, ffi.from_buffer(state), len(state))
 
-    def replace_bytes(self, state: bytes) -> LoadCounts:
+    def replace_bytes(self, state: Buffer) -> LoadCounts:
         """As Estimator.replace_bytes; felt at the end of the round."""
         with self._use as c:
             return load(lib.riptide_agent_replace_bytes, c, ffi.from_buffer(state), len(state))

@@ -13,9 +13,8 @@ from ._observer import Observer
 from ._policy import raise_failure, rows
 from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LoadCounts,
                      ObserverOptions, Sample, Scope)
-from ._values import (Duration, Network, PrefixLike, counters, duration_ns, network, new_config,
-                      new_prefix, path_bytes, read, vars_of,
-                     write)
+from ._values import (Buffer, Duration, Network, PrefixLike, counters, duration_ns, network,
+                      new_config, new_prefix, path_bytes, read, vars_of, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -199,17 +198,17 @@ class Estimator(Handle, Estimated):
         with self._use as c:
             return load(lib.riptide_state_load, c, path_bytes(path))
 
-    def load_bytes(self, state: bytes, now_ns: int | None = None,
+    def load_bytes(self, state: Buffer, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:
         """The same for bytes. Errors: OSError (EINVAL), InvalidError where time runs backwards."""
         return self._load(lib.riptide_estimator_load, state, now_ns, realtime_ns)
 
-    def replace_bytes(self, state: bytes, now_ns: int | None = None,
+    def replace_bytes(self, state: Buffer, now_ns: int | None = None,
                       realtime_ns: int | None = None) -> LoadCounts:
         """As load_bytes, but what the state does not name is withdrawn."""
         return self._load(lib.riptide_estimator_replace, state, now_ns, realtime_ns)
 
-    def _load(self, function: Callable[..., int], state: bytes, now_ns: int | None,
+    def _load(self, function: Callable[..., int], state: Buffer, now_ns: int | None,
               realtime_ns: int | None) -> LoadCounts:
         data = ffi.from_buffer(state)
         with self._use as c:

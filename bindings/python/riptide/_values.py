@@ -16,6 +16,7 @@ Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
 #: An address, which is a prefix of full length, or a prefix; host bits must be zero.
 PrefixLike = Union[str, Address, Network]
+Buffer = Union[bytes, bytearray, memoryview]
 #: A timedelta, or seconds.
 Duration = Union[timedelta, float]
 

@@ -1,18 +1,22 @@
 """Router and agent from Python; what `ip` says is the judge."""
 
+from __future__ import annotations
+
 import asyncio
 import errno
 import select
 from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
 
 import pytest
-from netns import rules, wait_until, windows
 
 import riptide
+from netns import Network, rules, wait_until, windows
 from riptide import EventKind, RouteState
 
 
-def settle(router):
+def settle(router: Any) -> Any:
     """Dispatches until nothing waits; what changed on the way."""
     changed = []
     while not router.is_idle:
@@ -26,7 +30,7 @@ def settle(router):
     return changed
 
 
-def test_routes_reach_the_kernel_and_go_with_the_router(net):
+def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
         router.check()
         router.start()
@@ -47,7 +51,7 @@ def test_routes_reach_the_kernel_and_go_with_the_router(net):
         riptide.router_holder()
 
 
-def test_routes_that_are_left_stay_and_are_flushed(net):
+def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
     with net.host.entered():
         router = riptide.Router()
         router.start()
@@ -59,17 +63,17 @@ def test_routes_that_are_left_stay_and_are_flushed(net):
         assert windows(net.host) == {} and riptide.routes() == []
 
 
-def test_pause_lifts_the_rules(net):
+def test_pause_lifts_the_rules(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
         router.start()
         router.pause()
-        assert rules(net.host) == [] and "pause" in router.reason()
+        assert rules(net.host) == [] and "pause" in (router.reason() or "")
         router.resume()
         settle(router)
         assert len(rules(net.host)) == 2
 
 
-def test_errors_of_the_router(net):
+def test_errors_of_the_router(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router, riptide.Router(max_routes=1) as other:
         router.start()
         with pytest.raises(OSError, match="process") as caught:
@@ -89,7 +93,7 @@ def test_errors_of_the_router(net):
         assert rules(net.host) == []
 
 
-def test_without_privilege_it_is_a_permission_error(net):
+def test_without_privilege_it_is_a_permission_error(net: Network) -> None:
     code = ("import riptide\n"
             "with riptide.Router() as router:\n"
             "    try: router.start()\n"
@@ -100,18 +104,18 @@ def test_without_privilege_it_is_a_permission_error(net):
     assert "CAP_NET_ADMIN" in said
 
 
-def test_what_a_receiver_takes(net):
+def test_what_a_receiver_takes(net: Network) -> None:
     with net.host.entered():
         net.host.sysctl("ipv4/tcp_rmem", "4096 1048576 6291456")
         assert riptide.receiver_initrwnd() > 300
         assert riptide.receiver_initrwnd(mss_bytes=8948) < 100
 
 
-def largest(samples, about):
+def largest(samples: Any, about: Any) -> Any:
     return max(sample.cwnd for sample in samples)
 
 
-async def until(agent, is_enough):
+async def until(agent: Any, is_enough: Any) -> Any:
     """Events up to the one that is enough."""
     seen = []
     async for event in agent:
@@ -120,7 +124,7 @@ async def until(agent, is_enough):
             return seen
 
 
-def test_asyncio_agent(net):
+def test_asyncio_agent(net: Network) -> None:
     small, large = net.learned("203.0.113.7", 20).cwnd(), net.learned("203.0.113.7", 60).cwnd()
     with net.host.entered(), riptide.Agent(
             interval=0.05,
@@ -129,8 +133,8 @@ def test_asyncio_agent(net):
         assert small < large
         turns = []
 
-        async def both():
-            async def others():
+        async def both() -> Any:
+            async def others() -> Any:
                 while True:
                     turns.append(1)
                     await asyncio.sleep(0)
@@ -154,11 +158,11 @@ def test_asyncio_agent(net):
     assert windows(net.host) == {} and rules(net.host) == []
 
 
-def run_round(agent):
+def run_round(agent: Any) -> Any:
     asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), 10))
 
 
-def test_agent_can_be_reconfigured_paused_and_hinted(net):
+def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
     cwnd = net.learned("203.0.113.7", 40).cwnd()
     with net.host.entered(), riptide.Agent(interval=0.05, estimator={"ttl": 3600}) as agent:
         agent.start()
@@ -167,7 +171,7 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net):
         agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
         wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 15}, "the hint")
         agent.reconfigure(interval=0.05, estimator={"ttl": 3600, "cwnd_max": 12})
-        wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 12}, "the bound")
+        wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 12}, "bound")
         agent.pause()
         assert rules(net.host) == []
         agent.resume()
@@ -176,12 +180,12 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net):
             agent.reconfigure(router={"table": 7231})
 
 
-def test_agent_goes_on_from_a_state(net, tmp_path):
+def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
     with riptide.Estimator(ttl=3600) as before:
         before.add(riptide.Sample(dst="203.0.113.99", cwnd=33))
         before.tick()
         before.save(tmp_path / "state")
-    options = {"interval": 0.05, "estimator": {"ttl": 3600}}
+    options: riptide.AgentOptions = {"interval": 0.05, "estimator": {"ttl": 3600}}
     with net.host.entered(), riptide.Agent(**options) as agent, riptide.Agent(**options) as second:
         assert agent.load(tmp_path / "state").loaded == 1
         agent.start()
@@ -193,11 +197,11 @@ def test_agent_goes_on_from_a_state(net, tmp_path):
         assert second.replace_bytes(state).loaded == 1
         assert [estimate.cwnd for estimate in second.estimator] == [33]
         with pytest.raises(TypeError):
-            second.load_bytes(None)
+            second.load_bytes(None)  # type: ignore[arg-type]
 
 
-def test_what_a_policy_raises_comes_out_of_dispatch(net):
-    def fail(samples, about):
+def test_what_a_policy_raises_comes_out_of_dispatch(net: Network) -> None:
+    def fail(samples: Any, about: Any) -> Any:
         raise ZeroDivisionError
 
     net.connect("203.0.113.7")
@@ -209,8 +213,8 @@ def test_what_a_policy_raises_comes_out_of_dispatch(net):
     assert rules(net.host) == []
 
 
-def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net):
-    async def main(agent):
+def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net: Network) -> None:
+    async def main(agent: Any) -> Any:
         task = asyncio.ensure_future(until(agent, lambda event: False))
         await asyncio.sleep(0)
         task.cancel()

@@ -2,18 +2,21 @@
 agree on every figure.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import errno
 import math
 import re
+from typing import Any
 
 import pytest
-from c_tests import Interpreter, Struct, Unsupported, load
-from conftest import REPOSITORY
 
 import riptide
+from c_tests import Interpreter, Struct, Unsupported, load
+from conftest import REPOSITORY
 from riptide._errors import OUTCOMES
-from riptide._native import ffi, lib
+from riptide._native import lib
 
 UNIT = REPOSITORY / "tests" / "unit"
 DEFINES = {"S": "1000000000", "MS": "1000000", "RIPTIDE_NEVER_NS": str(lib.RIPTIDE_NEVER_NS),
@@ -21,7 +24,7 @@ DEFINES = {"S": "1000000000", "MS": "1000000", "RIPTIDE_NEVER_NS": str(lib.RIPTI
            "INFINITY": "infinity()"}
 
 
-def outcome(function, *arguments, **named):
+def outcome(function: Any, *arguments: Any, **named: Any) -> Any:
     """What C would have returned."""
     try:
         function(*arguments, **named)
@@ -29,10 +32,10 @@ def outcome(function, *arguments, **named):
     except riptide.OutcomeError as error:
         return next(number for number, cls in OUTCOMES.items() if cls is type(error))
     except OSError as error:
-        return -error.errno
+        return -(error.errno or 0)
 
 
-def fill(target, value):
+def fill(target: Any, value: Any) -> Any:
     """Copies a dataclass to a C struct's namespace."""
     values = value if isinstance(value, dict) else {
         field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -42,7 +45,7 @@ def fill(target, value):
     return target
 
 
-def text(value):
+def text(value: Any) -> Any:
     """A network as C's tests write it."""
     if hasattr(value, "network_address"):
         whole = value.prefixlen == value.max_prefixlen
@@ -50,7 +53,7 @@ def text(value):
     return value
 
 
-def options(config):
+def options(config: Any) -> Any:
     """Estimator's options out of a struct riptide_estimator_config."""
     given = {}
     for name, value in vars(config).items():
@@ -66,31 +69,31 @@ def options(config):
     return given
 
 
-def estimator_of(config):
+def estimator_of(config: Any) -> Any:
     return riptide.Estimator(**options(config))
 
 
-def add(estimator, sample):
+def add(estimator: Any, sample: Any) -> Any:
     if not isinstance(sample.dst, str) or "/" in sample.dst:
         raise Unsupported("a sample that no host could be")
     return outcome(estimator.add, riptide.Sample(**vars(sample)))
 
 
-def pop(estimator):
+def pop(estimator: Any) -> Any:
     (change,) = estimator.changes()
     return fill(Struct(), change)
 
 
-def assert_equal(a, b):
+def assert_equal(a: Any, b: Any) -> Any:
     assert a == b
 
 
-def assert_pop(estimator, dst, cwnd):
+def assert_pop(estimator: Any, dst: Any, cwnd: Any) -> Any:
     change = pop(estimator)
     assert (change.dst, change.cwnd) == (dst, cwnd)
 
 
-def pop_into(estimator, reference):
+def pop_into(estimator: Any, reference: Any) -> Any:
     try:
         change = fill(Struct(), estimator.pop())
         if isinstance(reference, Struct):
@@ -102,7 +105,7 @@ def pop_into(estimator, reference):
         return lib.RIPTIDE_E_AGAIN
 
 
-def find(estimator, dst, estimate):
+def find(estimator: Any, dst: Any, estimate: Any) -> Any:
     try:
         fill(estimate, estimator.find(dst))
         return 0
@@ -110,7 +113,7 @@ def find(estimator, dst, estimate):
         return lib.RIPTIDE_E_UNKNOWN
 
 
-def explain(estimator, dst, explanation, _):
+def explain(estimator: Any, dst: Any, explanation: Any, _: Any) -> Any:
     try:
         fill(explanation, estimator.explain(dst))
         return 0
@@ -118,17 +121,17 @@ def explain(estimator, dst, explanation, _):
         return lib.RIPTIDE_E_UNKNOWN
 
 
-def found(estimator, dst):
+def found(estimator: Any, dst: Any) -> Any:
     estimate = Struct()
     find(estimator, dst, estimate)
     return estimate
 
 
-def explained(estimator):
+def explained(estimator: Any) -> Any:
     return fill(Struct(), estimator.explain("192.0.2.1"))
 
 
-def add_hint(estimator, hint, _):
+def add_hint(estimator: Any, hint: Any, _: Any) -> Any:
     if isinstance(hint, list):
         hint = Struct(**dict(zip(("dst", "cwnd_max", "scale", "until_ns"), hint)))
     return outcome(estimator.add_hint, hint.dst, hint.until_ns / 1e9, cwnd_max=hint.cwnd_max,
@@ -181,7 +184,7 @@ ONLY_IN_C = {
 }
 
 
-def cases():
+def cases() -> Any:
     for name in ("estimator", "bound", "closed", "policy", "evidence", "explain"):
         path = UNIT / f"test_{name}.c"
         functions = load(path, DEFINES)
@@ -191,5 +194,5 @@ def cases():
 
 
 @pytest.mark.parametrize("functions, test", cases())
-def test_bindings_agree(functions, test):
+def test_bindings_agree(functions: Any, test: Any) -> None:
     Interpreter(functions, LIBRARY).call(test, None)

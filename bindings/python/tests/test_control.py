@@ -1,16 +1,20 @@
 """The control socket of a real riptided."""
 
+from __future__ import annotations
+
 import socket
 import threading
+from pathlib import Path
+from typing import Any, Callable
 
 import pytest
-from netns import Daemon, wait_until, wait_window, windows
 
 import riptide
+from netns import Daemon, Network, wait_until, wait_window, windows
 
 
 @pytest.fixture
-def daemon(net, tmp_path):
+def daemon(net: Network, tmp_path: Path) -> Any:
     """A daemon that has learned one destination, and the path of its socket."""
     path = tmp_path / "control"
     net.learned("203.0.113.7", 30)
@@ -19,7 +23,7 @@ def daemon(net, tmp_path):
         yield path
 
 
-def test_status_show_and_explain(net, daemon):
+def test_status_show_and_explain(net: Network, daemon: Path) -> None:
     with riptide.Control(daemon) as control:
         assert control.status()["health"] == "ok"
         (shown,) = control.show()
@@ -31,7 +35,7 @@ def test_status_show_and_explain(net, daemon):
         assert control.fileno() > 0
 
 
-def test_pause_and_hint_change_the_daemon(net, daemon):
+def test_pause_and_hint_change_the_daemon(net: Network, daemon: Path) -> None:
     with riptide.Control(str(daemon)) as control:
         control.pause()
         assert control.status()["paused"]
@@ -41,7 +45,7 @@ def test_pause_and_hint_change_the_daemon(net, daemon):
         wait_until(lambda: windows(net.host) == {"203.0.113.7": 12}, "the hint")
 
 
-def test_states_travel_both_ways(daemon):
+def test_states_travel_both_ways(daemon: Path) -> None:
     with riptide.Control(daemon) as control, riptide.Estimator(ttl=7200) as fleet:
         assert fleet.load_bytes(control.save()).loaded == 1
         fleet.add(riptide.Sample(dst="203.0.113.99", cwnd=44))
@@ -53,17 +57,20 @@ def test_states_travel_both_ways(daemon):
         assert control.load(state)["loaded"] >= 1
 
 
-def test_refusals_have_the_daemons_words(daemon):
+def test_refusals_have_the_daemons_words(daemon: Path) -> None:
     with riptide.Control(daemon) as control:
-        for request in (lambda: control.request("dance"), lambda: control.explain("nowhere"),
-                        lambda: control.show("10.0.0.1/8"), lambda: control.load(b"no state"),
-                        lambda: control.hint("203.0.113.7", 60), lambda: control.explain("ü\0")):
+        requests: list[Callable[[], Any]] = [
+            lambda: control.request("dance"), lambda: control.explain("nowhere"),
+            lambda: control.show("10.0.0.1/8"), lambda: control.load(b"no state"),
+            lambda: control.hint("203.0.113.7", 60), lambda: control.explain("ü\0"),
+        ]
+        for request in requests:
             with pytest.raises(riptide.RefusedError, match="."):
                 request()
         assert control.status()["health"] == "ok"  # the connection goes on
 
 
-def test_no_daemon(tmp_path):
+def test_no_daemon(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         riptide.Control(tmp_path / "none")
     with pytest.raises(OSError):
@@ -72,13 +79,13 @@ def test_no_daemon(tmp_path):
         riptide.Control(tmp_path, timeout=-1)
 
 
-def serve(path, answer):
+def serve(path: Any, answer: Any) -> Any:
     """A daemon that says one thing to one client."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen()
 
-    def run():
+    def run() -> Any:
         with listener, listener.accept()[0] as client:
             client.recv(1 << 16)
             client.sendall(answer)
@@ -88,7 +95,7 @@ def serve(path, answer):
     threading.Thread(target=run, daemon=True).start()
 
 
-def test_daemon_that_ends_or_says_nothing(tmp_path):
+def test_daemon_that_ends_or_says_nothing(tmp_path: Path) -> None:
     serve(tmp_path / "ends", b'{"ok":tr')
     with riptide.Control(tmp_path / "ends") as control, pytest.raises(ConnectionError):
         control.status()

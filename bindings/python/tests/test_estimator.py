@@ -1,7 +1,11 @@
 """The estimator from Python, a policy in Python included: literal samples and times, no kernel."""
 
+from __future__ import annotations
+
 import errno
 from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,19 +16,19 @@ S = 1_000_000_000
 A, B = "10.0.0.1", "10.0.0.2"
 
 
-def feed(estimator, now_s, *windows, dst=A):
+def feed(estimator: Any, now_s: Any, *windows: Any, dst: Any = A) -> Any:
     for cwnd in windows:
         estimator.add(Sample(dst=dst, cwnd=cwnd))
     estimator.tick(now_s * S)
     return {str(change.dst.network_address): change.cwnd for change in estimator.changes()}
 
 
-def smallest(samples, about):
+def smallest(samples: Any, about: Any) -> Any:
     assert about.samples == len(samples)
     return min(sample.cwnd for sample in samples)
 
 
-def test_window_is_mean_of_all_connections():
+def test_window_is_mean_of_all_connections() -> None:
     with riptide.Estimator() as estimator:
         assert feed(estimator, 5, 20, 40, 63) == {A: 41}
         estimate = estimator.find(A)
@@ -34,7 +38,7 @@ def test_window_is_mean_of_all_connections():
         assert list(estimator) == [estimate]
 
 
-def test_outcomes_are_exceptions():
+def test_outcomes_are_exceptions() -> None:
     with riptide.Estimator(max_destinations=1) as estimator:
         estimator.add(Sample(dst=A, cwnd=20))
         with pytest.raises(riptide.FullError):
@@ -53,7 +57,7 @@ def test_outcomes_are_exceptions():
         assert estimator.stats()["overflow"] == estimator.stats()["invalid"] == 1
 
 
-def test_explanation_has_every_figure():
+def test_explanation_has_every_figure() -> None:
     overrides = [Override("10.0.0.0/24", cwnd_max=44)]
     with riptide.Estimator(overrides=overrides) as estimator:
         feed(estimator, 1, 70)
@@ -65,7 +69,7 @@ def test_explanation_has_every_figure():
     assert explanation.left_out == (0, 0, 0) and explanation.evidence.sharers == 0
 
 
-def test_hints_lower_and_pass():
+def test_hints_lower_and_pass() -> None:
     with riptide.Estimator() as estimator:
         feed(estimator, 1, 70)
         estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
@@ -75,7 +79,7 @@ def test_hints_lower_and_pass():
             estimator.add_hint(A, 10, scale=2, now_ns=S)
 
 
-def test_reconfigure_goes_on_with_what_is_known():
+def test_reconfigure_goes_on_with_what_is_known() -> None:
     with riptide.Estimator() as estimator:
         feed(estimator, 1, 70)
         feed(estimator, 1, 70, dst=B)
@@ -85,14 +89,14 @@ def test_reconfigure_goes_on_with_what_is_known():
             estimator.reconfigure(cwnd_min=60, cwnd_max=50)
 
 
-def test_python_combines():
+def test_python_combines() -> None:
     with riptide.Estimator(policy=Policy("smallest", smallest, "none")) as estimator:
         assert feed(estimator, 1, 40, 20, 63) == {A: 20}
         assert feed(estimator, 2, 40, 33) == {A: 33}
         assert estimator.explain(A).policy == "smallest"
 
 
-def test_python_combines_for_some_destinations_alone():
+def test_python_combines_for_some_destinations_alone() -> None:
     mine = Policy("smallest", smallest)
     overrides = [Override("10.0.0.2", policy=mine), Override("10.0.0.3", policy=mine)]
     with riptide.Estimator(overrides=overrides) as estimator:
@@ -100,7 +104,7 @@ def test_python_combines_for_some_destinations_alone():
             assert feed(estimator, 1, 20, 40, dst=dst) == {dst: 30 if dst == A else 20}
 
 
-def test_one_policy_serves_many_estimators():
+def test_one_policy_serves_many_estimators() -> None:
     mine = Policy("smallest", smallest)
     with riptide.Estimator(policy=mine) as one, riptide.Estimator(policy=mine) as other:
         one.add(Sample(dst=A, cwnd=20))
@@ -110,9 +114,10 @@ def test_one_policy_serves_many_estimators():
         assert (one.find(A).cwnd, other.find(A).cwnd) == (20, 30)
 
 
-def test_policy_that_says_nothing_lets_the_window_age():
+def test_policy_that_says_nothing_lets_the_window_age() -> None:
     windows = iter([50, None])
-    with riptide.Estimator(policy=Policy("once", lambda samples, about: next(windows))) as estimator:
+    policy = Policy("once", lambda samples, about: next(windows))
+    with riptide.Estimator(policy=policy) as estimator:
         assert feed(estimator, 1, 1) == {A: 50}
         assert feed(estimator, 80, 1) == {}
         assert estimator.find(A).updated_ns == S
@@ -121,8 +126,11 @@ def test_policy_that_says_nothing_lets_the_window_age():
 @pytest.mark.parametrize("result, error", [
     ("many", TypeError), (float("nan"), ValueError), (-1.0, ValueError),
     (float("inf"), ValueError), (1 << 2000, OverflowError)])
-def test_policy_without_a_window(result, error):
-    with riptide.Estimator(policy=Policy("bad", lambda samples, about: result)) as estimator:
+def test_policy_without_a_window(result: Any, error: Any) -> None:
+    def combine(samples: list[Sample], about: riptide.PolicyInput) -> Any:
+        return result
+
+    with riptide.Estimator(policy=Policy("bad", combine)) as estimator:
         estimator.add(Sample(dst=A, cwnd=20))
         with pytest.raises(error):
             estimator.tick(S)
@@ -131,8 +139,8 @@ def test_policy_without_a_window(result, error):
             estimator.find(A)
 
 
-def test_what_a_policy_raises_comes_out_of_the_tick():
-    def fail(samples, about):
+def test_what_a_policy_raises_comes_out_of_the_tick() -> None:
+    def fail(samples: Any, about: Any) -> Any:
         raise KeyboardInterrupt
 
     with riptide.Estimator(policy=Policy("fails", fail)) as estimator:
@@ -141,7 +149,7 @@ def test_what_a_policy_raises_comes_out_of_the_tick():
             estimator.tick(S)
 
 
-def test_policy_cannot_use_the_estimator_that_calls_it():
+def test_policy_cannot_use_the_estimator_that_calls_it() -> None:
     with riptide.Estimator(policy=Policy("mine", lambda samples, about: estimator.find(A).cwnd)) \
             as estimator:
         estimator.add(Sample(dst=A, cwnd=20))
@@ -149,7 +157,7 @@ def test_policy_cannot_use_the_estimator_that_calls_it():
             estimator.tick(S)
 
 
-def test_discarded_samples_reach_no_policy():
+def test_discarded_samples_reach_no_policy() -> None:
     with riptide.Estimator(policy=Policy("smallest", smallest)) as estimator:
         estimator.add(Sample(dst=A, cwnd=10))
         estimator.discard()
@@ -160,14 +168,15 @@ def test_discarded_samples_reach_no_policy():
 
 
 @pytest.mark.parametrize("arguments, error", [
-    (("", smallest), ValueError), (("x" * 16, smallest), ValueError), (("é", smallest), ValueError),
-    (("mine", None), TypeError), (("mine", smallest, "sharp"), ValueError), ((7, smallest), TypeError)])
-def test_bad_policies(arguments, error):
+    (("", smallest), ValueError), (("x" * 16, smallest), ValueError), ((7, smallest), TypeError),
+    (("é", smallest), ValueError), (("mine", None), TypeError),
+    (("mine", smallest, "sharp"), ValueError)])
+def test_bad_policies(arguments: Any, error: Any) -> None:
     with pytest.raises(error):
         Policy(*arguments)
 
 
-def test_reconfigure_keeps_what_a_policy_of_ours_knows():
+def test_reconfigure_keeps_what_a_policy_of_ours_knows() -> None:
     mine = Policy("smallest", smallest)
     with riptide.Estimator(policy=mine) as estimator:
         feed(estimator, 1, 40)
@@ -177,7 +186,7 @@ def test_reconfigure_keeps_what_a_policy_of_ours_knows():
         assert estimator.find(A).cwnd == 30
 
 
-def test_states_of_two_hosts_are_merged(tmp_path):
+def test_states_of_two_hosts_are_merged(tmp_path: Path) -> None:
     for name, dst, cwnd in (("one", A, 20), ("two", B, 40)):
         with riptide.Estimator(ttl=3600) as host:
             host.add(Sample(dst=dst, cwnd=cwnd))
@@ -189,7 +198,7 @@ def test_states_of_two_hosts_are_merged(tmp_path):
         assert {str(e.dst.network_address): e.cwnd for e in fleet} == {A: 20, B: 40}
 
 
-def test_state_as_bytes():
+def test_state_as_bytes() -> None:
     with riptide.Estimator() as one, riptide.Estimator() as other:
         feed(one, 100, 20)
         state = one.save_bytes(now_ns=110 * S, realtime_ns=1000 * S)
@@ -204,11 +213,11 @@ def test_state_as_bytes():
                 other.load_bytes(bad)
             assert caught.value.errno == errno.EINVAL
         with pytest.raises(TypeError):
-            other.load_bytes("text")
+            other.load_bytes("text")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [None, {"dst": A, "cwnd": 20}, "sample", b""])
-def test_only_samples_are_added(value):
+def test_only_samples_are_added(value: Any) -> None:
     with riptide.Estimator() as estimator, pytest.raises(TypeError):
         estimator.add(value)
 
@@ -216,6 +225,6 @@ def test_only_samples_are_added(value):
 @pytest.mark.parametrize("now_ns, error", [
     (-1, OverflowError), (1 << 64, OverflowError), (1.5, TypeError), ("now", TypeError),
     ((1 << 64) - 1, riptide.InvalidError)])
-def test_bad_times(now_ns, error):
+def test_bad_times(now_ns: Any, error: Any) -> None:
     with riptide.Estimator() as estimator, pytest.raises(error):
         estimator.tick(now_ns)

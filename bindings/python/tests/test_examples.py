@@ -1,12 +1,16 @@
 """The examples do what they say, run as a user runs them."""
 
+from __future__ import annotations
+
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY
-from netns import rules, wait_until, windows
+from netns import Host, Network, rules, wait_until, windows
 from prometheus_client.parser import text_string_to_metric_families
 
 import riptide
@@ -14,11 +18,11 @@ import riptide
 EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
 
 
-def command(name, *arguments):
+def command(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-B", str(EXAMPLES / name), *map(str, arguments)]
 
 
-def state(path, **windows_of):
+def state(path: Path, **windows_of: int) -> Path:
     """A saved state with these windows, of destinations named with _ for each dot."""
     with riptide.Estimator() as estimator:
         for dst, cwnd in windows_of.items():
@@ -28,7 +32,7 @@ def state(path, **windows_of):
     return path
 
 
-def test_textfile_has_each_prefix_once(net, tmp_path):
+def test_textfile_has_each_prefix_once(net: Network, tmp_path: Path) -> None:
     for address in "203.0.113.7", "203.0.113.9", "2001:db8::7":
         net.learned(address, 30)
     path = tmp_path / "riptide.prom"
@@ -39,7 +43,7 @@ def test_textfile_has_each_prefix_once(net, tmp_path):
     assert connections == {"203.0.113.0/24": 2, "2001:db8::/64": 1}
 
 
-def test_report_lists_destinations_and_draws_their_windows(net, tmp_path):
+def test_report_lists_destinations_and_draws_their_windows(net: Network, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     for address, cwnd in ("203.0.113.7", 30), ("203.0.113.7", 40), ("2001:db8::7", 20):
         net.learned(address, cwnd)
@@ -50,13 +54,13 @@ def test_report_lists_destinations_and_draws_their_windows(net, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_report_of_a_host_without_connections_says_so(host, tmp_path):
+def test_report_of_a_host_without_connections_says_so(host: Host, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     done = host.run(*command("report.py", tmp_path / "windows.png"), check=False)
     assert done.returncode == 1 and done.stderr == "no connections here\n"
 
 
-def test_merge_takes_the_newer_and_names_what_it_refuses(host, tmp_path):
+def test_merge_takes_the_newer_and_names_what_it_refuses(host: Host, tmp_path: Path) -> None:
     old = state(tmp_path / "old.state", _203_0_113_7=20, _198_51_100_1=50)
     new = state(tmp_path / "new.state", _203_0_113_7=40)
     junk = tmp_path / "junk.state"
@@ -73,7 +77,7 @@ def test_merge_takes_the_newer_and_names_what_it_refuses(host, tmp_path):
         assert estimator.find("203.0.113.7").cwnd == 40
 
 
-def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net):
+def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network) -> None:
     net.learned("203.0.113.7", 30)
     daemon = net.host.start(*command("embedded.py", "--interval", 0.05),
                             stdout=subprocess.PIPE, universal_newlines=True)

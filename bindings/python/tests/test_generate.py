@@ -1,11 +1,17 @@
 """The declarations follow the headers: each test changes a copy of them and builds again."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
 
 import pytest
+
 from conftest import REPOSITORY
 from netns import BUILD
 
@@ -13,7 +19,7 @@ BINDINGS = REPOSITORY / "bindings" / "python"
 
 
 @pytest.fixture
-def copy(tmp_path):
+def copy(tmp_path: Path) -> Any:
     """Headers and bindings to change."""
     shutil.copytree(REPOSITORY / "include", tmp_path / "include")
     shutil.copytree(BINDINGS / "riptide", tmp_path / "riptide")
@@ -22,13 +28,13 @@ def copy(tmp_path):
     return tmp_path
 
 
-def edit(path, old, new):
+def edit(path: Any, old: Any, new: Any) -> Any:
     text = path.read_text()
     assert text.count(old) == 1, f"{path}: {text.count(old)} times {old!r}"
     path.write_text(text.replace(old, new))
 
 
-def generate(copy):
+def generate(copy: Path) -> Any:
     return subprocess.run(
         [sys.executable, copy / "generate.py", "--output", copy / "native.c", "--depfile",
          copy / "native.c.d", "--package", copy / "riptide", "--header", copy / "rows.h", "--",
@@ -36,18 +42,18 @@ def generate(copy):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
 
 
-def compile_module(copy):
+def compile_module(copy: Path) -> Any:
     """Compiles what was generated; the library that it needs is preloaded."""
-    include = subprocess.run([sys.executable, "-c", "import sysconfig as s; print(s.get_path('include'))"],
-                             stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+    directories = (copy / "include", copy, sysconfig.get_path("include"))
     return subprocess.run(
-        ["cc", "-shared", "-fPIC", "-DPy_LIMITED_API=0x03090000", "-Werror=incompatible-pointer-types",
-         "-Werror=int-conversion", "-I", copy / "include", "-I", copy, "-I", include, "-D_GNU_SOURCE",
-         copy / "native.c", copy / "rows.c", "-o", copy / "riptide" / "_native.abi3.so"],
+        ["cc", "-shared", "-fPIC", "-DPy_LIMITED_API=0x03090000", "-D_GNU_SOURCE",
+         "-Werror=incompatible-pointer-types", "-Werror=int-conversion",
+         *(f"-I{directory}" for directory in directories), copy / "native.c", copy / "rows.c",
+         "-o", copy / "riptide" / "_native.abi3.so"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
 
 
-def layout(copy, struct):
+def layout(copy: Path, struct: Any) -> Any:
     """Name, offset and type of each field, as the compiled module has them."""
     code = ("import importlib.util, json, sys\n"
             "spec = importlib.util.spec_from_file_location('riptide._native', sys.argv[1])\n"
@@ -62,20 +68,20 @@ def layout(copy, struct):
     return json.loads(done.stdout)
 
 
-def test_new_fields_and_other_types_are_followed(copy):
+def test_new_fields_and_other_types_are_followed(copy: Path) -> None:
     observe = copy / "include" / "riptide" / "observe.h"
     edit(observe, "    uint32_t rtt_us; ", "    uint64_t jitter_ns;\n    uint64_t rtt_us; ")
     assert generate(copy).returncode == 0
     done = compile_module(copy)
     assert done.returncode == 0, done.stdout
-    fields = {name: (offset, type_) for name, offset, type_ in layout(copy, "struct riptide_sample")}
+    fields = {name: rest for name, *rest in layout(copy, "struct riptide_sample")}
     assert fields["jitter_ns"][1] == "uint64_t" == fields["rtt_us"][1]
     assert fields["rtt_us"][0] == fields["jitter_ns"][0] + 8
 
 
-def test_new_functions_and_constants_are_followed(copy):
+def test_new_functions_and_constants_are_followed(copy: Path) -> None:
     edit(copy / "include" / "riptide" / "riptide.h", "const char *riptide_version(void);",
-         "const char *riptide_version(void);\n#define RIPTIDE_NOVELTY 7\nint riptide_novelty(int a);")
+         "const char *riptide_version(void);\n#define RIPTIDE_NOVELTY 7\nint riptide_novelty(int);")
     assert generate(copy).returncode == 0
     text = (copy / "native.c").read_text()
     assert "riptide_novelty(" in text and "RIPTIDE_NOVELTY" in text
@@ -91,14 +97,15 @@ def test_new_functions_and_constants_are_followed(copy):
     ("agent.h", "RIPTIDE_AGENT_TICK, ", "RIPTIDE_AGENT_ROUND, ",
      "no header declares 'RIPTIDE_AGENT_TICK'"),
 ])
-def test_what_the_package_asks_for_and_is_gone_fails_the_build(copy, header, old, new, said):
+def test_what_the_package_asks_for_and_is_gone_fails_the_build(
+        copy: Path, header: str, old: str, new: str, said: str) -> None:
     edit(copy / "include" / "riptide" / header, old, new)
     done = generate(copy)
     assert done.returncode != 0
     assert said in done.stdout and ".py:" in done.stdout
 
 
-def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy):
+def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy: Path) -> None:
     """As it would be with headers of one version and declarations of another."""
     assert generate(copy).returncode == 0
     edit(copy / "include" / "riptide" / "observe.h", "    char congestion_control[16];",
@@ -106,6 +113,6 @@ def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy):
     assert compile_module(copy).returncode != 0
 
 
-def test_header_that_is_no_c_fails_the_build(copy):
+def test_header_that_is_no_c_fails_the_build(copy: Path) -> None:
     edit(copy / "include" / "riptide" / "riptide.h", "struct riptide_error {", "struct {{")
     assert generate(copy).returncode != 0

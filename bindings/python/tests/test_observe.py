@@ -1,20 +1,23 @@
 """Observing from Python; the kernel's own account of the same connections is the judge."""
 
+from __future__ import annotations
+
 import errno
 import select
 import socket
 import sys
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 import pytest
-from netns import ss, wait_until
 
 import riptide
+from netns import Host, Network, ss, wait_until
 from riptide import Scope
 
 
 @pytest.fixture
-def busy(net):
+def busy(net: Network) -> Any:
     """Connections of both families, an IPv4-mapped one among them."""
     net.learned("203.0.113.7", 30)
     net.connect("203.0.113.9", mapped=True)
@@ -22,14 +25,15 @@ def busy(net):
     return net
 
 
-def peers(samples):
+def peers(samples: Any) -> Any:
     return sorted(str(sample.dst) for sample in samples)
 
 
-def test_samples_are_what_ss_says(busy):
+def test_samples_are_what_ss_says(busy: Network) -> None:
     with busy.host.entered():
         samples = riptide.observe()
-    assert sorted((str(s.dst), s.cwnd, s.congestion_control) for s in samples) == sorted(ss(busy.host))
+    found = sorted((str(s.dst), s.cwnd, s.congestion_control) for s in samples)
+    assert found == sorted(ss(busy.host))
     for sample in samples:
         assert isinstance(sample.dst, (IPv4Address, IPv6Address))
         assert sample.rtt.microseconds == sample.rtt_us > 0
@@ -37,7 +41,7 @@ def test_samples_are_what_ss_says(busy):
         assert sample.data_segs_out > 0 or str(sample.dst) == "203.0.113.9"
 
 
-def test_columns_are_the_samples(busy):
+def test_columns_are_the_samples(busy: Network) -> None:
     numpy = pytest.importorskip("numpy")
     with busy.host.entered(), riptide.Observer() as observer:
         columns, samples = observer.dump_columns(), observer.dump()
@@ -55,7 +59,7 @@ def test_columns_are_the_samples(busy):
     assert columns["cwnd"].dtype == numpy.uint32 and columns["closed"].dtype == numpy.bool_
 
 
-def test_columns_hold_every_figure_of_a_sample():
+def test_columns_hold_every_figure_of_a_sample() -> None:
     from riptide._native import ffi
 
     numbers = {name for name, field in ffi.typeof("struct riptide_sample").fields
@@ -64,15 +68,16 @@ def test_columns_hold_every_figure_of_a_sample():
         *numbers, "family", "dst_high", "dst_low", "congestion"}
 
 
-def test_columns_without_numpy_are_memoryviews(busy):
-    code = ("import sys; sys.modules['numpy'] = None; import riptide; c = riptide.observe_columns();"
+def test_columns_without_numpy_are_memoryviews(busy: Network) -> None:
+    code = ("import sys; sys.modules['numpy'] = None\n"
+            "import riptide; c = riptide.observe_columns()\n"
             "assert isinstance(c['cwnd'], memoryview) and c['cwnd'].format == 'I';"
             "print(sorted(c['cwnd'].tolist()))")
     said = busy.host.run(sys.executable, "-c", code).stdout
     assert said.strip() == str(sorted(cwnd for _, cwnd, _ in ss(busy.host)))
 
 
-def test_no_connections_are_empty_columns(host):
+def test_no_connections_are_empty_columns(host: Host) -> None:
     with host.entered():
         assert riptide.observe() == []
         assert {len(column) for column in riptide.observe_columns().values()} == {0}
@@ -86,14 +91,14 @@ def test_no_connections_are_empty_columns(host):
     (Scope(local_ports=[1, (2, 3)]), []),
     (Scope(remote_ports=[(1, 65535)], ifindex=7), []),
 ])
-def test_scope_narrows(busy, scope, expected):
+def test_scope_narrows(busy: Network, scope: Any, expected: Any) -> None:
     with busy.host.entered(), riptide.Observer(scope=scope) as observer:
         assert peers(observer.dump()) == sorted(expected)
         whole = riptide.Filter.NONE if scope == Scope() else riptide.Filter.WHOLE
         assert observer.filter == whole
 
 
-def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy):
+def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
     found = []
     with busy.host.entered(), riptide.Observer() as observer:
         observer.start()
@@ -113,7 +118,7 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy):
         assert observer.stats()["samples"] == 3 and observer.events_error is None
 
 
-def test_slices_describe_each_connection_once(busy):
+def test_slices_describe_each_connection_once(busy: Network) -> None:
     with busy.host.entered(), riptide.Observer(slices=4) as observer:
         assert len([sample for _ in range(4) for sample in observer.dump()]) == 3
         with pytest.raises(OSError):
@@ -122,7 +127,7 @@ def test_slices_describe_each_connection_once(busy):
             observer.set_slices(-1)
 
 
-def heard(observer):
+def heard(observer: Any) -> Any:
     observer.dispatch()
     try:
         return observer.pop()
@@ -130,7 +135,7 @@ def heard(observer):
         return None
 
 
-def test_closed_connections_are_heard_of(busy):
+def test_closed_connections_are_heard_of(busy: Network) -> None:
     with busy.host.entered(), riptide.Observer(destroy_events=True) as observer:
         observer.dump()
         short = busy.learned("203.0.113.8", 20)
@@ -141,14 +146,14 @@ def test_closed_connections_are_heard_of(busy):
     assert str(sample.dst) == "203.0.113.8" and sample.closed
 
 
-def test_another_namespace_by_its_fd(busy):
+def test_another_namespace_by_its_fd(busy: Network) -> None:
     with riptide.Observer(netns_fd=busy.host.fd) as observer:
         assert len(observer.dump()) == 3
     with pytest.raises(OSError, match="netns_fd"):
         riptide.Observer(netns_fd=0)
 
 
-def test_explain_is_one_look_without_history(busy):
+def test_explain_is_one_look_without_history(busy: Network) -> None:
     with busy.host.entered():
         explanation = riptide.explain("203.0.113.7")
         cwnd = {peer: cwnd for peer, cwnd, _ in ss(busy.host)}["203.0.113.7"]
@@ -161,7 +166,7 @@ def test_explain_is_one_look_without_history(busy):
             riptide.explain("nowhere")
 
 
-def test_interrupted_dump_raises_what_the_handler_raised(busy):
+def test_interrupted_dump_raises_what_the_handler_raised(busy: Network) -> None:
     """Python's handlers run although C waits: a dump is many short calls."""
     code = ("import riptide, signal\n"
             "signal.signal(signal.SIGALRM, lambda *_: 1 / 0)\n"

@@ -1,5 +1,7 @@
 """Whose an object is: closing, threads, fork, memory."""
 
+from __future__ import annotations
+
 import gc
 import os
 import subprocess
@@ -8,16 +10,18 @@ import threading
 import tracemalloc
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import riptide
+from netns import Network
 
 CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_closed_object_says_so(cls):
+def test_closed_object_says_so(cls: Any) -> None:
     with cls() as thing:
         assert not thing.closed
         assert cls is riptide.Estimator or thing.fileno() >= 0
@@ -33,9 +37,10 @@ def test_closed_object_says_so(cls):
         pass
 
 
-def test_stages_of_a_closed_agent_are_closed():
+def test_stages_of_a_closed_agent_are_closed() -> None:
     agent = riptide.Agent()
-    assert agent.observer.stats()["dumps"] == 0 and list(agent.router) == list(agent.estimator) == []
+    assert agent.observer.stats()["dumps"] == 0
+    assert not list(agent.router) and not list(agent.estimator)
     agent.close()
     for call in (agent.observer.stats, agent.estimator.stats, agent.router.stats):
         with pytest.raises(ValueError, match="closed"):
@@ -43,7 +48,7 @@ def test_stages_of_a_closed_agent_are_closed():
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_forgotten_object_is_freed_with_a_warning(cls):
+def test_forgotten_object_is_freed_with_a_warning(cls: Any) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.warns(ResourceWarning, match=f"{cls.__name__}: not closed"):
         cls()
@@ -52,7 +57,7 @@ def test_forgotten_object_is_freed_with_a_warning(cls):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_constructor_that_fails_leaves_nothing(cls):
+def test_constructor_that_fails_leaves_nothing(cls: Any) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -62,10 +67,10 @@ def test_constructor_that_fails_leaves_nothing(cls):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_second_thread_is_told_while_a_call_is_under_way():
+def test_second_thread_is_told_while_a_call_is_under_way() -> None:
     inside, go_on = threading.Event(), threading.Event()
 
-    def wait(samples, about):
+    def wait(samples: Any, about: Any) -> Any:
         inside.set()
         assert go_on.wait(10)
         return 20
@@ -75,7 +80,8 @@ def test_second_thread_is_told_while_a_call_is_under_way():
         thread = threading.Thread(target=estimator.tick)
         thread.start()
         assert inside.wait(10)
-        for call in (estimator.tick, estimator.stats, estimator.close):
+        calls: list[Any] = [estimator.tick, estimator.stats, estimator.close]
+        for call in calls:
             with pytest.raises(riptide.ConcurrentUseError, match="Estimator.*one thread at a time"):
                 call()
         go_on.set()
@@ -83,12 +89,12 @@ def test_second_thread_is_told_while_a_call_is_under_way():
         assert estimator.find("10.0.0.1").cwnd == 20  # and ours again
 
 
-def test_threads_hand_over_and_collide_without_harm():
+def test_threads_hand_over_and_collide_without_harm() -> None:
     """Whoever is refused tries again: everything is counted once."""
     with riptide.Estimator() as estimator:
         refused = []
 
-        def work(number):
+        def work(number: Any) -> Any:
             sample = riptide.Sample(dst=f"10.0.0.{number}", cwnd=20)
             done = 0
             while done < 2000:
@@ -106,7 +112,7 @@ def test_threads_hand_over_and_collide_without_harm():
         assert estimator.stats()["samples"] == 8000
 
 
-def in_child(function):
+def in_child(function: Any) -> Any:
     """What the function makes of a forked process: its exit status."""
     child = os.fork()
     if child == 0:
@@ -119,8 +125,8 @@ def in_child(function):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_child_of_fork_cannot_use_it_but_close_it(cls):
-    def child():
+def test_child_of_fork_cannot_use_it_but_close_it(cls: Any) -> None:
+    def child() -> Any:
         with pytest.raises(riptide.ForkedError, match=f"process {os.getppid()}"):
             thing.stats() if hasattr(thing, "stats") else thing.dispatch()
         thing.close()
@@ -132,7 +138,7 @@ def test_child_of_fork_cannot_use_it_but_close_it(cls):
         assert cls is riptide.Estimator or thing.fileno() >= 0
 
 
-def test_child_leaves_the_parents_routes(net):
+def test_child_leaves_the_parents_routes(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
         router.start()
         assert in_child(router.close) == 0
@@ -143,15 +149,15 @@ def test_child_leaves_the_parents_routes(net):
     assert net.host.ip("rule").count("7230") == 0
 
 
-def resident_kb():
+def resident_kb() -> Any:
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0])
 
 
 @pytest.mark.parametrize("cls, times", [(riptide.Observer, 10_000), (riptide.Estimator, 10_000),
                                         (riptide.Router, 10_000), (riptide.Agent, 2_000)])
-def test_opening_and_closing_leaks_nothing(cls, times):
-    def cycle(n):
+def test_opening_and_closing_leaks_nothing(cls: Any, times: Any) -> None:
+    def cycle(n: Any) -> Any:
         for _ in range(n):
             with cls():
                 pass
@@ -169,7 +175,7 @@ def test_opening_and_closing_leaks_nothing(cls, times):
         tracemalloc.stop()
 
 
-def test_samples_outlive_the_observer_and_its_dump(net):
+def test_samples_outlive_the_observer_and_its_dump(net: Network) -> None:
     net.connect("203.0.113.7")
     with net.host.entered():
         sample = riptide.observe()[0]
@@ -178,6 +184,6 @@ def test_samples_outlive_the_observer_and_its_dump(net):
     assert str(sample.dst) == "203.0.113.7" and list(columns["cwnd"]) == [10]
 
 
-def test_import_needs_nothing_but_cffi():
-    code = "import riptide, sys; sys.exit('numpy' in sys.modules or 'typing_extensions' in sys.modules)"
+def test_import_needs_nothing_but_cffi() -> None:
+    code = "import riptide, sys; sys.exit(bool({'numpy', 'typing_extensions'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

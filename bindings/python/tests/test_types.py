@@ -1,12 +1,16 @@
 """Type hints: complete for the package, right for who uses it, and wrong uses are found."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 import riptide
 from conftest import REPOSITORY
 
@@ -17,7 +21,7 @@ EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
 PACKAGE = Path(riptide.__file__).parent
 
 
-def mypy(*arguments):
+def mypy(*arguments: Any) -> Any:
     return subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", PYPROJECT, "--cache-dir", "/run/mypy",
          *arguments], stdout=subprocess.PIPE, universal_newlines=True,
@@ -35,18 +39,17 @@ riptide.Router().set(7, 20)
 """
 
 
-def test_types_are_complete():
-    examples = [EXAMPLES / f"{name}.py" for name in ("embedded", "fleet_merge", "textfile")]
-    done = mypy(PACKAGE, Path(__file__).with_name("user_script.py"), *examples)
+def test_types_are_complete() -> None:
+    done = mypy(PACKAGE, *Path(__file__).parent.glob("*.py"), *EXAMPLES.glob("*.py"))
     assert done.returncode == 0, done.stdout
 
 
-def test_wrong_uses_are_found(tmp_path):
+def test_wrong_uses_are_found(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     found = {int(number) for number in re.findall(r"wrong.py:(\d+): error", mypy(
         tmp_path / "wrong.py").stdout)}
     assert found == set(range(3, WRONG.count("\n") + 1))
 
 
-def test_the_package_says_that_it_has_types():
+def test_the_package_says_that_it_has_types() -> None:
     assert (PACKAGE / "py.typed").exists()

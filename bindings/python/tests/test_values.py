@@ -1,11 +1,15 @@
 """What goes in and what comes out, and what bad input raises: no kernel."""
 
+from __future__ import annotations
+
 import dataclasses
 import errno
 import math
 import pickle
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,32 +19,37 @@ from riptide._native import ffi, lib
 from riptide._values import duration_ns
 
 
-def sample(**values):
-    return riptide.Sample(**{"dst": "203.0.113.7", "cwnd": 20, **values})
+def sample(**values: Any) -> riptide.Sample:
+    given: dict[str, Any] = {"dst": "203.0.113.7", "cwnd": 20, **values}
+    return riptide.Sample(**given)
 
 
-def test_prefixes_go_in_as_text_or_objects_and_come_out_as_networks():
+def test_prefixes_go_in_as_text_or_objects_and_come_out_as_networks() -> None:
     with riptide.Estimator(prefix_len4=24) as estimator:
-        for peer in ("203.0.113.7", IPv4Address("203.0.113.7"), "::ffff:203.0.113.7"):
+        peers: list[riptide.PrefixLike] = [
+            "203.0.113.7", IPv4Address("203.0.113.7"), "::ffff:203.0.113.7"]
+        for peer in peers:
             assert estimator.group(peer) == IPv4Network("203.0.113.0/24")
-        for peer in ("2001:db8::7", IPv6Address("2001:db8::7"), IPv6Network("2001:db8::7")):
+        peers = ["2001:db8::7", IPv6Address("2001:db8::7"), IPv6Network("2001:db8::7")]
+        for peer in peers:
             assert estimator.group(peer) == IPv6Network("2001:db8::7/128")
 
 
-@pytest.mark.parametrize("text", ["", "x", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1\0", "fe80::1%eth0",
-                                  "１0.0.0.1", "10.0.0.1 ", "a" * 10_000, "\ud800"])
-def test_text_that_is_no_prefix_is_a_value_error(text):
+@pytest.mark.parametrize("text", [
+    "", "x", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1\0", "fe80::1%eth0", "１0.0.0.1", "10.0.0.1 ",
+    "a" * 10_000, "\ud800"])
+def test_text_that_is_no_prefix_is_a_value_error(text: Any) -> None:
     with riptide.Estimator() as estimator, pytest.raises(ValueError):
         estimator.find(text)
 
 
 @pytest.mark.parametrize("value", [None, 7, b"10.0.0.1", ["10.0.0.1"], object()])
-def test_what_is_no_prefix_at_all_is_a_type_error(value):
+def test_what_is_no_prefix_at_all_is_a_type_error(value: Any) -> None:
     with riptide.Estimator() as estimator, pytest.raises(TypeError):
         estimator.find(value)
 
 
-def test_durations_are_exact():
+def test_durations_are_exact() -> None:
     assert duration_ns(timedelta(days=1, microseconds=1)) == 86_400_000_001_000
     assert duration_ns(0.05) == 50_000_000
     assert duration_ns(90) == 90_000_000_000
@@ -50,7 +59,7 @@ def test_durations_are_exact():
     (-1, ValueError), (math.nan, ValueError), (math.inf, ValueError),
     (timedelta(seconds=-1), ValueError), ("1", TypeError), (None, TypeError), (True, TypeError),
 ])
-def test_bad_durations(value, error):
+def test_bad_durations(value: Any, error: Any) -> None:
     with pytest.raises(error):
         riptide.Estimator(ttl=value)
 
@@ -77,35 +86,40 @@ def test_bad_durations(value, error):
     ({"paced": "yes"}, TypeError),
     ({"history_weight": "a half"}, TypeError),
 ])
-def test_bad_options_raise_what_python_would(options, error):
+def test_bad_options_raise_what_python_would(options: Any, error: Any) -> None:
     with pytest.raises(error):
         riptide.Estimator(**options)
 
 
+PORTS: list[Any] = ["ssh", None]
+
+
 @pytest.mark.parametrize("make, options", [
     (riptide.Observer, {"scope": {"learn": []}}),
-    (riptide.Observer, {"scope": riptide.Scope(local_ports=["ssh"])}),
-    (riptide.Observer, {"scope": riptide.Scope(local_ports=[None])}),
+    (riptide.Observer, {"scope": riptide.Scope(local_ports=PORTS[:1])}),
+    (riptide.Observer, {"scope": riptide.Scope(local_ports=PORTS[1:])}),
     (riptide.Agent, {"estimator": 7}),
     (riptide.Agent, {"router": {"estimator": {}}}),
 ])
-def test_options_of_the_wrong_type(make, options):
+def test_options_of_the_wrong_type(make: Any, options: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         make(**options)
 
 
-def test_what_the_library_refuses_is_an_oserror_that_names_the_option():
-    for make, name, options in (
-            (riptide.Estimator, "history_weight", {"history_weight": 1.0}),
-            (riptide.Observer, "slices", {"slices": 65}),
-            (riptide.Router, "table", {"table": 254}),
-            (riptide.Agent, "interval", {"interval": 0.001})):
+def test_what_the_library_refuses_is_an_oserror_that_names_the_option() -> None:
+    cases: list[tuple[Any, str, dict[str, float]]] = [
+        (riptide.Estimator, "history_weight", {"history_weight": 1.0}),
+        (riptide.Observer, "slices", {"slices": 65}),
+        (riptide.Router, "table", {"table": 254}),
+        (riptide.Agent, "interval", {"interval": 0.001}),
+    ]
+    for make, name, options in cases:
         with pytest.raises(OSError, match=name) as caught:
             make(**options)
         assert caught.value.errno == errno.EINVAL
 
 
-def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path):
+def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path: Path) -> None:
     with riptide.Estimator() as estimator:
         with pytest.raises(FileNotFoundError, match="nothing"):
             estimator.load(tmp_path / "nothing")
@@ -114,10 +128,10 @@ def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path):
         with pytest.raises(ValueError):
             estimator.save("a\0b")
         with pytest.raises(TypeError):
-            estimator.save(7)
+            estimator.save(7)  # type: ignore[arg-type]
 
 
-def test_each_outcome_has_an_exception():
+def test_each_outcome_has_an_exception() -> None:
     numbers = ffi.typeof("enum riptide_outcome").elements
     assert set(OUTCOMES) == set(numbers)
     for number, name in numbers.items():
@@ -125,7 +139,7 @@ def test_each_outcome_has_an_exception():
         assert OUTCOMES[number] is getattr(riptide, f"{word}Error")
 
 
-def test_sample_has_each_field_of_the_struct():
+def test_sample_has_each_field_of_the_struct() -> None:
     fields = {field.name for field in dataclasses.fields(riptide.Sample)}
     assert fields == {name for name, _ in ffi.typeof("struct riptide_sample").fields}
 
@@ -137,7 +151,7 @@ def test_sample_has_each_field_of_the_struct():
     (riptide.Tick, "riptide_tick"), (riptide.AgentEvent, "riptide_agent_event"),
     (riptide.PolicyInput, "riptide_policy_input"),
 ])
-def test_dataclasses_have_each_field_of_their_structs(cls, struct):
+def test_dataclasses_have_each_field_of_their_structs(cls: Any, struct: Any) -> None:
     fields = {field.name for field in dataclasses.fields(cls)}
     assert fields == {name for name, _ in ffi.typeof(f"struct {struct}").fields} - {"config"}
 
@@ -146,14 +160,14 @@ def test_dataclasses_have_each_field_of_their_structs(cls, struct):
     (riptide.ObserverOptions, "observer"), (riptide.EstimatorOptions, "estimator"),
     (riptide.RouterOptions, "router"), (riptide.AgentOptions, "agent"),
 ])
-def test_options_are_all_that_the_configurations_have(options, stage):
+def test_options_are_all_that_the_configurations_have(options: Any, stage: Any) -> None:
     names = [name for name, _ in ffi.typeof(f"struct riptide_{stage}_config").fields]
     expected = {name[:-3] if name.endswith("_ns") else name for name in names}
     expected -= {"size", *(name for name in names if name.startswith("n_"))}
     assert set(options.__annotations__) == expected
 
 
-def test_sample_is_a_frozen_value():
+def test_sample_is_a_frozen_value() -> None:
     one = sample(rtt_us=1500, congestion_control="cubic", closed=True)
     assert one == sample(rtt_us=1500, congestion_control="cubic", closed=True) != sample()
     assert len({one, sample(rtt_us=1500, congestion_control="cubic", closed=True)}) == 1
@@ -163,7 +177,7 @@ def test_sample_is_a_frozen_value():
                                                        congestion_control="cubic")
     assert "cwnd=20" in repr(one)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        one.cwnd = 21
+        setattr(one, "cwnd", 21)
 
 
 @pytest.mark.parametrize("values, error", [
@@ -173,15 +187,15 @@ def test_sample_is_a_frozen_value():
     ({"congestion_control": "a\0b"}, ValueError), ({"congestion_control": 7}, TypeError),
     ({"local_port": 65536}, OverflowError), ({"nothing": 1}, TypeError),
 ])
-def test_bad_samples(values, error):
+def test_bad_samples(values: Any, error: Any) -> None:
     with pytest.raises(error):
         sample(**values)
 
 
-def test_version_is_that_of_the_headers():
+def test_version_is_that_of_the_headers() -> None:
     assert riptide.__version__ == ffi.string(lib.RIPTIDE_VERSION).decode()
 
 
-def test_all_is_complete():
+def test_all_is_complete() -> None:
     public = {name for name in vars(riptide) if name[0].isalnum()}
     assert set(riptide.__all__) <= public
