@@ -119,7 +119,10 @@ class Control:
         chunks: list[bytes] = []
         fds: list[int] = []
         while not chunks or not chunks[-1].endswith(b"\n"):
-            data, some, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
+            try:
+                data, some, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
+            except socket.timeout as error:  # TimeoutError from Python 3.10 on
+                raise TimeoutError("riptided gave no answer in time") from error
             fds += some
             if not data:
                 raise ConnectionResetError("riptided ended before its answer did")
