@@ -1,0 +1,48 @@
+#!/bin/bash
+# A target that cannot fail proves nothing: plants a fault for each in a copy of the code and replays
+# its corpus. planted.sh [TARGET...]; exits 0 where every fault ended the replay.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# target, file, what to replace, by what
+faults=(
+    base lib/apply/message.c 'nla_put_u32(message, RTA_PRIORITY, base->priority)' '0'
+    config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
+    control cli/request.c '!call->caller->may_change' 'false'
+    estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
+    event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
+    json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
+    local lib/observe/local.c '|= UINT64_C(1)' '= UINT64_C(1)'
+    metrics cli/metrics_text.c 'count += histogram->counts' 'count = histogram->counts'
+    observer lib/observe/observer.c 'stats->left_out_link_local++' ''
+    prefix lib/prefix.c 'address, prefix->len)' 'address, prefix->len + 1)'
+    route lib/apply/route.c '&route->priority' '\&route->table'
+    rule lib/apply/rule.c 'has_others |= value != UINT32_MAX' 'has_others |= false'
+    sample lib/observe/sample.c 'info->tcpi_rtt;' 'info->tcpi_rttvar;'
+    scope lib/observe/byte_code.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
+    state lib/compute/state.c '!is_printable(policy)' 'false'
+)
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z | xargs -0 cp -P --parents -t "$copy"
+cd "$copy"
+meson setup build -Dtests=true -Dwerror=false >log
+missed=0
+for ((i = 0; i < ${#faults[@]}; i += 4)); do
+    target=${faults[i]} file=${faults[i + 1]}
+    (($# == 0)) || [[ " $* " == *" $target "* ]] || continue
+    cp "$file" kept
+    sed -i "s/${faults[i + 2]}/${faults[i + 3]}/" "$file"
+    ! cmp -s kept "$file" || { echo "$target: nothing like it in $file"; exit 1; }
+    ninja -C build "fuzz/replay_$target" >log || { tail -n 20 log; exit 1; }
+    # A shell of its own, which keeps what it says of an abort to itself.
+    if bash -c '"$@" || exit' replay "build/fuzz/replay_$target" "fuzz/corpus/$target" >log 2>&1; then
+        echo "$target: not caught"
+        missed=1
+    else
+        echo "$target: $(grep -m 1 'not so' log || tail -n 1 log)"
+    fi
+    cp kept "$file"
+done
+exit "$missed"
