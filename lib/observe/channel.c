@@ -93,6 +93,7 @@ int channel_send(struct channel *channel, struct nlmsghdr *request, const void *
 
     request->nlmsg_len += (uint32_t)n;
     request->nlmsg_seq = ++channel->seq;
+    channel->is_asked = true;
     channel->is_waiting = false;
     return sendmsg(channel->fd, &msg, 0) < 0 ? -errno : 0;
 }
@@ -107,6 +108,7 @@ bool channel_is_empty(const struct channel *channel)
 void channel_abandon(struct channel *channel)
 {
     channel->seq++;
+    channel->is_asked = false;
     channel->is_waiting = false;
 }
 

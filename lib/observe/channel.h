@@ -23,6 +23,7 @@ struct channel {
     int fd; /* -1: not open */
     uint32_t portid;
     uint32_t seq;    /* of the latest request, or one more where that was given up or has ended */
+    bool is_asked;   /* the latest request was sent, and neither given up nor ended */
     bool is_waiting; /* a request is due as soon as the queue is empty */
 };
 

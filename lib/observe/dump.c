@@ -56,6 +56,7 @@ static struct reply_expected expect(const struct dump *dump, enum dump_channel i
         .seq = dump->channels[index].seq,
         .portid = dump->channels[index].portid,
         .type = channel_kinds[index].data_type,
+        .is_idle = !dump->channels[index].is_asked,
     };
 }
 
@@ -333,11 +334,12 @@ static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
 {
     struct walk all = { dump->buffer, len }, walk = all;
     struct reply_expected expected = expect(dump, index);
+    bool is_asked = index == SOCKETS && !expected.is_idle;
     const struct nlmsghdr *message;
     int r;
 
     while ((message = walk_message(&walk))) {
-        if (index == SOCKETS && reply_is_data(message, &expected))
+        if (is_asked && reply_is_data(message, &expected))
             continue;
         r = take_message(dump, index, message);
         if (r != 0)
@@ -347,7 +349,7 @@ static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
         count_malformed(dump);
         return phases[dump->phase].channel == index ? lose(dump, -EBADMSG) : 0;
     }
-    if (index == SOCKETS) {
+    if (is_asked) {
         dump->unread = all;
         dump->unread_expected = expected;
     }

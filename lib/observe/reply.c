@@ -33,7 +33,7 @@ struct reply reply_read(const struct nlmsghdr *message, const struct reply_expec
     /* Sequence numbers count up, so a difference tells old from never sent, across the wrap too. */
     int32_t age = (int32_t)(expected->seq - message->nlmsg_seq);
 
-    if (message->nlmsg_pid != expected->portid || age < 0)
+    if (message->nlmsg_pid != expected->portid || age < 0 || (age == 0 && expected->is_idle))
         return reply;
     switch (message->nlmsg_type) {
     case NLMSG_NOOP:

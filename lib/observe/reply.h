@@ -13,6 +13,7 @@ struct reply_expected {
     uint32_t seq;
     uint32_t portid;
     uint16_t type; /* of the messages that carry data */
+    bool is_idle;  /* no request has that sequence number yet: nothing can be an answer */
 };
 
 enum reply_kind {
