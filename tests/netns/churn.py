@@ -9,6 +9,7 @@ to TCP alone, and no event says a word about protocols, so that every difference
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import signal
@@ -19,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from churn_figures import Figures  # noqa: E402
-from control import PATH, ask, connect, count_fds, resident_kb  # noqa: E402
+from control import PATH, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, MOUNTED, RIPTIDE, RIPTIDED, TABLE, Network, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, query  # noqa: E402
@@ -28,6 +29,7 @@ CHURN = BUILD / "tests" / "netns" / "churn"
 PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
 PORT = 8000
 ASKED = 200          # addresses whose ways are compared after each event
+ANSWERS_WITHIN_S = 60  # on a machine that others keep busy
 LASTS_S = 10         # a difference that is still there stays
 EVENT_EVERY_S = 0.1
 HOSTILE = 55         # clients at once, of 64 that there is room for
@@ -168,14 +170,17 @@ class Soak:
 
     def status(self):
         """What it says of itself, once a round was complete; clients may hold all places."""
-        answer = ask({"request": "status"})
+        with connect() as client:
+            client.settimeout(ANSWERS_WITHIN_S)
+            client.sendall(b'{"request":"status"}\n')
+            answer = json.loads(read_line(client))
         return answer if answer.get("round") else None
 
     def sample(self):
         words = (self.load.stdout.read() or b"").split(b"\n")
         if len(words) > 1:
             self.figures.load = [int(word) for word in words[-2].split()]
-        answer = wait_until(self.status, "an answer", 20)
+        answer = wait_until(self.status, "an answer", ANSWERS_WITHIN_S)
         self.figures.sample(resident_kb(self.daemon.pid), count_fds(self.daemon.pid),
                             answer["routes"], answer["destinations"], answer["round"]["number"],
                             answer["round"]["late_ms"])
@@ -349,7 +354,7 @@ def main():
     try:
         run(soak, options.minutes * 60, figures)
         soak.end()
-    except (Violation, AssertionError) as violation:
+    except (Violation, AssertionError, TimeoutError) as violation:
         print(f"VIOLATION: {violation}\nthe last events: {figures.last}\n"
               f"riptided's log: {soak.log.name}", flush=True)
         status = 1

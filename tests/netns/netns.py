@@ -27,7 +27,8 @@ WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-
 
 # What the programs run under, as words: valgrind in a lane of its own.
 WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
-PATIENCE = 10 if WRAPPER else 1
+IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
+PATIENCE = 10 if WRAPPER or IS_SANITIZED else 1
 
 TABLE = 7230
 PROTOCOL = 230
@@ -357,7 +358,7 @@ class Daemon:
 
     def signal(self, number):
         self.process.send_signal(number)
-        return self.process.wait(10)
+        return self.process.wait(10 * PATIENCE)
 
     def stop(self):
         status = self.signal(signal.SIGTERM)

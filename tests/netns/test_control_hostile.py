@@ -10,7 +10,7 @@ import time
 import pytest
 from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb, status,
                      write_state)
-from netns import AS_NOBODY, RIPTIDE, Daemon, wait_until, windows
+from netns import AS_NOBODY, IS_SANITIZED, RIPTIDE, Daemon, wait_until, windows
 
 # What a round may be late here: far more than a machine that is shared makes it, far less than a
 # daemon that waits for a client. The figures are printed, and ./dev bench control judges them.
@@ -48,10 +48,12 @@ class Watched(Daemon):
         n_rounds = max(late) - min(late)
         print(f"{what}: {n_rounds} rounds in {elapsed:.1f} s, the latest {max(late.values()):.2f} "
               f"ms late, {grown} kB more resident")
+        assert count_fds(self.pid) <= fds + 65
+        if IS_SANITIZED:  # which takes its time, and keeps what was freed
+            return
         assert max(late.values()) < LATE_MS
         assert n_rounds >= 3
         assert grown < GROWTH_KB
-        assert count_fds(self.pid) <= fds + 65
 
     def note_rounds(self, client, late, is_over):
         """How late each round was: {number: ms}."""
