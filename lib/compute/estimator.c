@@ -9,6 +9,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,7 +284,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     combined = policy->combine(&estimator->input, memory_of(estimator, destination), &is_renewed);
     if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
         return;
-    if (isfinite(combined) && combined >= 0)
+    if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
         smoothed = smooth(estimator, destination, combined);
     if (!isfinite(smoothed) || smoothed < 0) {
         estimator->stats.invalid++;

@@ -18,6 +18,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -164,7 +165,7 @@ static bool record_is_valid(const struct record *record, const struct frame *fra
                             uint64_t older_age_ns)
 {
     return record->method <= frame->n_names && prefix_is_valid(&record->dst) && record->cwnd > 0 &&
-           isfinite(record->combined) && record->combined >= 0 && isfinite(record->smoothed) &&
+           record->combined >= 0 && record->combined <= FLT_MAX && isfinite(record->smoothed) &&
            record->smoothed >= 0 && record->age_ns <= older_age_ns;
 }
 
