@@ -142,7 +142,7 @@ def measure(evaluation):
                               "delay_mean_ms", "delay_max_ms", "complete", "on_time")
     paths = evaluation.table("paths", "rtt_ms", "buffer_kb", "senders", "measured_rtt_ms",
                              "measured_rate_mbps", "measured_largest_ms")
-    repetitions = 2 if evaluation.quick else 15
+    repetitions = 1 if evaluation.quick else 15
     arms = ("default", "both") if evaluation.quick else tuple(ARMS)
     cells = plan(evaluation.quick)
     evaluation.expect(len(cells) * len(arms) * repetitions)
