@@ -21,6 +21,7 @@ const struct option_row observe_rows[] = {
                 "to this port alone (many times)"),
     COMMAND_ROW("socket-mark", masked, settings.scope.mark, "with this firewall mark alone"),
     COMMAND_ROW("interface", name, settings.scope.interface, "of sockets bound to it alone"),
+    COMMAND_ROW("netns", path, settings.netns, "of this network namespace, a name or a file"),
     COMMAND_END,
 };
 

@@ -110,6 +110,24 @@ def test_a_connection_that_a_dump_has_shown_is_not_learned_again_when_it_closes(
     assert stats["left_out_seen"] == 1
 
 
+def test_what_stays_half_closed_counts_in_no_round_until_that_in_which_it_ends(net, observer):
+    """Each round counts it at most once: as open, not at all, or as closed."""
+    connection = net.learned("203.0.113.1")
+    net.learned("203.0.113.2")  # something for every dump to show, so that it forgets older ones
+    observer.dump()
+    connection.near.shutdown(socket.SHUT_WR)
+    wait_until(lambda: "203.0.113.1" not in net.host.run("ss", "-tnH", "state", "established").stdout,
+               "half of it")
+    for _ in range(4):
+        observer.dump()
+        observer.stats()
+    close(net, connection)
+    observer.wait_closed(1)
+    assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.1"] == [
+        "open", "closed"]
+    assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.2"] == 5 * ["open"]
+
+
 def test_with_slices_what_any_of_them_has_shown_is_not_learned_again(net):
     observer = Observer(net.host, slices=4)
     connections = [net.learned("203.0.113.1") for _ in range(12)]

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from netns import (MOUNTED, RIPTIDED, Network, rules, snapshot, wait_until, wait_window,
+from netns import (MOUNTED, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until, wait_window,
                    windows)
 
 CONTAINERS = MOUNTED / "tests" / "netns" / "containers"
@@ -135,6 +135,17 @@ def test_without_sys_admin_another_namespace_is_refused(host, net):
 def test_a_thread_that_cannot_return_is_reported(host, net):
     done = host.run(LOST_THREAD, path_of(net.host))
     assert done.stdout.startswith("State not recoverable: this thread is left in the network")
+
+
+def test_observe_looks_into_another_namespace(host, net):
+    net.learned("203.0.113.1", 30)
+    for netns in net.host.name, path_of(net.host):
+        done = host.run(RIPTIDE, "observe", "--netns", netns)
+        assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["203.0.113.1"]
+    assert "203.0.113.1" not in host.run(RIPTIDE, "observe").stdout
+    done = host.run(RIPTIDE, "observe", "--netns", "gone", check=False)
+    assert done.returncode == 1
+    assert "--netns gone: /run/netns/gone: No such file or directory" in done.stderr
 
 
 def daemon(home, netns, *options):
