@@ -26,6 +26,7 @@ MEASURE, FARM = BENCH / "measure", BENCH / "farm"
 RIPTIDE, RIPTIDED = BUILD / "cli" / "riptide", BUILD / "cli" / "riptided"
 DESTINATIONS = 2000
 HOSTS_SOCKETS, HOSTS = 100_000, 1000
+MANY_HOSTS = 1500, 2000, 4000, 10_000
 ROUNDS = 3
 
 CONTENDERS = {
@@ -148,18 +149,26 @@ def bench_dispatch(sockets, figures):
                             own <= limit_us)
 
 
+def side_by_side(n):
+    """`n` hosts, evenly among the addresses that lie side by side, one socket each."""
+    return [f"10.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
+            for i in range(0, HOSTS_SOCKETS, HOSTS_SOCKETS // n)]
+
+
 def bench_hosts(repeat, figures):
-    """A scope of 1,000 single hosts among 100,000 that lie side by side, each with one socket."""
-    step = HOSTS_SOCKETS // HOSTS
-    hosts = [f"10.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
-             for i in range(0, HOSTS_SOCKETS, step)]
+    """A scope of 1,000 single hosts among 100,000, and of more than fit in a filter."""
+    hosts = side_by_side(HOSTS)
     with Farm(FARM, HOSTS_SOCKETS, HOSTS_SOCKETS, "4"):
         turns = take_turns(MEASURE, {
             "unscoped": [BENCH / "tick"],
             "scoped": [BENCH / "tick", *hosts],
             "chain": [BENCH / "floor", *hosts],
+            **{n: [BENCH / "tick", *side_by_side(n)] for n in MANY_HOSTS},
         }, repeat)
-    what = f"{HOSTS_SOCKETS} sockets, scope of {HOSTS} hosts, 1 in {step}"
+    for n in MANY_HOSTS:
+        print(f"{HOSTS_SOCKETS} sockets, scope of {n} hosts among as many, against unscoped: "
+              f"{ratio(turns[n], turns['unscoped'])}")
+    what = f"{HOSTS_SOCKETS} sockets, scope of {HOSTS} hosts, 1 in {HOSTS_SOCKETS // HOSTS}"
     figures.add_ratio(f"{what}, against unscoped", turns, "scoped", "unscoped", 0.40)
     figures.add_ratio(f"{what}, against a chain", turns, "scoped", "chain", 0.15)
 
