@@ -42,7 +42,7 @@ void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t 
 
 void prefix_table_deinit(struct prefix_table *table)
 {
-    free(table->entries);
+    free(table->block);
     free(table->buckets);
     prefix_table_init(table, table->entry_bytes, table->max, table->seed);
 }
@@ -100,27 +100,39 @@ void prefix_table_prefetch(const struct prefix_table *table, const struct riptid
         __builtin_prefetch(key_at(table, slot_in(table, b)), 1);
 }
 
+/*
+ * By realloc, which moves the pages of a large table instead of copying them: twice the table at
+ * once would be the peak of an agent's memory.
+ */
+static int resize(struct prefix_table *table, uint32_t capacity)
+{
+    size_t before = (size_t)(table->entries - table->block), offset;
+    unsigned char *block = realloc(table->block, capacity * table->entry_bytes + CACHE_LINE_BYTES);
+
+    if (!block)
+        return -ENOMEM;
+    offset = -(uintptr_t)block % CACHE_LINE_BYTES;
+    if (offset != before)
+        memmove(block + offset, block + before, table->n_slots * table->entry_bytes);
+    table->block = block;
+    table->entries = block + offset;
+    table->capacity = capacity;
+    return 0;
+}
+
 /* Doubles the slots; buckets are kept at twice the slots, so at most half are in use. */
 static int grow(struct prefix_table *table)
 {
     uint32_t capacity = table->capacity ? table->capacity * 2 : MIN_CAPACITY;
     uint32_t n_buckets = capacity * 2;
-    uint32_t *buckets;
-    void *entries;
+    uint32_t *buckets = malloc(n_buckets * sizeof(*buckets));
+    int r = buckets ? resize(table, capacity) : -ENOMEM;
 
-    buckets = malloc(n_buckets * sizeof(*buckets));
-    if (!buckets)
-        return -ENOMEM;
-    if (posix_memalign(&entries, CACHE_LINE_BYTES, capacity * table->entry_bytes) != 0) {
+    if (r < 0) {
         free(buckets);
-        return -ENOMEM;
+        return r;
     }
-    if (table->n_slots > 0)
-        memcpy(entries, table->entries, table->n_slots * table->entry_bytes);
-    free(table->entries);
     free(table->buckets);
-    table->entries = entries;
-    table->capacity = capacity;
     table->buckets = buckets;
     table->n_buckets = n_buckets;
     memset(buckets, 0xff, n_buckets * sizeof(*buckets));

@@ -15,13 +15,14 @@
 struct prefix_table {
     size_t entry_bytes;
     uint64_t seed;
-    uint32_t max; /* entries */
-    uint32_t n;   /* entries in use */
-    unsigned char *entries;
-    uint32_t n_slots;  /* slots ever used: all below are in use or in the free list */
-    uint32_t capacity; /* slots allocated */
-    uint32_t free;     /* first of the free list, linked through the entries */
-    uint32_t *buckets; /* slots, open addressing with linear probing */
+    uint32_t max;           /* entries */
+    uint32_t n;             /* entries in use */
+    unsigned char *block;   /* memory, with room to align the entries in it */
+    unsigned char *entries; /* from a cache line's begin */
+    uint32_t n_slots;       /* slots ever used: all below are in use or in the free list */
+    uint32_t capacity;      /* slots allocated */
+    uint32_t free;          /* first of the free list, linked through the entries */
+    uint32_t *buckets;      /* slots, open addressing with linear probing */
     uint32_t n_buckets;
 };
 
