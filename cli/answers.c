@@ -184,7 +184,7 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:s?}", "destination", dst, "in_scope",
-                     scope_holds(&settings->observer.scope, peer), "policy",
+                     scope_has_peer(&settings->observer.scope, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "route", route, "rules",
                      riptide_router_get_reason(router, peer->family));

@@ -171,6 +171,9 @@ int main(int argc, char **argv)
         printf("riptided %s\n", riptide_version());
     } else if (settings.print_config) {
         config_print(stdout, &settings);
+    } else if (settings.flush && (settings.check || settings.router.dry_run)) {
+        log_answer("--flush removes what is there; --check and --dry-run change nothing: not both");
+        status = EXIT_USAGE;
     } else if (settings.netns && netns_enter(settings.netns) < 0) {
         status = EXIT_FAILURE;
     } else if (settings.check) {

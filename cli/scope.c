@@ -21,7 +21,7 @@ struct riptide_scope scope_options_get(const struct scope_options *options)
     };
 }
 
-bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *peer)
+bool scope_has_peer(const struct riptide_scope *scope, const struct riptide_prefix *peer)
 {
     const struct riptide_scope prefixes = {
         .learn = scope->learn,

@@ -82,7 +82,7 @@ void check_numbers(const struct host *host, struct finding *finding)
         return;
     }
     finding->severity = SEVERITY_ERROR;
-    FINDING_SAY(finding->summary, "riptided would not start: %s", host->conflict.text);
+    FINDING_SAY(finding->summary, "a riptided that starts would be refused: %s", host->conflict.text);
     if (host->conflict_error == -EEXIST)
         FINDING_SAY(finding->remedy,
                     "riptided --table, --protocol, --mark or --rule-priority with another number");

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from control import riptide_json
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_window
 
 COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
@@ -164,8 +165,15 @@ def test_equals_sign_and_space_say_the_same(net):
 
 
 def test_observe_of_nothing_is_an_empty_list(host):
-    assert json.loads(host.run(RIPTIDE, "observe", "--json").stdout)["destinations"] == []
+    assert riptide_json(host, "observe")["destinations"] == []
     assert host.run(RIPTIDE, "observe").stdout.split()[0] == "DESTINATION"
+
+
+def test_observe_prints_what_its_schema_says(net):
+    net.learned("203.0.113.1", 30)
+    net.learned("2001:db8::7", 20)
+    dsts = [row["dst"] for row in riptide_json(net.host, "observe")["destinations"]]
+    assert dsts == ["203.0.113.1", "2001:db8::7"]
 
 
 def test_show_of_nothing_is_an_empty_list(host):

@@ -64,6 +64,16 @@ def test_flush_counts_what_it_removed(net):
     assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
 
 
+@pytest.mark.parametrize("option", ["--dry-run", "--check"])
+def test_flush_refuses_to_be_tried(net, option):
+    net.learned("203.0.113.1", 30)
+    net.host.run(RIPTIDED, "--once")
+    before = snapshot(net.host)
+    done = net.host.run(RIPTIDED, option, "--flush", check=False)
+    assert done.returncode == 2 and "--flush" in done.stderr
+    assert snapshot(net.host) == before
+
+
 def test_flush_spares_what_is_not_ours(net):
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100

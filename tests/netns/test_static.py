@@ -11,11 +11,11 @@ MAX_BYTES = 1_500_000
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """A directory that holds a stripped riptided and nothing else."""
+    """A directory that holds riptided and nothing else."""
     build, directory = tmp_path_factory.mktemp("static"), tmp_path_factory.mktemp("root")
     for command in (["meson", "setup", build, REPOSITORY, "-Dstatic=true", "-Dwerror=true"],
                     ["ninja", "-C", build, "cli/riptided"],
-                    ["strip", "-o", directory / "riptided", build / "cli" / "riptided"]):
+                    ["cp", build / "cli" / "riptided", directory]):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, universal_newlines=True)
         assert done.returncode == 0, done.stdout
@@ -24,7 +24,7 @@ def root(tmp_path_factory):
 
 def test_it_is_small(root):
     size = (root / "riptided").stat().st_size
-    print(f"static riptided, stripped: {size:,} bytes")
+    print(f"static riptided: {size:,} bytes")
     assert size <= MAX_BYTES
 
 
