@@ -48,7 +48,7 @@ def test_report_lists_destinations_and_draws_their_windows(net: Network, tmp_pat
     for address, cwnd in ("203.0.113.7", 30), ("203.0.113.7", 40), ("2001:db8::7", 20):
         net.learned(address, cwnd)
     picture = tmp_path / "windows.png"
-    said = net.host.run(*command("report.py", picture)).stdout
+    said = net.host.run(*command("report.py", picture), timeout=120).stdout
     counts = {words[0]: float(words[1]) for words in map(str.split, said.splitlines()[2:])}
     assert counts == {"203.0.113.7": 2, "2001:db8::7": 1}
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -56,7 +56,7 @@ def test_report_lists_destinations_and_draws_their_windows(net: Network, tmp_pat
 
 def test_report_of_a_host_without_connections_says_so(host: Host, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
-    done = host.run(*command("report.py", tmp_path / "windows.png"), check=False)
+    done = host.run(*command("report.py", tmp_path / "windows.png"), check=False, timeout=120)
     assert done.returncode == 1 and done.stderr == "no connections here\n"
 
 
@@ -82,9 +82,9 @@ def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network)
     daemon = net.host.start(*command("embedded.py", "--interval", 0.05),
                             stdout=subprocess.PIPE, universal_newlines=True)
     try:
-        wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route")
+        wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route", 30)
         daemon.send_signal(signal.SIGTERM)
-        said = daemon.communicate(timeout=10)[0]
+        said = daemon.communicate(timeout=30)[0]
     finally:
         daemon.kill()
     assert daemon.returncode == 0 and "203.0.113.7/32: applied initcwnd" in said
