@@ -111,7 +111,7 @@ struct riptide_override {
     uint32_t cwnd_min;                   /* segments */
     uint32_t cwnd_max;                   /* segments; may be above the one for all */
     const struct riptide_policy *policy; /* must outlive the estimator */
-    double scale;                        /* factor on the window, up to 1: a hint that stays */
+    double scale;                        /* factor on the bounded window: a hint that stays */
 };
 
 /* How many overrides there can be, and how many policies besides the one for all. */
@@ -239,7 +239,7 @@ struct riptide_explanation {
 struct riptide_hint {
     struct riptide_prefix dst;
     uint32_t cwnd_max; /* segments; 0: no limit */
-    double scale;      /* factor on the window, 0 exclusive to 1; 0 means 1 */
+    double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
     uint64_t until_ns; /* passes by itself at the first tick from then on */
 };
 

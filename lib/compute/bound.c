@@ -73,21 +73,24 @@ static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit
     return cwnd * limits->scale;
 }
 
-/* The order is the meaning: what is known to be safe last, so that it holds whatever came first. */
+/*
+ * The order is the meaning. A share is one of the window that there would be without it, not of a
+ * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
+ */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
 {
     const struct riptide_override *override = limits->override;
-    double cwnd;
+    double cwnd = smoothed;
 
     *bit = 0;
-    cwnd = scale_down(limits, smoothed, bit);
-    if (limits->hint_max > 0 && cwnd > limits->hint_max) {
-        cwnd = limits->hint_max;
-        *bit |= RIPTIDE_BOUND_HINT_MAX;
-    }
     if (cwnd > limits->max) {
         cwnd = limits->max;
         *bit |= override && override->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
+    }
+    cwnd = scale_down(limits, cwnd, bit);
+    if (limits->hint_max > 0 && cwnd > limits->hint_max) {
+        cwnd = limits->hint_max;
+        *bit |= RIPTIDE_BOUND_HINT_MAX;
     }
     if (cwnd < limits->min) {
         cwnd = limits->min;

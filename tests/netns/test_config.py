@@ -379,7 +379,7 @@ def test_explain_names_the_section_that_holds(net, config):
         wait_window(net.host, "203.0.113.1")
         window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
         assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.9)
-        assert (window["cwnd_max"], window["cwnd"]) == (20, 20)
+        assert (window["cwnd_max"], window["cwnd"]) == (20, 18)
         assert "override_max" in window["bounds"] and "max" not in window["bounds"]
         assert "[prefix 203.0.113.0/24]" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
 

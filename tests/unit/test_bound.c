@@ -168,6 +168,31 @@ static void lowest_scale_of_override_and_hints_counts(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* The learned window is 1000, ten times the upper bound. */
+static void scale_is_a_share_of_the_bounded_window(void **state)
+{
+    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.overrides = &override;
+    config.n_overrides = 1;
+    estimator = estimator_of_config(&config);
+    add_cwnd(estimator, 1000);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 50);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE);
+    add_hint(estimator, "192.0.2.1", 0, 0.3, 10 * S);
+    assert_int_equal(cwnd_of(estimator), 30);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_HINT_SCALE);
+    add_hint(estimator, "192.0.2.1", 25, 0.3, 10 * S);
+    assert_int_equal(cwnd_of(estimator), 25);
+    add_hint(estimator, "192.0.2.1", 0, 0.01, 10 * S);
+    assert_int_equal(cwnd_of(estimator), 10);
+    riptide_estimator_free(estimator);
+}
+
 static void overrides_are_refused_by_name(void **state)
 {
     const struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
@@ -329,6 +354,7 @@ int main(void)
         cmocka_unit_test(override_says_which_part_of_it_bit),
         cmocka_unit_test(override_may_go_beyond_the_bounds_for_all),
         cmocka_unit_test(lowest_scale_of_override_and_hints_counts),
+        cmocka_unit_test(scale_is_a_share_of_the_bounded_window),
         cmocka_unit_test(overrides_are_refused_by_name),
         cmocka_unit_test(hint_takes_effect_at_once_and_passes_by_itself),
         cmocka_unit_test(lowest_of_the_hints_counts),
