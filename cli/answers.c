@@ -190,13 +190,30 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
                      riptide_router_get_reason(router, peer->family));
 }
 
-static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+/* Of windows within that prefix, but for sections that are for a part of it. */
+static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
+                            const struct riptide_prefix *dst)
+{
+    const struct riptide_override *best = NULL;
+
+    for (size_t i = 0; i < config->n_overrides; i++) {
+        const struct riptide_override *override = &config->overrides[i];
+
+        if (riptide_prefix_contains(&override->dst, dst) &&
+            (!best || override->dst.len > best->dst.len))
+            best = override;
+    }
+    return best && best->cwnd_min > 0 ? best->cwnd_min : config->cwnd_min;
+}
+
+static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns, uint32_t *cwnd_minp,
                    struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     int r;
 
+    *cwnd_minp = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
     hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
     r = riptide_agent_add_hint(daemon->agent, hint, error);
     if (r == RIPTIDE_E_FULL)

@@ -87,15 +87,18 @@ static int add_look(const struct command_options *options, json_t *document,
                     const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const char *policy = json_string_value(json_object_get(document, "policy"));
+    bool is_in_scope = json_is_true(json_object_get(document, "in_scope"));
     json_t *window = json_null(), *route = json_null();
     struct look look;
     int r = look_at(&look, &options->settings, dst, policy, error);
 
     if (r != 0)
         return r;
-    if (look.has_window)
+    if (is_in_scope && look.has_window)
         window = explanation_window(&look.explanation, look.now_ns);
-    if (look.has_route)
+    /* Without a window there is no route, but perhaps a reason that there will never be one. */
+    if (is_in_scope && look.has_route &&
+        (look.has_window || look.route.state != RIPTIDE_ROUTE_APPLIED))
         route = route_to_json(&look.route);
     json_object_set_new(
         document, "look",

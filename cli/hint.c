@@ -13,7 +13,7 @@
 
 const struct option_row hint_rows[] = {
     COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_UNSET("scale", weight, hint_scale, "windows times this share"),
+    COMMAND_UNSET("scale", weight, hint_scale, "this share of the windows that there would be"),
     COMMAND_UNSET("for", duration, hint_for_ns,
                   "how long; the same PREFIX again replaces its hint"),
     COMMAND_ROW("json", flag, json, "print JSON"),
@@ -41,6 +41,21 @@ static int check(const struct command_options *options)
     return EXIT_SUCCESS;
 }
 
+/* All that holds now: nothing is left of an older hint. */
+static void print_answer(const struct command_options *options, const char *dst,
+                         json_int_t cwnd_min)
+{
+    printf("%s: held down for %g s, from the next round on: ", dst,
+           (double)options->hint_for_ns / 1e9);
+    if (options->hint_scale > 0)
+        printf("windows times %g, ", options->hint_scale);
+    if (options->hint_cwnd_max > 0)
+        printf("at most %" PRIu32 ", ", options->hint_cwnd_max);
+    printf("but the minimum of %" JSON_INTEGER_FORMAT
+           " stays; an older hint for the prefix is replaced\n",
+           cwnd_min);
+}
+
 int hint_run(const struct command_options *options)
 {
     struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
@@ -66,8 +81,7 @@ int hint_run(const struct command_options *options)
     if (options->json)
         command_print_json(json_incref(answer));
     else
-        printf("%s: held down for %g s, from the next round on\n", text,
-               (double)options->hint_for_ns / 1e9);
+        print_answer(options, text, json_integer_value(json_object_get(answer, "cwnd_min")));
     json_decref(answer);
     return EXIT_SUCCESS;
 }

@@ -58,12 +58,24 @@ static void begin_anew(void *userdata)
     forget_counts();
 }
 
+/* Then there is nothing to observe, which an observer refuses to do. */
+static bool is_excluded(const struct riptide_scope *scope, const struct riptide_prefix *dst)
+{
+    for (size_t i = 0; i < scope->n_exclude; i++) {
+        if (riptide_prefix_contains(&scope->exclude[i], dst))
+            return true;
+    }
+    return false;
+}
+
 static int observe(struct riptide_estimator *estimator, const struct settings *settings,
                    const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct samples_sink sink = { add_to_estimator, begin_anew, estimator };
     struct riptide_scope scope = settings->observer.scope;
 
+    if (is_excluded(&scope, dst))
+        return 0;
     scope.learn = dst;
     scope.n_learn = 1;
     return samples_observe(&scope, &sink, NULL, error);

@@ -37,8 +37,8 @@ struct request_daemon {
     json_t *(*metrics)(void *userdata);
     /* Walks over the destinations; false behind the last. */
     bool (*next)(void *userdata, uint32_t *cursor, struct request_row *row);
-    /* The hint begins now and holds for for_ns. */
-    int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+    /* The hint begins now and holds for for_ns, but for windows of *cwnd_minp or less, segments. */
+    int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns, uint32_t *cwnd_minp,
                 struct riptide_error *error);
     int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
     bool (*is_paused)(void *userdata);

@@ -72,13 +72,36 @@ int table_add(struct table *table, enum table_mark mark, const char *const *cell
     return 0;
 }
 
+static size_t least_width(const struct table *table, size_t i)
+{
+    bool is_whole = table->columns[i].is_number || table->widths[i] < MIN_WIDTH;
+
+    return is_whole ? table->widths[i] : MIN_WIDTH;
+}
+
+/* Gives up spare columns, from the right, where cutting alone would not make the line fit. */
+static size_t drop(const struct table *table, size_t width, size_t *widths)
+{
+    size_t least = table->n_columns - 1, n_blanks = table->n_columns - 1;
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        least += least_width(table, i);
+    for (size_t i = table->spare_to; width > 0 && least > width && i-- > table->spare_from;) {
+        least -= least_width(table, i) + 1;
+        widths[i] = 0;
+        n_blanks--;
+    }
+    return n_blanks;
+}
+
 /* Takes from columns of text until the line fits, from the right: what a row is about stands left.
  */
 static void fit(const struct table *table, size_t width, size_t *widths)
 {
-    size_t total = table->n_columns - 1;
+    size_t total;
 
     memcpy(widths, table->widths, sizeof(table->widths));
+    total = drop(table, width, widths);
     for (size_t i = 0; i < table->n_columns; i++)
         total += widths[i];
     for (size_t i = table->n_columns; width > 0 && total > width && i-- > 0;) {
@@ -124,6 +147,10 @@ static const char *print_row(const struct table *table, FILE *out, const char *c
     for (size_t i = 0; i < table->n_columns; i++) {
         size_t len = strlen(cell), width = widths[i];
 
+        if (width == 0) {
+            cell += len + 1;
+            continue;
+        }
         if (i > 0 && room > 0) {
             putc(' ', out);
             room--;

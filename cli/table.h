@@ -26,6 +26,8 @@ enum table_mark {
 struct table {
     const struct table_column *columns;
     size_t n_columns;
+    /* Columns that are left out, from the right, where a terminal has no room; none at first. */
+    size_t spare_from, spare_to;
     char *text; /* all cells, each with its zero */
     size_t n_text;
     size_t text_capacity;

@@ -204,7 +204,7 @@ static void print_route(const char *what, const json_t *route, FILE *out)
     else
         fprintf(out, "%s initcwnd %" JSON_INTEGER_FORMAT "%s%s%s%s\n", text_of(route, "dst"),
                 number(route, "initcwnd"), gateway ? " via " : "", gateway ? gateway : "",
-                dev ? " dev " : "", dev ? dev : "");
+                dev ? " dev " : " via several next hops", dev ? dev : "");
 }
 
 void verdict_print(const json_t *document, FILE *out)
@@ -225,7 +225,7 @@ void verdict_print(const json_t *document, FILE *out)
         fprintf(out, "  window       none\n");
     if (is_running)
         print_route("route", get(document, "route"), out);
-    if (!is_running || !is_there(document, "route"))
+    if (is_there(look, "route") && !(is_running && is_there(document, "route")))
         print_route("would be", get(look, "route"), out);
     print_route("kernel", get(document, "kernel"), out);
     fprintf(out, "  => %s\n", text_of(document, "verdict"));

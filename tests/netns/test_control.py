@@ -306,6 +306,35 @@ def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, ds
         assert found["route"] is None and found["kernel"] is None
 
 
+@pytest.mark.parametrize("text, dst", [
+    ("[compute]\ncwnd-min = 90\n", "203.0.113.5"),
+    ("[observe]\nscope = 198.51.100.0/24\n", "203.0.113.1"),
+], ids=["unknown", "scope"])
+def test_explain_shows_no_route_where_there_is_no_window(net, tmp_path, text, dst):
+    path = tmp_path / "riptided.conf"
+    path.write_text(text)
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--config", path):
+        wait_until(lambda: status()["round"], "a round")
+        for control in ("/run/riptide/control", "none"):
+            options = ("--config", path, "--control", control)
+            look = verdict(net.host, dst, *options)["look"]
+            assert look["window"] is None and look["route"] is None
+            said = net.host.run(RIPTIDE, "explain", dst, *options).stdout
+            assert "would be" not in said and "initcwnd" not in said
+
+
+def test_explain_names_several_next_hops(net):
+    net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via",
+                "10.0.0.2")
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        assert verdict(net.host, "203.0.113.1")["kernel"]["dev"] is None
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert said.count("via several next hops") == 2
+
+
 def test_explain_of_what_is_left_alone_has_the_routers_reason(net):
     net.learned("203.0.113.1", 30)
     with Daemon(net.host):
@@ -345,9 +374,21 @@ def test_hint_lowers_windows_and_passes(net):
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
         assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_max"]
-        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "300ms")
+        said = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "300ms")
+        assert "windows times 0.5, but the minimum of 10 stays; an older hint" in said.stdout
         wait_until(lambda: windows(net.host)["203.0.113.1"] == before["203.0.113.1"] // 2, "half")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
+
+
+def test_hint_below_the_minimum_says_that_this_stays(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 203.0.113.0/24]\ncwnd-min = 12\n[prefix 203.0.113.1]\ncwnd-max = 20\n")
+    with Daemon(net.host, "--config", path):
+        for dst, cwnd_min in (("203.0.113.2", 12), ("203.0.113.1", 10), ("203.0.112.0/23", 10)):
+            words = ("hint", dst, "--max", "5", "--for", "1s")
+            assert riptide_json(net.host, *words)["cwnd_min"] == cwnd_min
+            said = net.host.run(RIPTIDE, *words).stdout
+            assert f"at most 5, but the minimum of {cwnd_min} stays" in said
 
 
 @pytest.mark.parametrize("members, said", [

@@ -81,6 +81,9 @@ def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
         narrow = on_terminal(net.host, 72, RIPTIDE, "show", NO_COLOR="1")
         assert max(len(line) for line in narrow.splitlines()) == 72
         assert any(line.endswith("..") for line in narrow.splitlines())
+        narrower = on_terminal(net.host, 40, RIPTIDE, "show", NO_COLOR="1")
+        assert max(len(line) for line in narrower.splitlines()) <= 40
+        assert "STATE" in narrower and "left alone" in narrower and "GATEWAY" not in narrower
         net.host.run(RIPTIDE, "pause")
         assert "\033[33mpaused\033[0m" in on_terminal(net.host, 80, RIPTIDE, "status")
 

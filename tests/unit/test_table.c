@@ -12,6 +12,9 @@
 
 static const struct table_column columns[] = { { "NAME", false }, { "N", true }, { "WHY", false } };
 
+/* From the second on. */
+static size_t n_spare;
+
 /* Two rows; the second is marked. */
 static char *print(const struct table_style *style)
 {
@@ -22,6 +25,8 @@ static char *print(const struct table_style *style)
 
     assert_non_null(out);
     table_init(&table, columns, 3);
+    table.spare_from = 1;
+    table.spare_to = 1 + n_spare;
     assert_int_equal(table_add(&table, TABLE_PLAIN, (const char *[]){ "a", "7", "" }), 0);
     assert_int_equal(
         table_add(&table, TABLE_ERROR,
@@ -74,6 +79,21 @@ static void no_line_is_longer_than_the_terminal(void **state)
     }
 }
 
+/* What a row is about and what is wrong with it stay: the figure between them goes first. */
+static void spare_columns_go_where_cutting_does_not_do(void **state)
+{
+    (void)state;
+    n_spare = 1;
+    assert_printed(&(struct table_style){ .width = 27 }, "NAME           N WHY\n"
+                                                         "a              7 -\n"
+                                                         "2001:db8.. 12345 a reason..\n");
+    assert_printed(&(struct table_style){ .width = 26 }, "NAME           WHY\n"
+                                                         "a              -\n"
+                                                         "2001:db8::1234 a reason ..\n");
+    no_line_is_longer_than_the_terminal(NULL);
+    n_spare = 0;
+}
+
 static void marks_are_coloured_on_a_terminal(void **state)
 {
     (void)state;
@@ -107,6 +127,7 @@ int main(void)
         cmocka_unit_test(text_is_cut_and_numbers_are_not),
         cmocka_unit_test(no_line_is_longer_than_the_terminal),
         cmocka_unit_test(marks_are_coloured_on_a_terminal),
+        cmocka_unit_test(spare_columns_go_where_cutting_does_not_do),
         cmocka_unit_test(empty_table_is_its_titles),
     };
 
