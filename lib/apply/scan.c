@@ -52,23 +52,24 @@ static bool is_as_written(const struct riptide_router *router, const struct targ
            riptide_prefix_equal(&route->prefsrc, &base->prefsrc) && route->ifindex == base->ifindex;
 }
 
-/*
- * Somebody's route beside ours, under our protocol and with another metric: the kernel would take
- * the lower one. Where it cannot be deleted, the next look finds it again.
- */
-static bool remove_if_stray(struct riptide_router *router, const struct target *target,
-                            const struct route *route)
+/* Somebody's route. Where it cannot be deleted, the next look finds it again. */
+static void remove_stray(struct riptide_router *router, const struct route *route)
 {
     const struct route stray = { .dst = route->dst,
                                  .table = route->table,
                                  .priority = route->priority,
                                  .protocol = route->protocol };
 
-    if (router->lock_fd < 0 || route->priority == target->kernel.priority ||
-        (target->initcwnd == 0 && !target->kernel.exists))
-        return false;
-    channel_request(&router->channel, message_route_delete(&stray), NULL);
-    return true;
+    if (router->lock_fd >= 0)
+        channel_request(&router->channel, message_route_delete(&stray), NULL);
+}
+
+/* Whether it stands beside ours, with another metric: the kernel would take the lower one. */
+static bool is_beside(const struct riptide_router *router, const struct target *target,
+                      const struct route *route)
+{
+    return router->lock_fd >= 0 && route->priority != target->kernel.priority &&
+           (target->initcwnd != 0 || target->kernel.exists);
 }
 
 static int on_our_route(struct riptide_router *router, uint8_t family,
@@ -89,12 +90,14 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
         return 0;
     r = targets_get(&router->targets, &route.dst, &slot);
     if (r == RIPTIDE_E_FULL)
-        return 0; /* not from this process; riptide_flush removes it */
-    if (r < 0)
-        return r;
+        remove_stray(router, &route);
+    if (r != 0)
+        return r < 0 ? r : 0;
     target = targets_at(&router->targets, slot);
-    if (remove_if_stray(router, target, &route))
+    if (is_beside(router, target, &route)) {
+        remove_stray(router, &route);
         return 0;
+    }
     if (!is_as_written(router, target, &route)) {
         bases_release(&router->bases, target->kernel.base);
         target->kernel.base = BASES_NONE;

@@ -705,3 +705,13 @@ def test_route_that_somebody_puts_beside_ours_goes(net, family):
         wait_ours(net.host, PEER[family])
         shown = net.host.ip(f"-{family}", "route", "show", "table", str(TABLE))
         assert len(shown.splitlines()) == 1 and "metric 2000" in shown
+
+
+@families
+def test_route_that_somebody_puts_there_goes_where_there_is_no_room_for_it(net, family):
+    net.learned(PEER[family], 30)
+    with Daemon(net.host, "--max-destinations", "1"):
+        wait_window(net.host, PEER[family])
+        net.host.ip("route", "add", OTHER[family], "via", SECOND[family], "table", str(TABLE),
+                    "protocol", str(PROTOCOL))
+        wait_until(lambda: windows(net.host).keys() == {PEER[family]}, "ours alone")
