@@ -309,7 +309,8 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;
     scan->step++;
-    if (steps[scan->step].on_message == on_failed_route && !main_table_has_failed(&scan->main))
+    if (scan->step < extents[scan->extent].end && steps[scan->step].on_message == on_failed_route &&
+        !main_table_has_failed(&scan->main))
         scan->step++;
     if (scan->step < extents[scan->extent].end)
         return 0;
