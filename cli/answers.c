@@ -10,6 +10,7 @@
 #include "recent.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -210,19 +211,22 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns, u
                    struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
     int r;
 
     *cwnd_minp = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
+    if (hint->scale > 0)
+        snprintf(scale, sizeof(scale), "times %g", hint->scale);
+    if (hint->cwnd_max > 0)
+        snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
     hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
     r = riptide_agent_add_hint(daemon->agent, hint, error);
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
     if (r == 0)
-        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows times %g, at most %u", dst,
-                 s(for_ns), hint->scale > 0 ? hint->scale : 1,
-                 hint->cwnd_max ? hint->cwnd_max : RIPTIDE_CWND_LIMIT);
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, s(for_ns), scale,
+                 *scale && *max ? ", " : "", max);
     return r;
 }
 

@@ -211,6 +211,9 @@ int client_command(const char *command, struct client_exchange *exchange, json_t
 
     if (r == 0)
         return EXIT_SUCCESS;
-    log_answer("%s: %s", command, log_error_text(&error, r));
+    if (exchange->about && r == -EREMOTEIO)
+        log_answer("%s: %s: %s", command, exchange->about, log_error_text(&error, r));
+    else
+        log_answer("%s: %s", command, log_error_text(&error, r));
     return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
 }

@@ -11,9 +11,10 @@
 #define EXIT_NOT_RUNNING 3
 
 struct client_exchange {
-    const char *path; /* of the socket */
-    int fd_sent;      /* goes with the request; -1: none */
-    int fd_received;  /* came with the answer, the caller's; -1: none */
+    const char *path;  /* of the socket */
+    int fd_sent;       /* goes with the request; -1: none */
+    int fd_received;   /* came with the answer, the caller's; -1: none */
+    const char *about; /* what the daemon refuses where it says no; NULL: the request */
 };
 
 /*

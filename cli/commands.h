@@ -34,14 +34,15 @@ struct command_options {
 
 #define COMMAND_ROW_AS(name, kind, field, help, is_unset)                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false, is_unset  \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false, is_unset, \
+            sizeof(((struct command_options *)NULL)->field)                                        \
     }
 #define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
 #define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
 
 /* The end of each table. */
 #define COMMAND_END                                                                                \
-    COMMAND_ROW("help", flag, settings.help, "print this"),                                        \
+    COMMAND_ROW("help", flag, settings.help, "print this; so does -h"),                            \
     {                                                                                              \
         .name = NULL                                                                               \
     }

@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "answers.h"
+#include "check.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
@@ -272,11 +273,8 @@ int daemon_serve(struct settings *settings)
     r = settings_find_interface(settings, &error);
     if (r == 0)
         r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
-    if (r == -EINVAL) {
-        settings_explain_refusal(settings, &error);
-        log_answer("%s", error.text);
-        return EXIT_USAGE;
-    }
+    if (r == -EINVAL)
+        return check_tell(settings);
     if (r < 0)
         return start_failed(settings, &error, r);
     service_open(&daemon.service);

@@ -84,7 +84,8 @@ static void print_counts(const json_t *counts)
 
 static int send_file(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->settings.control };
+    struct client_exchange exchange = { .path = options->settings.control,
+                                        .about = options->operands[0] };
     struct riptide_error error = { "" };
     json_t *answer;
     void *bytes;

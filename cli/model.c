@@ -115,16 +115,31 @@ static void clear(void *userdata)
     distribution_deinit(&inputs->rtts_ms);
 }
 
-static int look_at_connections(struct inputs *inputs, struct riptide_error *error)
+static void take_over(struct distribution *to, struct distribution *from)
 {
-    struct samples_sink sink = { .add = add_connection, .clear = clear, .userdata = inputs };
+    *to = *from;
+    *from = (struct distribution){ .n = 0 };
+}
+
+/* What no file was given for. */
+static int look_at_connections(struct inputs *inputs, const struct command_options *options,
+                               struct riptide_error *error)
+{
+    struct inputs seen = { .n_windows = 0 };
+    struct samples_sink sink = { .add = add_connection, .clear = clear, .userdata = &seen };
     int r = samples_observe(NULL, &sink, NULL, error);
 
-    if (r == 0 && inputs->rtts_ms.n == 0) {
-        snprintf(error->text, sizeof(error->text),
-                 "no open connection has sent data: give --sizes and --rtts");
+    if (r == 0 && seen.rtts_ms.n == 0) {
+        snprintf(error->text, sizeof(error->text), "no open connection has sent data: give %s%s%s",
+                 options->sizes ? "" : "--sizes", options->sizes || options->rtts ? "" : " and ",
+                 options->rtts ? "" : "--rtts");
         r = -ENOENT;
     }
+    if (r == 0 && !options->sizes)
+        take_over(&inputs->sizes_bytes, &seen.sizes_bytes);
+    if (r == 0 && !options->rtts)
+        take_over(&inputs->rtts_ms, &seen.rtts_ms);
+    clear(&seen);
     return r;
 }
 
@@ -133,16 +148,12 @@ static int read_inputs(struct inputs *inputs, const struct command_options *opti
 {
     int r = 0;
 
-    if (!options->sizes || !options->rtts)
-        r = look_at_connections(inputs, error);
-    if (r == 0 && options->sizes) {
-        distribution_deinit(&inputs->sizes_bytes);
+    if (options->sizes)
         r = read_file(&inputs->sizes_bytes, options->sizes, error);
-    }
-    if (r == 0 && options->rtts) {
-        distribution_deinit(&inputs->rtts_ms);
+    if (r == 0 && options->rtts)
         r = read_file(&inputs->rtts_ms, options->rtts, error);
-    }
+    if (r == 0 && (!options->sizes || !options->rtts))
+        r = look_at_connections(inputs, options, error);
     return r;
 }
 

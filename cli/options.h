@@ -19,6 +19,7 @@ struct option_row {
     const char *section; /* of the file; NULL: an option alone */
     bool is_fixed;       /* cannot change while the program runs */
     bool is_unset;       /* until it is given: what is there before is no default */
+    size_t bytes;        /* of the value */
 };
 
 /*

@@ -82,28 +82,48 @@ static void print_fields(const struct option_row *rows, const char *text, FILE *
     }
 }
 
-/* "PREFIX: FIELD: ...", of one of the overrides; prefixes have colons of their own. */
-static void explain_override(const struct settings *settings, const char *text, FILE *out)
+/* How the library's line about one of the overrides begins: "overrides: PREFIX: FIELD: ...". */
+static const char overrides_begin[] = "overrides: ";
+
+size_t settings_find_refused_override(const struct settings *settings, const char *text)
 {
-    for (size_t i = 0; i < settings->n_overrides; i++) {
-        const struct override_lines *lines = &settings->override_lines[i];
+    size_t skipped = strlen(overrides_begin), i = settings->n_overrides;
+
+    if (strncmp(text, overrides_begin, skipped))
+        return i;
+    /* Prefixes have colons of their own. */
+    for (i = 0; i < settings->n_overrides; i++) {
         char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-        const struct option_row *row;
         size_t len;
 
         riptide_prefix_format(&settings->overrides[i].dst, dst);
         len = strlen(dst);
-        if (strncmp(text, dst, len) || strncmp(text + len, ": ", 2))
-            continue;
-        row = find_field(override_rows, text + len + 2);
-        fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] ", settings->file,
-                row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
-                                                        : lines->section,
-                dst);
-        print_fields(override_rows, text + len + 2, out);
+        if (!strncmp(text + skipped, dst, len) && !strncmp(text + skipped + len, ": ", 2))
+            break;
+    }
+    return i;
+}
+
+static void explain_override(const struct settings *settings, const char *text, FILE *out)
+{
+    size_t i = settings_find_refused_override(settings, text);
+    const struct override_lines *lines = &settings->override_lines[i];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct option_row *row;
+
+    text += strlen(overrides_begin);
+    if (i == settings->n_overrides) {
+        fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
         return;
     }
-    fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
+    riptide_prefix_format(&settings->overrides[i].dst, dst);
+    text += strlen(dst) + 2;
+    row = find_field(override_rows, text);
+    fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] ", settings->file,
+            row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
+                                                    : lines->section,
+            dst);
+    print_fields(override_rows, text, out);
 }
 
 /* A scope's fields have a name before theirs, and are plural. */
@@ -126,9 +146,27 @@ static void name_scope_option(struct riptide_error *error)
     }
 }
 
+size_t settings_find_named(struct riptide_error error, const struct option_row **rows, size_t max)
+{
+    const char *text = error.text;
+    size_t n = 0, i;
+
+    name_scope_option(&error);
+    while (*text && n < max) {
+        const struct option_row *row = find_field(settings_rows, text);
+
+        for (i = 0; i < n && rows[i] != row; i++)
+            ;
+        if (row && i == n)
+            rows[n++] = row;
+        text += strspn(text, field_letters);
+        text += strcspn(text, field_letters);
+    }
+    return n;
+}
+
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
-    static const char overrides[] = "overrides: ";
     const struct option_row *row;
     struct riptide_error given;
     FILE *out;
@@ -139,8 +177,8 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     out = fmemopen(error->text, sizeof(error->text), "w");
     if (!out)
         return;
-    if (!strncmp(given.text, overrides, strlen(overrides))) {
-        explain_override(settings, given.text + strlen(overrides), out);
+    if (!strncmp(given.text, overrides_begin, strlen(overrides_begin))) {
+        explain_override(settings, given.text, out);
     } else if (row) {
         print_place(settings, row, given.text, out);
         print_fields(settings_rows, given.text, out);

@@ -2,14 +2,13 @@
  * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
  * running is daemon.c's.
  */
+#include "check.h"
 #include "config.h"
 #include "daemon.h"
 #include "leftover.h"
-#include "listener.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
-#include "privileges.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -109,47 +108,24 @@ static int flush(struct settings *settings)
     return EXIT_FAILURE;
 }
 
-/* Who is named must exist. Whether we may become that user is for the start to see. */
-static int check_names(const struct settings *settings, struct riptide_error *error)
-{
-    struct privileges privileges;
-    gid_t group;
-
-    if (privileges_find(&privileges, settings->user, error) == -EINVAL)
-        return -EINVAL;
-    return strcmp(settings->control, "none")
-               ? listener_find_group(settings->control_group, &group, error)
-               : 0;
-}
-
-/* An agent that is made, and not started, has checked all and changed nothing. */
 static int check(struct settings *settings)
 {
-    struct riptide_agent *agent = NULL;
-    struct riptide_error error = { "" };
-    int r = settings_find_interface(settings, &error);
+    int status = check_tell(settings);
 
-    if (r == 0)
-        r = riptide_agent_new(&agent, &settings->agent, &error);
-    riptide_agent_free(agent);
-    if (r == 0)
-        r = check_names(settings, &error);
-    if (r < 0) {
-        settings_explain_refusal(settings, &error);
-        log_answer("%s", log_error_text(&error, r));
-        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
-    }
-    printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
-    return EXIT_SUCCESS;
+    if (status == EXIT_SUCCESS)
+        printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
+    return status;
 }
 
-/* Of a file, all mistakes that were found. */
-static int refuse(const struct settings *settings, const struct riptide_error *error)
+/* Of a file, all mistakes that were found, and what is wrong in what could be read. */
+static int refuse(struct settings *settings, const struct riptide_error *error)
 {
     for (size_t i = 0; i < settings->n_mistakes; i++)
         log_answer("%s", settings->mistakes[i].text);
     if (settings->n_mistakes == 0)
         log_answer("%s", error->text);
+    else if (settings->file)
+        check_tell(settings);
     return EXIT_USAGE;
 }
 

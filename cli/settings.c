@@ -12,7 +12,8 @@
 
 #define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset   \
+        name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset,  \
+            sizeof(((struct settings *)NULL)->field)                                               \
     }
 #define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
 /* What is 0 until it is given, which says that there is none. */
@@ -102,7 +103,7 @@ const struct option_row settings_rows[] = {
     ROW(NULL, "dry-run", flag, router.dry_run, "say what would be done; needs no privilege"),
     ROW(NULL, "once", flag, once, "one round, then exit and leave the routes in place"),
     ROW(NULL, "flush", flag, flush, "remove what a riptided with these numbers left, and exit"),
-    ROW(NULL, "help", flag, help, "print this"),
+    ROW(NULL, "help", flag, help, "print this; so does -h"),
     ROW(NULL, "version", flag, version, "print the version"),
     { .name = NULL },
 };
@@ -110,7 +111,7 @@ const struct option_row settings_rows[] = {
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
         name, &value_##kind, offsetof(struct riptide_override, field), help, PREFIX_SECTION,       \
-            false, true                                                                            \
+            false, true, sizeof(((struct riptide_override *)NULL)->field)                          \
     }
 
 const struct option_row override_rows[] = {
@@ -178,6 +179,28 @@ void settings_move(struct settings *to, struct settings *from)
     settings_deinit(to);
     *to = *from;
     settings_link(to);
+}
+
+void settings_reset(struct settings *settings, const struct option_row *row,
+                    const struct settings *defaults)
+{
+    char *value = (char *)settings + row->offset;
+
+    if (row->kind->clear)
+        row->kind->clear(value);
+    else
+        memcpy(value, (const char *)defaults + row->offset, row->bytes);
+    settings_link(settings);
+}
+
+void settings_drop_override(struct settings *settings, size_t i)
+{
+    size_t n = --settings->n_overrides - i;
+
+    memmove(&settings->overrides[i], &settings->overrides[i + 1], n * sizeof(*settings->overrides));
+    memmove(&settings->override_lines[i], &settings->override_lines[i + 1],
+            n * sizeof(*settings->override_lines));
+    settings_link(settings);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)

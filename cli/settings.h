@@ -58,9 +58,10 @@ struct settings {
     const char *file;                                     /* that was read; NULL: none */
     struct riptide_error mistakes[SETTINGS_MAX_MISTAKES]; /* of the file, in its order */
     size_t n_mistakes;
-    char *text;                    /* what values of the file point to */
-    int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
-    bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
+    bool is_mistaken[SETTINGS_MAX_ROWS]; /* refused, so at its default; by row */
+    char *text;                          /* what values of the file point to */
+    int lines[SETTINGS_MAX_ROWS];        /* of the file, by row; 0: not in it */
+    bool given[SETTINGS_MAX_ROWS];       /* on the command line, by row */
 };
 
 /* The options and keys, into struct settings. */
@@ -90,6 +91,12 @@ struct riptide_router_config settings_numbers(const struct settings *settings);
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
                           size_t *ip);
 
+void settings_drop_override(struct settings *settings, size_t i);
+
+/* A row goes back to its default; a list to none. */
+void settings_reset(struct settings *settings, const struct option_row *row,
+                    const struct settings *defaults);
+
 /* "FILE:LINE", "command line" or "default". */
 void settings_describe_origin(const struct settings *settings, const struct option_row *row,
                               FILE *out);
@@ -99,6 +106,15 @@ void settings_describe_origin(const struct settings *settings, const struct opti
  * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
  */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
+
+/*
+ * The rows that the library's line, before it is explained, names, each once, from the one that it
+ * is about: more than one where that is wrong beside others. Returns how many, `max` at most.
+ */
+size_t settings_find_named(struct riptide_error error, const struct option_row **rows, size_t max);
+
+/* Number of the override that such a line is about, or n_overrides. */
+size_t settings_find_refused_override(const struct settings *settings, const char *text);
 
 /*
  * Whether a program that runs with `from` can go on with `to`. Errors: -EBUSY, with a line that

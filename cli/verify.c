@@ -34,6 +34,13 @@ static bool parse_address(struct riptide_prefix *prefix, const char *text)
     return !strchr(text, '/') && riptide_prefix_parse(prefix, text) == 0;
 }
 
+/* Of IPv6, fe80::/10; those of IPv4 are routed as any other. */
+static bool is_link_local(const struct riptide_prefix *address)
+{
+    return address->family == AF_INET6 && address->addr[0] == 0xfe &&
+           (address->addr[1] & 0xc0) == 0x80;
+}
+
 /* What the command line asks for. Returns what is wrong with it, or NULL. */
 static const char *parse(struct probe *probe, const struct command_options *options)
 {
@@ -49,6 +56,8 @@ static const char *parse(struct probe *probe, const struct command_options *opti
         return "--source: no IPv4 or IPv6 address";
     if (options->source && probe->source.family != probe->peer.family)
         return "--source: not of the same family as the address";
+    if (is_link_local(&probe->peer) && !options->interface)
+        return "a link-local address is one on each link: give --interface";
     probe->peer_port = (uint16_t)port;
     probe->mark = options->probe_mark;
     probe->interface = options->interface;

@@ -366,7 +366,7 @@ def test_explain_without_a_daemon_says_what_one_would_do(net, dst, said):
 def test_hint_lowers_windows_and_passes(net):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)
-    with Daemon(net.host):
+    with Daemon(net.host) as daemon:
         for address in ("203.0.113.1", "198.51.100.1"):
             wait_until(lambda: windows(net.host).get(address, 0) >= 60, "a window")
         before = windows(net.host)
@@ -378,6 +378,8 @@ def test_hint_lowers_windows_and_passes(net):
         assert "windows times 0.5, but the minimum of 10 stays; an older hint" in said.stdout
         wait_until(lambda: windows(net.host)["203.0.113.1"] == before["203.0.113.1"] // 2, "half")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
+        said = daemon.said()
+    assert "windows at most 20\n" in said and "windows times 0.5\n" in said
 
 
 def test_hint_below_the_minimum_says_that_this_stays(net, tmp_path):
@@ -495,7 +497,7 @@ def test_file_that_is_no_state_changes_nothing(net, command, how, tmp_path):
     net.learned("203.0.113.1", 30)
     with Daemon(net.host):
         window = wait_window(net.host, "203.0.113.1")
-        one_line(net.host.run(RIPTIDE, command, path, check=False))
+        assert str(path) in one_line(net.host.run(RIPTIDE, command, path, check=False))
         rounds = status()["round"]["number"]
         wait_until(lambda: status()["round"]["number"] > rounds + 1, "two rounds")
         assert windows(net.host) == {"203.0.113.1": window}

@@ -35,6 +35,9 @@ def test_model_looks_at_connections(net):
     (("ten",), 2, "model: a window is a number of segments from 1"),
     (("--mss", "0"), 2, "model: --mss 0: a segment has at least one byte"),
     ((), 1, "model: no open connection has sent data: give --sizes and --rtts"),
+    (("--sizes", "{right}"), 1, "model: no open connection has sent data: give --rtts"),
+    (("--rtts", "{right}"), 1, "model: no open connection has sent data: give --sizes"),
+    (("--sizes", "/nowhere"), 1, "model: /nowhere: No such file or directory"),
     (("--rtts", "/nowhere", "--sizes", "/nowhere"), 1,
      "model: /nowhere: No such file or directory"),
     (("--rtts", "{wrong}", "--sizes", "{wrong}"), 1,
@@ -44,7 +47,9 @@ def test_model_looks_at_connections(net):
 def test_model_says_what_is_wrong(host, tmp_path, arguments, status, says):
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("15000\nfifteen\n")
-    done = host.run(RIPTIDE, "model", *(word.format(wrong=wrong) for word in arguments),
+    right = tmp_path / "right.csv"
+    right.write_text("15000\n")
+    done = host.run(RIPTIDE, "model", *(word.format(wrong=wrong, right=right) for word in arguments),
                     check=False)
     assert (done.returncode, done.stdout) == (status, "")
     usage = " (riptide model --help)" if status == 2 else ""

@@ -77,6 +77,14 @@ def test_needs_no_privilege(net, port):
         assert verify(net, V4, port, prefix=AS_NOBODY)["verdict"] == "applied"
 
 
+def test_link_local_address_needs_a_link(net):
+    done = net.host.run(RIPTIDE, "verify", "fe80::1", "443", check=False)
+    assert done.returncode == 2
+    assert "a link-local address is one on each link: give --interface" in done.stderr
+    done = net.host.run(RIPTIDE, "verify", "fe80::1", "443", "--interface", "lo", check=False)
+    assert "link-local" not in done.stderr
+
+
 def test_nothing_is_sent(net):
     with net.world.socket(socket.AF_INET) as server:
         server.bind((V4, 0))
