@@ -333,7 +333,7 @@ void control_dispatch(struct control *control)
     }
 }
 
-int control_open(struct control **controlp, const char *path, const char *group,
+int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
                  const struct request_daemon *daemon, struct riptide_error *error)
 {
     struct control *control = calloc(1, sizeof(*control));
@@ -352,7 +352,7 @@ int control_open(struct control **controlp, const char *path, const char *group,
     if (r == 0)
         r = watch(control, EPOLL_CTL_ADD, control->timer_fd, EPOLLIN, &control->timer_fd);
     if (r == 0)
-        r = listener_open(&control->listener, path, group, error);
+        r = listener_open(&control->listener, path, group, owner, error);
     if (r == 0)
         r = watch(control, EPOLL_CTL_ADD, control->listener.fd, EPOLLIN, &control->listener);
     if (r < 0) {

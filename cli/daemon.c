@@ -100,7 +100,7 @@ static void on_control(struct daemon *daemon)
 }
 
 /* Without it the daemon does its work all the same. A dry run leaves the well-known place alone. */
-static void open_control(struct daemon *daemon)
+static void open_control(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error = { "" };
@@ -110,8 +110,8 @@ static void open_control(struct daemon *daemon)
         (settings->router.dry_run && !strcmp(settings->control, CONTROL_PATH)))
         return;
     daemon->answers = answers_of(daemon);
-    r = control_open(&daemon->control, settings->control, settings->control_group, &daemon->answers,
-                     &error);
+    r = control_open(&daemon->control, settings->control, settings->control_group,
+                     privileges->is_other ? privileges->uid : geteuid(), &daemon->answers, &error);
     if (r < 0)
         log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
 }
@@ -217,7 +217,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     bool needs_net_admin;
     int status;
 
-    open_control(daemon);
+    open_control(daemon, privileges);
     /* Routes take it, and the kernel tells marks to nobody else. */
     needs_net_admin = !settings->router.dry_run || settings->observer.scope.mark_mask != 0;
     if (privileges_drop(privileges, needs_net_admin, &error) < 0) {

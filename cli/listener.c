@@ -118,7 +118,15 @@ static int bind_beside(const struct listener *listener, struct riptide_error *er
     return 0;
 }
 
-static int open_file(struct listener *listener, struct riptide_error *error)
+/* Where that fails, bind says why; where it gets no owner, the file stays at the end. */
+static int make_directory(const char *path, uid_t owner)
+{
+    int r = mkdir(path, 0755);
+
+    return r == 0 && owner != geteuid() ? lchown(path, owner, (gid_t)-1) : r;
+}
+
+static int open_file(struct listener *listener, uid_t owner, struct riptide_error *error)
 {
     char directory[PATH_MAX];
     mode_t mask;
@@ -126,7 +134,7 @@ static int open_file(struct listener *listener, struct riptide_error *error)
 
     snprintf(directory, sizeof(directory), "%s", listener->address.sun_path);
     mask = umask(0022);
-    mkdir(dirname(directory), 0755); /* where that fails, bind says why */
+    make_directory(dirname(directory), owner);
     /* Everybody may read; who may do more is asked of each connection. */
     umask(0111);
     r = bind_beside(listener, error);
@@ -134,7 +142,7 @@ static int open_file(struct listener *listener, struct riptide_error *error)
     return r;
 }
 
-int listener_open(struct listener *listener, const char *path, const char *group,
+int listener_open(struct listener *listener, const char *path, const char *group, uid_t owner,
                   struct riptide_error *error)
 {
     int r;
@@ -150,7 +158,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0)
         return fail(error, path, NULL, errno);
-    r = open_file(listener, error);
+    r = open_file(listener, owner, error);
     if (r < 0) {
         close(listener->fd);
         listener->fd = -1;

@@ -22,7 +22,7 @@ struct listener {
 int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 
 /* As control_open. */
-int listener_open(struct listener *listener, const char *path, const char *group,
+int listener_open(struct listener *listener, const char *path, const char *group, uid_t owner,
                   struct riptide_error *error);
 
 /* Closes, and removes the file. */

@@ -1,6 +1,7 @@
 """What riptided may do once it runs, and that it is enough."""
 
 import contextlib
+import os
 import re
 import subprocess
 
@@ -86,6 +87,14 @@ def test_root_becomes_the_user(net, state, tmp_path, options):
         assert found["CapEff"] == found["CapPrm"] == found["CapBnd"] == NET_ADMIN
         live_through(net, daemon, state)
         assert state.stat().st_uid == number
+
+
+def test_user_takes_the_socket_away(net):
+    with Daemon(net.host, "--user", "nobody", "--control", "/run/made/control") as daemon:
+        wait_until(lambda: os.path.exists("/run/made/control"), "the socket")
+        wait_until(lambda: status(daemon.pid)["Uid"] == [NOBODY] * 4, "the user")
+        daemon.stop()
+    assert os.listdir("/run/made") == []
 
 
 def test_user_root_stays_root(net, tmp_path):
