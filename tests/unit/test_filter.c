@@ -197,9 +197,12 @@ static struct riptide_prefix *scattered_hosts(uint32_t n)
     return hosts;
 }
 
+/* Of so many, each n-th one: the plain evaluation looks at all of them for each socket. */
 static void check_hosts(const struct filter *filter, const struct riptide_prefix *hosts, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    enum { CHECKED = 250 };
+
+    for (uint32_t i = 0; i < n; i += n / CHECKED) {
         struct diag_socket socket = { .family = AF_INET };
 
         memcpy(socket.dst, hosts[i].addr, 4);
