@@ -40,7 +40,8 @@ table = table.sort_values("count", ascending=False)
 print(table[["count", "10%", "50%", "90%", "rtt_ms"]].head(20).to_string(float_format="%.1f"))
 
 # %%
-axes = Figure(figsize=(7, 4)).subplots()
+figure = Figure(figsize=(7, 4))
+axes = figure.subplots()
 busiest = peers.size().sort_values(ascending=False).head(6).index
 for key in busiest:
     windows = peers.get_group(key)["cwnd"].sort_values()
@@ -49,4 +50,4 @@ for key in busiest:
 axes.axvline(10, color="grey", linestyle=":", label="start of a connection")
 axes.set(xlabel="congestion window, segments", ylabel="share of connections", ylim=(0, 1))
 axes.legend(fontsize="small")
-axes.figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "windows.png", dpi=120)
+figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "windows.png", dpi=120)

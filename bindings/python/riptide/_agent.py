@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator
 
-from ._errors import check, new_error
+from ._errors import ConcurrentUseError, check, new_error
 from ._estimator import Estimated, load, new_hint
 from ._handle import Handle, Part
 from ._native import ffi, lib
@@ -31,6 +32,13 @@ def _read_event(c: Any) -> AgentEvent:
         reason=lambda reason: text(reason) if reason else None)
 
 
+def _end_wait(loop: Any, fd: int, ready: Any) -> None:
+    """The fd is readable, or about to be closed: its number may be another's then."""
+    loop.remove_reader(fd)
+    if not ready.done():
+        ready.set_result(None)
+
+
 class Agent(Handle):
     """Learns from the open connections and gives windows to the kernel. Needs CAP_NET_ADMIN.
 
@@ -53,6 +61,7 @@ class Agent(Handle):
         check(lib.riptide_agent_new(pointer, config, error), error)
         super().__init__(pointer[0], lib.riptide_agent_free)
         self._rows = rows(keep)
+        self._wake: Callable[[], None] | None = None  # of the task that waits
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
         self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
@@ -60,6 +69,9 @@ class Agent(Handle):
 
     def close(self, leave_routes: bool = False) -> None:
         """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
+        if self._wake:
+            self._wake()
+            self._wake = None
         self._close(lib.riptide_agent_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -107,20 +119,28 @@ class Agent(Handle):
             yield event
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        """Runs the agent in this asyncio loop, which it never holds up, and gives events."""
+        """Runs the agent in this asyncio loop, which it never holds up, and gives events.
+
+        Errors: as dispatch; ValueError once it is closed; ConcurrentUseError in a second task.
+        """
         import asyncio  # here: most scripts do without, and it takes half of their start
 
-        loop, fd, readable = asyncio.get_running_loop(), self.fileno(), asyncio.Event()
-        loop.add_reader(fd, readable.set)
-        try:
-            while True:
-                await readable.wait()
-                readable.clear()
-                self.dispatch()
-                for event in self.events():
-                    yield event
-        finally:
-            loop.remove_reader(fd)
+        loop = asyncio.get_running_loop()
+        while True:
+            if self._wake:
+                raise ConcurrentUseError("Agent: another task waits for it")
+            fd, ready = self.fileno(), loop.create_future()
+            wake = self._wake = partial(_end_wait, loop, fd, ready)
+            loop.add_reader(fd, wake)
+            try:
+                await ready
+            finally:
+                if self._wake is wake:
+                    self._wake = None
+                    loop.remove_reader(fd)
+            self.dispatch()
+            for event in self.events():
+                yield event
 
     def pause(self) -> None:
         """Lifts the rules: all local TCP is without us; learning goes on. Errors: OSError."""

@@ -9,6 +9,7 @@ import socket
 from typing import Any
 
 from ._errors import RefusedError
+from ._handle import Guard
 from ._values import Duration, PrefixLike, duration_ns
 
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -17,31 +18,40 @@ SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SE
 class Control:
     """A connection to riptided. Answers are the members of its JSON, without "ok".
 
-    Errors: FileNotFoundError, ConnectionRefusedError (no daemon), TimeoutError, other OSErrors of
-    the socket; RefusedError where it says no.
+    One thread at a time may use it, and none of a child of fork(2). A request that ended before its
+    answer came closes it. Errors: FileNotFoundError, ConnectionRefusedError (no daemon),
+    TimeoutError, other OSErrors of the socket; RefusedError where it says no; ValueError where it
+    is closed.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
                  timeout: Duration = 5) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.settimeout(duration_ns(timeout) / 1e9)
-            self._socket.connect(os.fspath(path))
+            connection.settimeout(duration_ns(timeout) / 1e9)
+            connection.connect(os.fspath(path))
         except BaseException:
-            self._socket.close()
+            connection.close()
             raise
+        self._socket = connection
+        self._guard = Guard("Control", connection)
 
     def __enter__(self) -> Control:
-        return self
+        with self._guard:
+            return self
 
     def __exit__(self, *failure: object) -> None:
         self.close()
 
     def close(self) -> None:
+        """Ends the connection; a second time does nothing."""
+        self._guard.c = None
         self._socket.close()
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        """The socket, as selectors take it."""
+        with self._guard:
+            return self._socket.fileno()
 
     def request(self, name: str, **members: Any) -> dict[str, Any]:
         """The answer to a request of docs/control.md."""
@@ -101,9 +111,14 @@ class Control:
     def _ask(self, name: str, members: dict[str, Any], fd: int = -1) -> tuple[dict[str, Any], int]:
         """The answer, and the fd that came with it or -1."""
         line = json.dumps({"request": name, **members}).encode() + b"\n"
-        sent = socket.send_fds(self._socket, [line], [fd]) if fd >= 0 else 0
-        self._socket.sendall(line[sent:])
-        received, fds = self._read_line()
+        with self._guard:
+            try:
+                sent = socket.send_fds(self._socket, [line], [fd]) if fd >= 0 else 0
+                self._socket.sendall(line[sent:])
+                received, fds = self._read_line()
+            except BaseException:  # the answer, if it comes, must not be that to the next request
+                self.close()
+                raise
         try:
             answer = json.loads(received)
         except ValueError:

@@ -45,7 +45,9 @@ class Columns(Dict[str, Any]):
     """
 
     def __init__(self, rows: Any) -> None:
-        data = memoryview(ffi.buffer(rows.rows, rows.n * ROW_BYTES) if rows.n else b"")
+        # Each figure keeps the buffer, that this pointer, and its destructor the rows.
+        memory = ffi.gc(rows.rows, lambda _: rows)
+        data = memoryview(ffi.buffer(memory, rows.n * ROW_BYTES) if rows.n else b"")
         views = {name: data.cast("B").cast(format)[offset // width::ROW_BYTES // width]
                  for name, format, offset, width in COLUMNS}
         try:
@@ -54,7 +56,6 @@ class Columns(Dict[str, Any]):
         except ImportError:
             super().__init__(views)
         self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
-        self._rows = rows  # the memory
 
 
 class Observed:
@@ -98,6 +99,7 @@ class Observer(Handle, Observed):
         pointer, error = ffi.new("struct riptide_observer **"), new_error()
         check(lib.riptide_observer_new(pointer, config, error), error)
         super().__init__(pointer[0], lib.riptide_observer_free)
+        self._is_midway = False
 
     def fileno(self) -> int:
         """The fd to wait on for reading; it stays the same."""
@@ -141,19 +143,24 @@ class Observer(Handle, Observed):
         return Columns(self._dump())
 
     def _dump(self) -> Any:
+        if self._is_midway:  # what interrupted the last one was raised to the caller
+            self._read_to_end()
+        self.start()
+        self._is_midway = True
+        return self._read_to_end()
+
+    def _read_to_end(self) -> Any:
         rows = ffi.gc(ffi.new("struct riptide_rows *"), lib.riptide_rows_clear)
         readable = select.poll()
         readable.register(self.fileno(), select.POLLIN)
-        self.start()
         while True:
             readable.poll()
             with self._use as c:
-                check(lib.riptide_observer_dispatch(c))
-                outcome = lib.riptide_rows_pop(rows, c)
-            if outcome == lib.RIPTIDE_E_DONE:
+                outcome = lib.riptide_observer_dispatch(c) or lib.riptide_rows_pop(rows, c)
+            if outcome == lib.RIPTIDE_E_DONE or outcome < 0:
+                self._is_midway = False
+                check(min(outcome, 0))
                 return rows
-            if outcome < 0:
-                check(outcome)
 
 
 def observe(**options: Unpack[ObserverOptions]) -> list[Sample]:

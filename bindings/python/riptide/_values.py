@@ -16,6 +16,7 @@ Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
 #: An address, which is a prefix of full length, or a prefix; host bits must be zero.
 PrefixLike = Union[str, Address, Network]
+PREFIX_TYPES = (str, IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 Buffer = Union[bytes, bytearray, memoryview]
 #: A timedelta, or seconds.
 Duration = Union[timedelta, float]
@@ -38,7 +39,7 @@ def duration_ns(value: Duration) -> int:
 
 def write_prefix(c: Any, value: PrefixLike) -> None:
     """Fills a struct riptide_prefix. Errors: TypeError, ValueError."""
-    if not isinstance(value, (str, IPv4Address, IPv6Address, IPv4Network, IPv6Network)):
+    if not isinstance(value, PREFIX_TYPES):
         raise TypeError(f"not a string and not of ipaddress: {value!r}")
     text = str(value)
     is_text = text.isascii() and "\0" not in text
@@ -122,11 +123,12 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any]) -> None:
     Errors: TypeError, ValueError, OverflowError.
     """
     type_ = ffi.typeof(c)
-    fields = dict((type_.item if type_.kind == "pointer" else type_).fields)
+    fields = {name: field for name, field in (type_.item if type_.kind == "pointer" else type_).fields
+              if name != "size" and not name.startswith("n_")}
     for name, value in values.items():
         if f"{name}_ns" in fields:
             setattr(c, f"{name}_ns", duration_ns(value))
-        elif name in fields and name != "size" and not name.endswith("_ns"):
+        elif name in fields and not name.endswith("_ns"):
             _write(c, name, fields[name].type.cname, value, keep)
         else:
             known = ", ".join(field[:-3] if field.endswith("_ns") else field for field in fields)
@@ -181,7 +183,7 @@ def _named(name: str, find: Callable[[bytes], Any], value: Any, keep: list[Any])
 
 
 def _write_array(c: Any, name: str, cname: str, values: Iterable[Any], keep: list[Any]) -> None:
-    items = list(values) if not isinstance(values, str) else [values]
+    items = [values] if isinstance(values, PREFIX_TYPES) else list(values)
     array = ffi.new(f"{cname.replace(' *', '')}[]", len(items))
     keep.append(array)
     for item, value in zip(array, items):

@@ -225,3 +225,35 @@ def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net: Network) 
     with net.host.entered(), riptide.Agent() as agent:
         agent.start()
         asyncio.run(main(agent))
+
+
+async def first_event(agent: riptide.Agent) -> riptide.AgentEvent:
+    async for event in agent:
+        return event
+    raise AssertionError("the agent ended")
+
+
+def test_agents_one_after_the_other_in_one_loop(net: Network) -> None:
+    async def run() -> None:
+        for _ in range(3):
+            with riptide.Agent(interval=0.05) as agent:
+                agent.start()
+                await asyncio.wait_for(first_event(agent), 5)
+
+    with net.host.entered():
+        asyncio.run(run())
+
+
+def test_close_ends_the_task_that_waits_and_a_second_one_is_refused(net: Network) -> None:
+    async def run() -> None:
+        agent = riptide.Agent(interval=60)
+        waiting = asyncio.ensure_future(first_event(agent))
+        await asyncio.sleep(0)
+        with pytest.raises(riptide.ConcurrentUseError):
+            await first_event(agent)
+        agent.close()
+        with pytest.raises(ValueError, match="closed"):
+            await asyncio.wait_for(waiting, 5)
+
+    with net.host.entered():
+        asyncio.run(run())

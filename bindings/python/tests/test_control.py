@@ -100,8 +100,11 @@ def test_daemon_that_ends_or_says_nothing(tmp_path: Path) -> None:
     with riptide.Control(tmp_path / "ends") as control, pytest.raises(ConnectionError):
         control.status()
     serve(tmp_path / "silent", b"")
-    with riptide.Control(tmp_path / "silent", timeout=0.05) as control, pytest.raises(TimeoutError):
-        control.status()
+    with riptide.Control(tmp_path / "silent", timeout=0.05) as late:
+        with pytest.raises(TimeoutError):
+            late.status()
+        with pytest.raises(ValueError, match="closed"):  # the answer would be the one of before
+            late.status()
     for name, answer in (("text", b"hello\n"), ("list", b"[]\n"), ("nothing", b"{}\n")):
         serve(tmp_path / name, answer)
         with riptide.Control(tmp_path / name) as control, pytest.raises(riptide.RefusedError):

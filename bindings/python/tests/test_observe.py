@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
 import select
 import socket
 import sys
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 import pytest
@@ -175,3 +176,26 @@ def test_interrupted_dump_raises_what_the_handler_raised(busy: Network) -> None:
             "    while True: observer.dump()\n")
     done = busy.host.run(sys.executable, "-c", code, check=False)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
+
+
+def test_figures_outlive_their_columns(busy: Network) -> None:
+    numpy = pytest.importorskip("numpy")
+    with busy.host.entered():
+        expected = sorted(int(cwnd) for cwnd in riptide.observe_columns()["cwnd"])
+        windows = riptide.observe_columns()["cwnd"]
+        others = [riptide.observe_columns() for _ in range(100)]
+    gc.collect()
+    assert sorted(windows.tolist()) == expected and len(others) == 100
+    assert isinstance(windows, numpy.ndarray)
+
+
+def test_dump_begins_anew_after_one_that_was_interrupted(busy: Network) -> None:
+    with busy.host.entered(), riptide.Observer() as observer:
+        observer.start()
+        observer._is_midway = True  # as where a signal's handler raised in dump()
+        assert len(observer.dump()) == 3 and len(observer.dump()) == 3
+
+
+def test_one_network_is_a_scope(busy: Network) -> None:
+    with busy.host.entered():
+        assert len(riptide.observe(scope=Scope(learn=ip_network("2001:db8::/32")))) == 1

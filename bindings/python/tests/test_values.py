@@ -205,3 +205,10 @@ def test_version_is_that_of_the_headers() -> None:
 def test_all_is_complete() -> None:
     public = {name for name in vars(riptide) if name[0].isalnum()}
     assert set(riptide.__all__) <= public
+
+
+@pytest.mark.parametrize("options", [{"n_aggregates": 5}, {"n_overrides": 3}, {"size": 8}])
+def test_what_counts_a_list_is_no_option(options: Any) -> None:
+    with pytest.raises(TypeError, match="no option") as caught:
+        riptide.Estimator(**options)
+    assert ", n_" not in str(caught.value) and "size" not in str(caught.value).split("there")[1]
