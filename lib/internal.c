@@ -77,6 +77,18 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
+void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_size)
+{
+    uint32_t capacity = *capacityp ? *capacityp * 2 : 16;
+
+    if (n < *capacityp)
+        return array;
+    array = reallocarray(array, capacity, element_size);
+    if (array)
+        *capacityp = capacity;
+    return array;
+}
+
 int array_copy(void **top, const void *from, size_t n, size_t element_size)
 {
     void *copy = NULL;

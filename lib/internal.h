@@ -50,6 +50,12 @@ int config_copy(void *to, size_t to_size, const void *from, struct riptide_error
 /* As config_copy in the other direction: never writes more than the caller's struct can hold. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
+/*
+ * The array, which is from malloc and may have moved, with room for one more behind its n elements.
+ * NULL without memory: then it is where and what it was.
+ */
+void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_size);
+
 /* Copies an array; NULL and 0 stay NULL and 0. Errors: -ENOMEM. */
 int array_copy(void **top, const void *from, size_t n, size_t element_size);
 

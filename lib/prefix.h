@@ -37,6 +37,14 @@ static inline bool prefix_is_same(const struct riptide_prefix *a, const struct r
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 
+/* Of 16 bytes: whether it stands for an IPv4 address, which is the last four of them. */
+static inline bool address_is_v4_mapped(const void *address)
+{
+    static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+    return memcmp(address, v4_mapped, sizeof(v4_mapped)) == 0;
+}
+
 /*
  * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. It is
  * written in words, as prefix_is_same and the hash read it a moment later: a load that is wider
@@ -45,12 +53,11 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,
                                        const void *address)
 {
-    static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
     uint64_t words[2] = { 0 };
 
-    if (family == AF_INET6 && memcmp(address, v4_mapped, sizeof(v4_mapped)) == 0) {
+    if (family == AF_INET6 && address_is_v4_mapped(address)) {
         family = AF_INET;
-        address = (const uint8_t *)address + sizeof(v4_mapped);
+        address = (const uint8_t *)address + 12;
     }
     if (family == AF_INET6)
         memcpy(words, address, sizeof(words));

@@ -19,17 +19,23 @@ static inline struct riptide_prefix *key_at(const struct prefix_table *table, ui
     return prefix_table_at(table, slot);
 }
 
-/* Each round is the finalizer of MurmurHash3 (public domain), keyed by the seed. */
+/* The finalizer of MurmurHash3 (public domain), keyed by the seed. */
+static inline uint64_t mix(uint64_t h, uint64_t word, uint64_t seed)
+{
+    h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd) + seed;
+    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
+
+/* IPv4 addresses are in the first word alone. */
 static inline uint32_t hash(const struct prefix_table *table, const struct riptide_prefix *key)
 {
     uint64_t words[2], h = table->seed ^ ((uint64_t)key->family << 8 | key->len);
 
     memcpy(words, key->addr, sizeof(words));
-    for (size_t i = 0; i < 2; i++) {
-        h = (h ^ words[i]) * UINT64_C(0xff51afd7ed558ccd) + table->seed;
-        h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-        h ^= h >> 33;
-    }
+    h = mix(h, words[0], table->seed);
+    if (words[1] != 0)
+        h = mix(h, words[1], table->seed);
     return (uint32_t)h;
 }
 
@@ -88,14 +94,22 @@ uint32_t prefix_table_find(const struct prefix_table *table, const struct riptid
     return table->buckets[b] == PREFIX_TABLE_NONE ? PREFIX_TABLE_NONE : slot_in(table, b);
 }
 
-void prefix_table_prefetch(const struct prefix_table *table, const struct riptide_prefix *key)
+uint32_t prefix_table_prefetch_bucket(const struct prefix_table *table,
+                                      const struct riptide_prefix *key)
 {
-    uint32_t b;
+    uint32_t h = hash(table, key);
 
-    if (table->n == 0)
-        return;
-    /* Mostly the first bucket is the right one; to go on would be to wait. */
-    b = hash(table, key) & (table->n_buckets - 1);
+    __builtin_prefetch(&table->buckets[h & (table->n_buckets - 1)]);
+    return h;
+}
+
+void prefix_table_prefetch_entry(const struct prefix_table *table, uint32_t h)
+{
+    uint32_t mask = table->n_buckets - 1, b = h & mask;
+
+    /* The buckets behind the first lie beside it; those of other keys are told by their hash. */
+    while (table->buckets[b] != PREFIX_TABLE_NONE && (table->buckets[b] ^ h) > mask)
+        b = (b + 1) & mask;
     if (table->buckets[b] != PREFIX_TABLE_NONE)
         __builtin_prefetch(key_at(table, slot_in(table, b)), 1);
 }

@@ -38,8 +38,13 @@ static inline void *prefix_table_at(const struct prefix_table *table, uint32_t s
 /* The slot of that key, or PREFIX_TABLE_NONE. */
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key);
 
-/* Begins to fetch the entry that this key may have. Changes nothing. */
-void prefix_table_prefetch(const struct prefix_table *table, const struct riptide_prefix *key);
+/*
+ * Begin to fetch the bucket of a key, and then the entry that it may have: the second takes what
+ * the first returned. Neither changes anything; the table must not be empty.
+ */
+uint32_t prefix_table_prefetch_bucket(const struct prefix_table *table,
+                                      const struct riptide_prefix *key);
+void prefix_table_prefetch_entry(const struct prefix_table *table, uint32_t hash);
 
 /*
  * The slot of that key; a new entry is zero but for its key.

@@ -288,12 +288,12 @@ int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
 /*
- * A hint that changes nothing: a sample of this peer is to be added soon. Begins to fetch the
- * memory that this will touch. Where a dump brings many thousands it pays to pop
- * RIPTIDE_POPPED_SAMPLES, each with its hint, and then to add them: see lib/agent/round.c.
+ * A hint that changes nothing: these n samples are to be added next. Begins to fetch the memory
+ * that this will touch, for all of them at once. Where a dump brings many thousands it pays to pop
+ * RIPTIDE_POPPED_SAMPLES, to give this hint, and then to add them: see lib/agent/round.c.
  */
 void riptide_estimator_prefetch(const struct riptide_estimator *estimator,
-                                const struct riptide_prefix *dst);
+                                const struct riptide_sample *const *samples, size_t n);
 
 /* Forgets the samples added since the last tick (the dump that brought them begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);

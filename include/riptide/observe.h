@@ -120,7 +120,8 @@ struct riptide_observer_config {
     uint32_t events_buffer_bytes;
     /*
      * The network namespace to observe, as an fd on it (/run/netns/NAME, /proc/PID/ns/net), which
-     * riptide_observer_new alone uses; -1 (default): the thread's. It takes CAP_SYS_ADMIN. The open
+     * riptide_observer_new alone uses; -1 (default): the thread's. So check what open(2) returned:
+     * the -1 of a mistyped path would select the thread's own. It takes CAP_SYS_ADMIN. The open
      * sockets keep the namespace alive: docs/operations.md says how to notice that it was given up.
      */
     int netns_fd;
@@ -186,10 +187,12 @@ int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slic
 enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *observer);
 
 /*
- * Begins a dump. Errors: -EBUSY while one is under way; errors of send(2). A dump that waits
- * because the kernel was still busy with an earlier one is asked for again. -ETIMEDOUT: the kernel
- * has said nothing since the third-last such call, and the dump is given up. Who calls this once in
- * an interval is thus never kept waiting for good.
+ * Begins a dump; where one waits because the kernel was still busy with an earlier one, asks for
+ * it again. Errors, beside those of send(2):
+ * -EBUSY: a dump is under way, and goes on.
+ * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel last said anything.
+ * The dump is given up, and the next call begins another one: who calls once in an interval never
+ * waits for good.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
@@ -205,7 +208,7 @@ int riptide_observer_start(struct riptide_observer *observer);
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
 /* So many popped samples, the last one and those before it, are as they were popped. */
-#define RIPTIDE_POPPED_SAMPLES 8
+#define RIPTIDE_POPPED_SAMPLES 16
 
 /*
  * Takes the next sample of the buffer.

@@ -27,7 +27,8 @@ enum {
     CHUNK_BYTES = 64 * 1024,
     TABLE = 7230,
     PROTOCOL = 230,
-    GATEWAY = 0x0a000002
+    GATEWAY = 0x0a000002,
+    LINK_BYTES = 1500
 };
 
 static double clock_ms(clockid_t clock)
@@ -135,6 +136,8 @@ struct request {
     struct rtattr metrics;
     struct rtattr initcwnd;
     uint32_t initcwnd_value;
+    struct rtattr mtu;
+    uint32_t mtu_value;
 };
 
 static struct request request_of(uint32_t i, uint32_t ifindex, uint32_t cwnd)
@@ -158,9 +161,11 @@ static struct request request_of(uint32_t i, uint32_t ifindex, uint32_t cwnd)
         .gateway_value = htonl(GATEWAY),
         .oif = { one, RTA_OIF },
         .oif_value = ifindex,
-        .metrics = { (unsigned short)RTA_LENGTH(one), RTA_METRICS },
+        .metrics = { (unsigned short)RTA_LENGTH(2 * one), RTA_METRICS },
         .initcwnd = { one, RTAX_INITCWND },
         .initcwnd_value = cwnd,
+        .mtu = { one, RTAX_MTU },
+        .mtu_value = LINK_BYTES,
     };
 }
 
@@ -212,8 +217,9 @@ static void by_batch(uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct in_addr address = { .s_addr = address_of(i) };
 
-        printf("route replace %s table %d proto %d via 10.0.0.2 dev link0 initcwnd %d\n",
-               inet_ntoa(address), TABLE, PROTOCOL, SECOND_CWND);
+        printf("route replace %s table %d proto %d via 10.0.0.2 dev link0 initcwnd %d"
+               " mtu %d\n",
+               inet_ntoa(address), TABLE, PROTOCOL, SECOND_CWND, LINK_BYTES);
     }
 }
 

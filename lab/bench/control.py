@@ -76,7 +76,7 @@ def main():
     subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
     net = Network()
     try:
-        with Daemon(net.host, "--log-level", "warning") as daemon:
+        with Daemon(net.host, "--policy", "paper", "--log-level", "warning") as daemon:
             write_state("/run/state", many(ROUTES))
             net.host.run(RIPTIDE, "load", "/run/state")
             wait_until(lambda: status()["routes"] == ROUTES, "all routes", 30)

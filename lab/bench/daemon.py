@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
 import netns  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
+# The mean of what is open: these connections have sent nothing that would be evidence.
+POLICY = "--policy", "paper"
 CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may have
 # The kernel's table of connections, all of which a dump walks: buckets on a host with 8 and 32 GB.
 # Each namespace here has its own, or the connections of the machine would count.
@@ -75,7 +77,7 @@ def steady(table_entries, n_sockets, options):
         addresses = [f"198.51.100.{n % DESTINATIONS + 1}" for n in range(n_sockets)]
         expected = len(set(addresses))
         with connections(net, socket.AF_INET, addresses), \
-                netns.Daemon(net.host, interval=f"{options.interval_ms}ms") as daemon:
+                netns.Daemon(net.host, *POLICY, interval=f"{options.interval_ms}ms") as daemon:
             netns.wait_until(lambda: len(netns.routes(net.host)) == expected, "routes")
             rounds_ms = []
             for _ in range(options.repeat):
@@ -89,7 +91,7 @@ def first_route_ms():
     """From the start of the program to a route in the kernel."""
     with network() as net, connections(net, socket.AF_INET, ["198.51.100.1"]):
         start = time.perf_counter()
-        daemon = netns.Daemon(net.host, interval="1s")
+        daemon = netns.Daemon(net.host, *POLICY, interval="1s")
         netns.wait_until(lambda: netns.routes(net.host), "a route")
         elapsed = 1e3 * (time.perf_counter() - start)
         with daemon:
@@ -100,7 +102,7 @@ def learn(net, name, state):
     """Leaves a state file that knows all destinations."""
     family, form = FAMILIES[name]
     addresses = [form.format(n >> 8, n & 255) for n in range(256, 256 + ROUTES)]
-    with netns.Daemon(net.host, "--state", state, interval="100ms"):
+    with netns.Daemon(net.host, *POLICY, "--state", state, interval="100ms"):
         for n in range(0, ROUTES, CONNECTIONS_AT_ONCE):
             with connections(net, family, addresses[n:n + CONNECTIONS_AT_ONCE]):
                 netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE,
@@ -115,7 +117,7 @@ def end_ms(net, state):
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     command = ("sh", "-c", f'exec "$@" 2>{pipe}', "sh", netns.RIPTIDED)
-    with netns.Daemon(net.host, "--state", state, command=command, interval="100ms") as daemon:
+    with netns.Daemon(net.host, *POLICY, "--state", state, command=command, interval="100ms") as daemon:
         netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes", 30)
         peak_kb, before_ns = memory_kb(daemon.pid, "VmHWM"), spent_ns(daemon.pid)
         while select.select([reading], [], [], 0)[0]:

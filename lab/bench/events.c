@@ -4,9 +4,12 @@
  *     events churn CLIENT SERVER ADDRESS N   opens N connections between two network namespaces,
  *                                            sends a little, closes them; prints the seconds
  *     events burst CLIENT SERVER ADDRESS N   opens N, then closes them all at once; prints the
- * seconds of that events observe EVENTS                  what an agent's observer does, a dump each
- * second, until its input ends; prints what it counted and cost
+ *                                            seconds of that
+ *     events observe EVENTS                  what an agent's observer does, a dump each second,
+ *                                            until its input ends; prints what it counted and cost
  */
+#include "program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,22 +24,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-
-static void check(long result, const char *what)
-{
-    if (result >= 0)
-        return;
-    perror(what);
-    exit(EXIT_FAILURE);
-}
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static void enter(const char *path)
 {

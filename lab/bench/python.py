@@ -23,23 +23,27 @@ SOCKETS, DESTINATIONS = 100_000, 2000
 CONTENDERS = {
     "riptide observe": [BUILD / "cli" / "riptide", "observe"],
     "observe_columns": [PYTHON, HERE / "python" / "columns.py"],
+    "the same without numpy": [PYTHON, HERE / "python" / "columns.py", "memoryviews"],
     "pyroute2": [PYTHON, HERE / "python" / "by_pyroute2.py"],
 }
+#: What a whole process takes beside the call, which a script pays once.
+STARTS = {"observe_columns": "Python and numpy", "the same without numpy": "Python"}
 
 
 def verdict(what, value, target, is_met):
     print(f"{what:58} {str(value):26} {target}: {'met' if is_met else 'MISSED'}")
 
 
-def bench_calls(repeat, command):
-    """The calls alone: columns against the whole C command, and the price of a Sample."""
-    done = subprocess.run([str(PYTHON), str(HERE / "python" / "calls.py"), str(repeat)],
+def bench_calls(repeat):
+    """The calls alone: columns in turn with the whole C command, and the price of a Sample."""
+    done = subprocess.run([str(PYTHON), str(HERE / "python" / "calls.py"), str(repeat),
+                           *map(str, CONTENDERS["riptide observe"])],
                           stdout=subprocess.PIPE, text=True, check=True)
-    pairs = [list(map(float, line.split())) for line in done.stdout.splitlines()]
-    columns = spread([pair[0] / turn.cpu_s for pair, turn in zip(pairs, command)])
+    turns = [list(map(float, line.split())) for line in done.stdout.splitlines()]
+    columns = spread([columns_s / whole_s for whole_s, columns_s, _ in turns])
     verdict("observe_columns, the call alone, against the C command", columns, "at most 1.3 x",
             columns.median <= 1.3)
-    sample_us = spread([1e6 * pair[1] for pair in pairs])
+    sample_us = spread([1e6 * sample_s for *_, sample_s in turns])
     verdict("a Sample of a list, made and read, us", sample_us, "at most 1.5",
             sample_us.median <= 1.5)
 
@@ -57,13 +61,14 @@ def main():
         for name, taken in turns.items():
             print(f"{name:58} {spread([1e3 * turn.cpu_s for turn in taken])} ms, "
                   f"peak {max(turn.peak_kb for turn in taken) / 1024:.0f} MB")
-        print(f"{'observe_columns, with the start of Python and numpy, to C':58} "
-              f"{ratio(turns['observe_columns'], turns['riptide observe'])}")
+        for name, what in STARTS.items():
+            print(f"{f'{name}, with the start of {what}, to C':58} "
+                  f"{ratio(turns[name], turns['riptide observe'])}")
         if "pyroute2" in turns:
             others = ratio(turns["pyroute2"], turns["observe_columns"])
             verdict("pyroute2 against observe_columns, whole processes", others, "at least 20 x",
                     others.median >= 20)
-        bench_calls(options.repeat, turns["riptide observe"])
+        bench_calls(options.repeat)
 
 
 if __name__ == "__main__":

@@ -206,10 +206,9 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
 
     do {
         popped = riptide_observer_pop(agent->observer, &samples[n]);
-        if (popped == 0)
-            riptide_estimator_prefetch(agent->estimator, &samples[n++]->dst);
-        if (popped == 0 && n < RIPTIDE_POPPED_SAMPLES)
+        if (popped == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
+        riptide_estimator_prefetch(agent->estimator, samples, n);
         r = add_all(agent, tick, samples, n);
         n = 0;
         if (r < 0)

@@ -182,12 +182,14 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
                                               struct riptide_error *error)
 {
     struct riptide_hint *place;
-    int r = hint_check(estimator, hint, error);
+    int r;
 
+    error_set(error, "%s", "");
+    r = hint_check(estimator, hint, error);
     if (r == 0)
         r = hint_place(estimator, &hint->dst, &place);
     if (r != 0)
-        return r;
+        return error_fill(error, r);
     *place = *hint;
     if (place->scale == 0)
         place->scale = 1;

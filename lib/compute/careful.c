@@ -14,33 +14,42 @@
 
 #include <string.h>
 
+/* Segments of first flights, and how many of them were lost and sent again. */
+struct flights {
+    uint16_t segs;
+    uint16_t lost_segs;
+};
+
 struct careful {
     /* of this tick */
     float capacity; /* sum over connections, segments; 0: no evidence */
     uint32_t min_rtt_us;
-    uint16_t burst;              /* segments; 0: no evidence */
-    uint16_t first_segs;         /* sent in first flights since the last tick */
-    uint16_t first_retrans_segs; /* of those, lost and sent again */
+    uint16_t burst; /* segments; 0: no evidence */
+    struct flights flights;
     struct opening opening;
     bool is_near : 1;     /* some round trip time was within ten times the kept one */
     uint8_t n_filled : 7; /* first flights that took the whole window and lost nothing */
+    uint8_t n_doubtful;   /* connections that lost something, maybe of their first flights */
     /* kept */
     struct {
-        bool is_cut : 1;      /* first flights have lost lately */
-        bool is_settling : 1; /* the window has just changed */
+        uint8_t n_fit;        /* ticks since the last cut whose first flights fit */
+        uint8_t n_cuts : 3;   /* that count still; each doubles the wait */
+        bool is_raised : 1;   /* by the last tick */
+        uint8_t n_settle : 2; /* ticks that are not judged */
         bool is_bbr : 1;      /* of the newest open connection */
-        uint8_t n_fit : 5;    /* ticks since the cut whose first flights fit */
     } known;
+    uint16_t fitted;          /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
     uint32_t path_min_rtt_us; /* under which the evidence was gathered */
+    struct flights past;      /* of the ticks before with this window, fading */
     uint8_t sharers[2];
     uint16_t bursts[2];
-    uint16_t fitted; /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
-    float capacities[2];
+    uint16_t capacities[2];
+    uint16_t cwnd_before; /* the last raise, segments */
     struct halves halves;
 };
 ASSERT_MEMORY_FITS(struct careful);
 
-enum { FITTED_ONE = 16, MOST_FILLED = 127 };
+enum { FITTED_ONE = 16, MOST_COUNTED = 127 };
 
 /* Where nothing is known of first flights: an initial window that is in wide use, and harmless. */
 enum { START = 24 };
@@ -48,24 +57,32 @@ enum { START = 24 };
 /*
  * Up to what is derived from other connections a window that was filled without a loss doubles, as
  * in slow start. Up to the share of capacity that may be claimed (RFC 9959: half) it grows by half,
- * and from there to the capacity by an eighth: larger flights could not arrive in one round trip.
+ * and from there by an eighth, to twice the capacity: rates that are read in slow start are half of
+ * what comes next.
  */
-static const double growth_derived = 2, growth_share = 1.5, growth_capacity = 1.125;
+static const double growth_derived = 2, growth_share = 1.5, growth_slow = 1.125, slow_start = 2;
 
 /*
- * First flights speak against our window where more than a twentieth of them had to be sent again:
- * a stray loss is the path's, an overflow takes the whole tail of a flight. What was not lost is
- * then what fits; a tenth less leaves room for those that come back with more.
+ * First flights speak against our window where more than a fiftieth of them was lost, beside
+ * BENEFIT segments that are taken to have arrived: that is a sixth of one flight of 24, and
+ * less where several agree. An overflow takes the tail of every flight; what a path loses now
+ * and then stays below it.
  */
-enum { LOSS_SHARE = 20 };
-static const double fit_margin = 0.9;
+enum { LOSS_SHARE = 50, BENEFIT = 128 };
+
+/* Of the flights of a window that stays, those before the last MEMORY segments count half. */
+enum { MEMORY = 256 };
 
 /*
- * After a loss, little by little: a sixty-fourth for each tick that shows a flight that fits, and
- * 1 % a second without any. FIT_AGAIN such ticks in a row, and the loss was of another time.
+ * After a cut the window stays where flights fit until WAIT ticks have shown one that does, twice
+ * as many after each further cut; then it tries an eighth more at a time. As many ticks again, and
+ * the loss was of another time. A window below START comes back by 1 % a second without any.
  */
-enum { FIT_AGAIN = 30 };
-static const double growth_cut = 1 + 1.0 / 64, healing_ns = 100e9;
+enum { WAIT = 8, MOST_CUTS = 4 };
+static const double healing_ns = 100e9;
+
+/* Ticks after a cut in which connections end that began before it; some waited for a timeout. */
+enum { SETTLE = 2 };
 
 /* BBR sends its first flight in RTT / 2.89 (bbr_high_gain in net/ipv4/tcp_bbr.c). */
 static const double pacing_gain = 2.89;
@@ -98,9 +115,16 @@ static double burst_of(const struct riptide_sample *sample, double capacity)
     return burst;
 }
 
+static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_segs)
+{
+    flights->segs = to_u16((double)flights->segs + segs);
+    flights->lost_segs = to_u16((double)flights->lost_segs + lost_segs);
+}
+
 /*
  * Takes in what the first flight of a new connection shows. True where it shows anything. An open
- * one is asked when its flight is over: acknowledged to the end.
+ * one is asked when its flight is over, acknowledged to the end, or has lost: what a look has shown
+ * is not heard of again when it closes.
  */
 static bool add_first_flight(struct careful *careful, const struct riptide_policy_input *input,
                              const struct riptide_sample *sample)
@@ -111,12 +135,23 @@ static bool add_first_flight(struct careful *careful, const struct riptide_polic
     if (flight > cwnd)
         flight = cwnd;
     if (cwnd == 0 || (input->interval_ns > 0 && ago_ns > input->interval_ns) ||
-        (!sample->closed && sample->acked_bytes < (uint64_t)flight * sample->mss_bytes) ||
-        !evidence_first_flight(sample, cwnd, careful->known.is_bbr, &lost))
+        (!sample->closed && sample->retrans_segs == 0 &&
+         sample->acked_bytes < (uint64_t)flight * sample->mss_bytes))
         return false;
-    careful->first_segs = to_u16((double)careful->first_segs + flight);
-    careful->first_retrans_segs = to_u16((double)careful->first_retrans_segs + lost);
-    if (lost == 0 && flight == cwnd && careful->n_filled < MOST_FILLED)
+    switch (evidence_first_flight(sample, cwnd, careful->known.is_bbr, &lost)) {
+    case FLIGHT_UNKNOWN:
+        return false;
+    case FLIGHT_DOUBTFUL:
+        careful->n_doubtful = (uint8_t)(careful->n_doubtful + (careful->n_doubtful < UINT8_MAX));
+        return false;
+    case FLIGHT_KNOWN:
+        break;
+    }
+    /* One that was smaller says nothing of the window, but where it could not be in vain. */
+    if (flight < cwnd && lost <= flight / 8)
+        return true;
+    add_flight(&careful->flights, flight, lost < flight ? lost : flight);
+    if (lost == 0 && careful->n_filled < MOST_COUNTED)
         careful->n_filled++;
     return true;
 }
@@ -165,60 +200,138 @@ static bool is_other_path(const struct careful *careful)
     return careful->min_rtt_us < careful->path_min_rtt_us / 2 || !careful->is_near;
 }
 
+static bool has_cut(const struct careful *careful)
+{
+    return careful->known.n_cuts > 0;
+}
+
 /*
- * What a window of `cwnd`, filled without a loss, may be next. Connections that were seen to open
- * together share what the path holds; those that filled their windows in one tick may come together
- * the next time.
+ * What a window of `cwnd`, filled without a loss, may be next. Fast growth ends where connections
+ * that were seen to open together, or filled their windows in one tick, have their share. Slow
+ * growth needs none: that flights fit was shown by as many as came together. Nor does it end where
+ * no rate is known, as of connections that are too short for one.
  */
 static double grow(const struct careful *careful, const struct riptide_estimator_config *config,
                    double cwnd)
 {
-    double sharers = HALVES_MAX(careful->sharers);
-    double capacity = (double)HALVES_MAX(careful->capacities) / sharers, next;
+    double sharers = HALVES_MAX(careful->sharers), capacity = HALVES_MAX(careful->capacities);
+    double share = capacity * config->capacity_fraction / sharers, next;
     double burst = HALVES_MAX(careful->bursts) / sharers;
-    double share = capacity * config->capacity_fraction;
 
-    if (config->paced)
-        burst += capacity / pacing_gain;
-    /* Where no rate is known, what the buffer took stands alone. */
-    next = lesser(cwnd * growth_derived, capacity > 0 ? lesser(share, burst) : burst);
-    next = greater(next, lesser(cwnd * growth_share, share));
-    next = greater(next, lesser(cwnd * growth_capacity, capacity));
+    next = cwnd * growth_slow;
+    if (capacity > 0)
+        next = lesser(next, capacity * slow_start);
+    if (!has_cut(careful)) {
+        if (config->paced)
+            burst += capacity / sharers / pacing_gain;
+        /* Where no rate is known, what the buffer took stands alone. */
+        next = greater(next,
+                       lesser(cwnd * growth_derived, capacity > 0 ? lesser(share, burst) : burst));
+        next = greater(next, lesser(cwnd * growth_share, share));
+    }
     return greater(next, cwnd);
 }
 
-/* First flights have lost: what they fit is what was left of them. */
-static double cut(struct careful *careful, const struct riptide_policy_input *input)
+/*
+ * Of connections that open together one may lose all that does not fit, and end last: as many as
+ * came before are taken to have sent theirs.
+ */
+static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint32_t segs)
 {
-    double fit = 1 - (double)careful->first_retrans_segs / careful->first_segs;
+    uint32_t together = HALVES_MAX(careful->sharers) * cwnd;
 
-    careful->known.is_cut = careful->known.is_settling = true;
+    return segs > together ? segs : together;
+}
+
+/* Takes this tick's flights to those before. */
+static void add_past(struct careful *careful, uint32_t cwnd)
+{
+    struct flights *past = &careful->past;
+
+    if (past->segs > MEMORY)
+        *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
+    add_flight(past, careful->flights.segs, careful->flights.lost_segs);
+    if (past->lost_segs > 0)
+        past->segs = to_u16(sent_together(careful, cwnd, past->segs));
+}
+
+static bool is_too_large(const struct careful *careful)
+{
+    const struct flights *past = &careful->past;
+
+    return careful->flights.lost_segs > 0 &&
+           (uint32_t)past->lost_segs * LOSS_SHARE > (uint32_t)past->segs + BENEFIT;
+}
+
+/*
+ * What this tick left of a window of `cwnd` fits, rounded up; a thirty-second less leaves room for
+ * what comes and goes in the buffer. A path that lost a quarter is another one: an eighth less, and
+ * it counts twice.
+ */
+static double lower(struct careful *careful, const struct riptide_policy_input *input,
+                    uint32_t cwnd)
+{
+    /* Again without a flight that fit since, of several: these are all, and all of them lose. */
+    bool is_sure =
+        has_cut(careful) && careful->known.n_fit == 0 && careful->flights.segs >= 2 * cwnd;
+    uint32_t segs =
+        is_sure ? careful->flights.segs : sent_together(careful, cwnd, careful->flights.segs);
+    uint32_t lost = careful->flights.lost_segs;
+    uint32_t fits = segs > 0 ? (uint32_t)(((uint64_t)cwnd * (segs - lost) + segs - 1) / segs) : 0;
+    unsigned int n_cuts = careful->known.n_cuts + (lost > segs / 4 ? 2u : 1u);
+
+    careful->known.n_cuts = (n_cuts < MOST_CUTS ? n_cuts : MOST_CUTS) & 7;
     careful->known.n_fit = 0;
-    return greater(input->cwnd * fit * fit_margin, input->config->cwnd_min);
+    careful->known.n_settle = SETTLE;
+    careful->past = (struct flights){ 0 };
+    fits -= fits / (lost > segs / 4 ? 8 : 32);
+    return fits > input->config->cwnd_min ? fits : input->config->cwnd_min;
+}
+
+/* Flights took the whole window and lost nothing, most of them for certain. */
+static double raise(struct careful *careful, const struct riptide_policy_input *input,
+                    double fitted)
+{
+    uint32_t wait = (uint32_t)WAIT << careful->known.n_cuts >> 1;
+    double next;
+
+    if (has_cut(careful) && ++careful->known.n_fit >= 2 * wait)
+        careful->known.n_cuts = 0;
+    if (has_cut(careful) && careful->known.n_fit < wait)
+        return fitted;
+    next = grow(careful, input->config, input->cwnd);
+    if (next <= fitted)
+        return fitted;
+    careful->past = careful->flights;
+    careful->known.is_raised = true;
+    careful->cwnd_before = to_u16(input->cwnd);
+    return next;
 }
 
 static double learn(struct careful *careful, const struct riptide_policy_input *input)
 {
     double fitted = (double)careful->fitted / FITTED_ONE;
-    /* Flights that end in the tick after a change may have begun with the window before it. */
-    bool is_settling = careful->known.is_settling && input->since_ns <= input->interval_ns;
+    bool is_raised = careful->known.is_raised && input->since_ns <= input->interval_ns;
+    uint32_t cwnd;
 
-    careful->known.is_settling = false;
-    if (is_settling)
+    careful->known.is_raised = false;
+    if (careful->known.n_settle > 0) {
+        careful->known.n_settle--;
         return fitted;
+    }
     if (fitted == 0)
         return START;
-    if ((uint32_t)careful->first_retrans_segs * LOSS_SHARE > careful->first_segs)
-        return cut(careful, input);
-    if (careful->n_filled > 0 && careful->known.is_cut) {
-        careful->known.is_cut = ++careful->known.n_fit < FIT_AGAIN;
-        return fitted * growth_cut;
-    }
-    if (careful->n_filled > 0) {
-        careful->known.is_settling = true;
-        return greater(fitted, grow(careful, input->config, input->cwnd));
-    }
-    if (careful->known.is_cut && fitted < START)
+    cwnd = is_raised ? careful->cwnd_before : input->cwnd;
+    if (careful->flights.segs > 0)
+        add_past(careful, cwnd);
+    if (is_too_large(careful))
+        return lower(careful, input, cwnd);
+    /* What ends in the tick after a raise may have begun before it. */
+    if (is_raised)
+        careful->past = (struct flights){ 0 };
+    else if (careful->n_filled > careful->n_doubtful)
+        return raise(careful, input, fitted);
+    if (has_cut(careful) && fitted < START)
         return lesser(fitted * (1 + (double)input->since_ns / healing_ns), START);
     return fitted;
 }
@@ -234,13 +347,14 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     (void)renewed;
     if (is_other_path(careful)) {
         careful->halves = (struct halves){ 0 };
-        careful->known.is_cut = careful->known.is_settling = false;
+        memset(&careful->known, 0, sizeof(careful->known));
+        careful->past = (struct flights){ 0 };
         careful->fitted = 0;
     }
     if (careful->min_rtt_us > 0)
         careful->path_min_rtt_us = careful->min_rtt_us;
     step = halves_turn(&careful->halves, input);
-    HALVES_TAKE(step, careful->capacities, careful->capacity);
+    HALVES_TAKE(step, careful->capacities, to_u16((double)careful->capacity));
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = learn(careful, input);
@@ -265,11 +379,11 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     const struct careful *careful = memory;
     double fitted = (double)careful->fitted / FITTED_ONE;
 
-    explanation->evidence.capacity = (double)HALVES_MAX(careful->capacities);
+    explanation->evidence.capacity = HALVES_MAX(careful->capacities);
     explanation->evidence.burst = HALVES_MAX(careful->bursts);
     explanation->evidence.sharers = HALVES_MAX(careful->sharers);
     explanation->evidence.brake = 1;
-    if (careful->known.is_cut && explanation->evidence.capacity > fitted)
+    if (has_cut(careful) && explanation->evidence.capacity > fitted)
         explanation->evidence.brake = fitted / explanation->evidence.capacity;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
 }

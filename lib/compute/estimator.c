@@ -166,19 +166,6 @@ static void touch(struct riptide_estimator *estimator, struct destination *desti
     estimator->touched = slot;
 }
 
-/* Apart, so that where each host is a destination nothing is copied. */
-__attribute__((noinline)) static int insert_group(struct riptide_estimator *estimator,
-                                                  const struct riptide_prefix *dst, uint32_t *slotp)
-{
-    struct riptide_prefix group = destination_group(&estimator->config, dst);
-    uint32_t n = estimator->table.n;
-    int r = prefix_table_insert(&estimator->table, &group, slotp);
-
-    if (r == 0 && estimator->table.n != n)
-        destination_init(estimator, at(estimator, *slotp));
-    return r;
-}
-
 __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
 {
     if (outcome == RIPTIDE_E_INVALID)
@@ -188,27 +175,13 @@ __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *esti
     return outcome;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
-                                         const struct riptide_sample *sample)
+/* The sample counts for the destination in that slot. */
+static int add_to(struct riptide_estimator *estimator, uint32_t slot,
+                  const struct riptide_sample *sample)
 {
-    struct destination *destination;
+    struct destination *destination = at(estimator, slot);
     enum riptide_left_out reason;
-    uint32_t slot;
-    int r;
 
-    if (!sample_is_valid(sample))
-        return refuse(estimator, RIPTIDE_E_INVALID);
-    if (sample->closed && estimator->config.closed_weight == 0) {
-        estimator->stats.samples++;
-        estimator->stats.left_out++;
-        return 0;
-    }
-    r = estimator->is_plain ? prefix_table_insert(&estimator->table, &sample->dst, &slot)
-                            : insert_group(estimator, &sample->dst, &slot);
-    if (r != 0)
-        return refuse(estimator, r);
-
-    destination = at(estimator, slot);
     if (!(destination->flags & IS_TOUCHED))
         touch(estimator, destination, slot);
     estimator->input.cwnd = destination->cwnd;
@@ -222,12 +195,55 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
     return 0;
 }
 
+/* Apart, so that where each host is a destination, and known, nothing is copied. */
+__attribute__((noinline)) static int insert_and_add(struct riptide_estimator *estimator,
+                                                    const struct riptide_sample *sample)
+{
+    struct riptide_prefix group = destination_group(&estimator->config, &sample->dst);
+    uint32_t n = estimator->table.n, slot;
+    int r = prefix_table_insert(&estimator->table, &group, &slot);
+
+    if (r != 0)
+        return refuse(estimator, r);
+    if (estimator->table.n != n)
+        destination_init(estimator, at(estimator, slot));
+    return add_to(estimator, slot, sample);
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
+                                         const struct riptide_sample *sample)
+{
+    uint32_t slot = PREFIX_TABLE_NONE;
+
+    if (!sample_is_valid(sample))
+        return refuse(estimator, RIPTIDE_E_INVALID);
+    if (sample->closed && estimator->config.closed_weight == 0) {
+        estimator->stats.samples++;
+        estimator->stats.left_out++;
+        return 0;
+    }
+    if (estimator->is_plain)
+        slot = prefix_table_find(&estimator->table, &sample->dst);
+    return slot == PREFIX_TABLE_NONE ? insert_and_add(estimator, sample)
+                                     : add_to(estimator, slot, sample);
+}
+
 /* Of groups, whose prefixes take a search, the work would be more than the wait. */
 RIPTIDE_PUBLIC void riptide_estimator_prefetch(const struct riptide_estimator *estimator,
-                                               const struct riptide_prefix *dst)
+                                               const struct riptide_sample *const *samples,
+                                               size_t n)
 {
-    if (estimator->is_plain)
-        prefix_table_prefetch(&estimator->table, dst);
+    uint32_t hashes[RIPTIDE_POPPED_SAMPLES];
+
+    if (!estimator->is_plain || estimator->table.n == 0)
+        return;
+    if (n > RIPTIDE_POPPED_SAMPLES)
+        n = RIPTIDE_POPPED_SAMPLES;
+    /* To look into a bucket is to wait for it: so all of them first. */
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = prefix_table_prefetch_bucket(&estimator->table, &samples[i]->dst);
+    for (size_t i = 0; i < n; i++)
+        prefix_table_prefetch_entry(&estimator->table, hashes[i]);
 }
 
 /* Takes a destination off the touched list and forgets its samples. */

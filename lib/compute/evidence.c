@@ -30,13 +30,11 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample)
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-enum riptide_left_out evidence_check_window(const struct riptide_policy_input *input,
+enum riptide_left_out evidence_check_closed(const struct riptide_policy_input *input,
                                             const struct riptide_sample *sample)
 {
     uint32_t given = input->cwnd > 0 ? input->cwnd : DEFAULT_CWND, needed = sample->cwnd;
 
-    if (!sample->closed)
-        return RIPTIDE_LEFT_OUT_NOT;
     /* It grew by itself: in slow start to at most twice what was under way (tcp_is_cwnd_limited in
      * include/net/tcp.h). */
     if (sample->cwnd > given)
@@ -61,23 +59,27 @@ bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd)
 
 /*
  * One that sent no more than two windows can only be in the flights that ours allowed. One that is
- * open and has sent more may be of any age. One that closed after up to sixteen: had its first
- * flight fit, slow start had made at least twice as much of it before a loss, and cubic leaves 0.7
- * of that; had it not, about 0.7 of the flight. BBR's window does not tell; four are taken for it.
+ * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
+ * lost and closed after up to four windows is judged by what is left of its own: slow start adds
+ * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
+ * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
+ * Where more is left or was sent, later flights may have lost.
  */
-bool evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd, bool is_bbr,
-                           uint32_t *lostp)
+enum evidence_flight evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd,
+                                           bool is_bbr, uint32_t *lostp)
 {
     uint64_t sent = evidence_segs_sent_once(sample), window = cwnd;
     uint32_t lost = sample->retrans_segs;
-    uint64_t windows = !sample->closed ? 2 : is_bbr && lost > 0 ? 4 : 16;
 
-    if (sent == 0 || sent > windows * window)
-        return false;
-    if (sent > 2 * window && !is_bbr && (uint64_t)sample->cwnd * 10 >= window * 14)
-        lost = 0;
+    if (sent == 0 || sent > 16 * window)
+        return FLIGHT_UNKNOWN;
+    if (sent > 2 * window && !sample->closed)
+        return lost > 0 ? FLIGHT_DOUBTFUL : FLIGHT_UNKNOWN;
+    if (lost > 0 && (sent > 4 * window ||
+                     (sent > 2 * window && !is_bbr && (uint64_t)sample->cwnd * 10 >= window * 16)))
+        return FLIGHT_DOUBTFUL;
     *lostp = lost < cwnd ? lost : cwnd;
-    return true;
+    return FLIGHT_KNOWN;
 }
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample)
@@ -105,11 +107,10 @@ enum halves_step halves_turn(struct halves *halves, const struct riptide_policy_
     uint32_t now_ms = (uint32_t)(input->now_ns / NS_PER_MS);
     uint32_t past_ms = now_ms - halves->since_ms;
     uint64_t half_ms = input->config->evidence_ns / NS_PER_MS / 2;
+    bool is_begun = halves->since_ms != 0;
 
-    if (halves->is_begun && past_ms < half_ms)
+    if (is_begun && past_ms < half_ms)
         return HALVES_STAY;
-    past_ms = halves->is_begun ? past_ms : UINT32_MAX;
-    halves->since_ms = now_ms;
-    halves->is_begun = 1;
-    return past_ms < 2 * half_ms ? HALVES_SHIFT : HALVES_FORGET;
+    halves->since_ms = now_ms > 0 ? now_ms : 1;
+    return is_begun && past_ms < 2 * half_ms ? HALVES_SHIFT : HALVES_FORGET;
 }

@@ -20,11 +20,10 @@ struct opening {
 
 /*
  * The highest of the last evidence_ns at most, and of half of that at least: values are kept as
- * {this half, the half before}. `since_ms` is when this half began; it may wrap.
+ * {this half, the half before}. `since_ms` is when this half began, 0 where none has; it may wrap.
  */
 struct halves {
     uint32_t since_ms;
-    uint8_t is_begun;
 };
 
 /* Not used, idle, or without what a rate needs. */
@@ -35,8 +34,14 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample);
  * An open one is taken as it is, as Algorithm 1 does; but those that closed are many, most of them
  * small, and they would only hand back what they were given.
  */
-enum riptide_left_out evidence_check_window(const struct riptide_policy_input *input,
+enum riptide_left_out evidence_check_closed(const struct riptide_policy_input *input,
                                             const struct riptide_sample *sample);
+
+static inline enum riptide_left_out evidence_check_window(const struct riptide_policy_input *input,
+                                                          const struct riptide_sample *sample)
+{
+    return sample->closed ? evidence_check_closed(input, sample) : RIPTIDE_LEFT_OUT_NOT;
+}
 
 /* Segments that the path delivered in its smallest round trip. Needs evidence_check. */
 double evidence_capacity(const struct riptide_sample *sample);
@@ -47,12 +52,19 @@ bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd);
 /* Segments with data, without those sent again. */
 uint32_t evidence_segs_sent_once(const struct riptide_sample *sample);
 
+/* What the counters of a connection tell of its first flight. */
+enum evidence_flight {
+    FLIGHT_UNKNOWN,  /* nothing: it sent nothing, or too much */
+    FLIGHT_DOUBTFUL, /* it lost something, then or later */
+    FLIGHT_KNOWN,
+};
+
 /*
- * What the connection lost of its first flight of up to `cwnd` segments; false where its counters
- * do not tell. `is_bbr`: its window says nothing about losses.
+ * Where it is known, *lostp is what the connection lost of its first flight of up to `cwnd`
+ * segments. `is_bbr`: its window says nothing about losses.
  */
-bool evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd, bool is_bbr,
-                           uint32_t *lostp);
+enum evidence_flight evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd,
+                                           bool is_bbr, uint32_t *lostp);
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample);
 

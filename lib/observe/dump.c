@@ -1,16 +1,15 @@
 /*
  * The order of requests, and what to do where an answer is not whole. The bytes are understood in
- * reply.c and local.c; each netlink socket is channel.c's.
+ * reply.c and local.c, those of requests written in request.c; each netlink socket is channel.c's.
  */
 #include "observe/dump.h"
 
 #include "internal.h"
+#include "observe/request.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -33,6 +32,9 @@ static const struct {
     [ALL_SOCKETS] = { SOCKETS, AF_UNSPEC },
     [IDLE] = { N_CHANNELS, AF_UNSPEC },
 };
+
+/* So many messages ahead one is fetched. */
+enum { AHEAD = 6 };
 
 /* So often may the next dump be asked for before the kernel says anything about this one. */
 enum { MAX_FRUITLESS = 3 };
@@ -60,29 +62,10 @@ static struct reply_expected expect(const struct dump *dump, enum dump_channel i
     };
 }
 
-/*
- * Both families at once, as the older of the two requests does and SOCK_DIAG_BY_FAMILY cannot: the
- * walk over all sockets of the host is most of what a dump with a filter costs.
- */
-static int request_sockets(struct dump *dump, uint32_t states)
+static int ask_for_sockets(struct dump *dump, uint32_t states)
 {
-    _Alignas(struct nlmsghdr) unsigned char buffer[128];
-    struct nlmsghdr *request = channel_prepare(buffer, TCPDIAG_GETSOCK);
-    struct inet_diag_req *diag = channel_put(request, sizeof(*diag));
-    struct nlattr attribute = { .nla_type = INET_DIAG_REQ_BYTECODE };
-    size_t n_bytes;
-    const void *code = filter_get(dump->filter, &n_bytes);
-
-    diag->idiag_states = states;
-    diag->idiag_ext = 1 << (INET_DIAG_INFO - 1);
-    if (dump->congestion_control)
-        diag->idiag_ext |= 1 << (INET_DIAG_CONG - 1);
-    if (n_bytes > 0) {
-        attribute.nla_len = (uint16_t)(sizeof(attribute) + n_bytes);
-        memcpy((char *)buffer + request->nlmsg_len, &attribute, sizeof(attribute));
-        request->nlmsg_len += (uint32_t)sizeof(attribute);
-    }
-    return channel_send(&dump->channels[SOCKETS], request, code, n_bytes);
+    return request_sockets(&dump->channels[SOCKETS], dump->filter, dump->congestion_control,
+                           states);
 }
 
 /* The kernel answers a request before send(2) returns. */
@@ -115,7 +98,7 @@ static int check_filter(struct dump *dump, struct riptide_error *error)
     filter_get(dump->filter, &n_bytes);
     if (n_bytes == 0)
         return 0;
-    r = request_sockets(dump, 0);
+    r = ask_for_sockets(dump, 0);
     if (r == 0)
         r = receive_end(dump);
     channel_abandon(&dump->channels[SOCKETS]);
@@ -163,18 +146,6 @@ void dump_close(struct dump *dump)
     local_set_deinit(&dump->next_local);
 }
 
-static int request_local(struct dump *dump, uint8_t family)
-{
-    _Alignas(struct nlmsghdr) unsigned char buffer[128];
-    struct nlmsghdr *request = channel_prepare(buffer, RTM_GETROUTE);
-    struct rtmsg *route = channel_put(request, sizeof(*route));
-
-    route->rtm_family = family;
-    route->rtm_table = RT_TABLE_LOCAL;
-    route->rtm_type = RTN_LOCAL;
-    return channel_send(&dump->channels[ROUTES], request, NULL, 0);
-}
-
 /* What the kernel still sends for the dump under way is old from now on. */
 static void abandon(struct dump *dump)
 {
@@ -200,8 +171,8 @@ static int request_phase(struct dump *dump)
         dump->channels[index].is_waiting = true;
         return 0;
     }
-    r = index == ROUTES ? request_local(dump, phases[dump->phase].family)
-                        : request_sockets(dump, 1 << TCP_ESTABLISHED);
+    r = index == ROUTES ? request_local(&dump->channels[ROUTES], phases[dump->phase].family)
+                        : ask_for_sockets(dump, 1 << TCP_ESTABLISHED);
     return r < 0 ? give_up(dump, r) : 0;
 }
 
@@ -334,13 +305,17 @@ static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
 {
     struct walk all = { dump->buffer, len }, walk = all;
     struct reply_expected expected = expect(dump, index);
-    bool is_asked = index == SOCKETS && !expected.is_idle;
+    bool is_asked = index == SOCKETS && !expected.is_idle, is_plain = !dump->say_restarted;
     const struct nlmsghdr *message;
     int r;
 
     while ((message = walk_message(&walk))) {
+        /* Where the next one lies this one tells: without a guess each step would wait for memory.
+         */
+        __builtin_prefetch(walk.at + (size_t)AHEAD * message->nlmsg_len);
         if (is_asked && reply_is_data(message, &expected))
             continue;
+        is_plain = false;
         r = take_message(dump, index, message);
         if (r != 0)
             return r;
@@ -351,6 +326,7 @@ static int take_datagram(struct dump *dump, enum dump_channel index, size_t len)
     }
     if (is_asked) {
         dump->unread = all;
+        dump->is_plain = is_plain;
         dump->unread_expected = expected;
     }
     return 0;
@@ -390,19 +366,24 @@ bool dump_is_idle(const struct dump *dump)
     return dump->phase == IDLE && !dump->say_done;
 }
 
-int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
+const struct nlmsghdr *dump_find_data(struct dump *dump)
 {
     const struct nlmsghdr *message;
 
+    if (dump->say_restarted)
+        return NULL;
+    do
+        message = walk_message(&dump->unread);
+    while (message && !reply_is_data(message, &dump->unread_expected));
+    return message;
+}
+
+/* At most one of the two is to be said: a dump that begins anew has not ended. */
+int dump_take_word(struct dump *dump)
+{
     if (dump->say_restarted) {
         dump->say_restarted = false;
         return RIPTIDE_E_RESTARTED;
-    }
-    while ((message = walk_message(&dump->unread))) {
-        if (reply_is_data(message, &dump->unread_expected)) {
-            *messagep = message;
-            return 0;
-        }
     }
     if (dump->say_done) {
         dump->say_done = false;

@@ -36,7 +36,8 @@ struct dump {
     bool say_done;
     struct local_set local;      /* as the last dump that got so far found it */
     struct local_set next_local; /* as this one does */
-    struct walk unread;          /* in buffer, for dump_pop */
+    struct walk unread;          /* in buffer, for dump_pop; its lengths are true */
+    bool is_plain;               /* all of it is about sockets, and nothing is to be said first */
     struct reply_expected unread_expected;
     _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
 };
@@ -60,7 +61,16 @@ int dump_dispatch(struct dump *dump);
 /* Whether none is under way, and the end of the last one was popped. */
 bool dump_is_idle(const struct dump *dump);
 
-/* As riptide_observer_pop, but with the message about a socket. */
-int dump_pop(struct dump *dump, const struct nlmsghdr **messagep);
+/* What dump_pop does where the next message is not simply that of the next socket. */
+const struct nlmsghdr *dump_find_data(struct dump *dump);
+int dump_take_word(struct dump *dump);
+
+/* As riptide_observer_pop, but with the message about a socket, NULL where there is none. Inline,
+ * as walk.h is. */
+static inline int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
+{
+    *messagep = dump->is_plain ? walk_message(&dump->unread) : dump_find_data(dump);
+    return *messagep ? 0 : dump_take_word(dump);
+}
 
 #endif

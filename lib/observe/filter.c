@@ -201,11 +201,12 @@ static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32
 static double share_of(const struct filter *filter, uint32_t index)
 {
     const struct scope_node *node = &filter->tree.nodes[index];
+    int n_children = node->is_branch ? 2 : 1;
     double share = node->verdict;
 
     if (bits_of(&node->prefix) > filter->max_len)
         return 1;
-    for (int i = 0; i <= node->is_branch && node->children[i] != SCOPE_TREE_NONE; i++) {
+    for (int i = 0; i < n_children && node->children[i] != SCOPE_TREE_NONE; i++) {
         const struct scope_node *child = &filter->tree.nodes[node->children[i]];
         int bits = child->prefix.len - node->prefix.len;
         double part = bits < 64 ? 1.0 / (double)(UINT64_C(1) << bits) : 0;

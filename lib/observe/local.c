@@ -5,6 +5,7 @@
  */
 #include "observe/local.h"
 
+#include "internal.h"
 #include "observe/walk.h"
 #include "prefix.h"
 
@@ -41,16 +42,12 @@ void local_set_clear(struct local_set *set)
 
 static int add(struct local_set *set, const struct riptide_prefix *prefix)
 {
-    if (set->n == set->capacity) {
-        size_t capacity = set->capacity ? 2 * set->capacity : 16;
-        struct riptide_prefix *prefixes;
+    struct riptide_prefix *prefixes =
+        array_reserve(set->prefixes, set->n, &set->capacity, sizeof(*prefixes));
 
-        prefixes = reallocarray(set->prefixes, capacity, sizeof(*prefixes));
-        if (!prefixes)
-            return -ENOMEM;
-        set->prefixes = prefixes;
-        set->capacity = capacity;
-    }
+    if (!prefixes)
+        return -ENOMEM;
+    set->prefixes = prefixes;
     set->prefixes[set->n++] = *prefix;
     return 0;
 }

@@ -14,7 +14,7 @@ struct local_set {
     size_t n;
     size_t n_short;         /* known once sorted */
     uint64_t last_bytes[4]; /* once sorted: those that an address in the set ends in, as bits */
-    size_t capacity;
+    uint32_t capacity;
 };
 
 void local_set_deinit(struct local_set *set);
@@ -38,7 +38,7 @@ bool local_set_search(const struct local_set *set, const struct riptide_prefix *
 /* Whether `dst`, of full length, is this host. Asked of every socket; most need no search. */
 static inline bool local_set_contains(const struct local_set *set, const struct riptide_prefix *dst)
 {
-    uint8_t byte = dst->addr[prefix_family_bits(dst->family) / 8 - 1];
+    uint8_t byte = dst->addr[dst->len / 8 - 1];
 
     return (set->last_bytes[byte / 64] >> byte % 64 & 1) && local_set_search(set, dst);
 }

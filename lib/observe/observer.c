@@ -23,6 +23,7 @@ struct riptide_observer {
     uint32_t cut_slices; /* of the latest dump */
     uint32_t slice;      /* the next of those */
     struct riptide_observer_stats stats;
+    struct sample_layout layout;                           /* of the message read last */
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
     unsigned int next;                                     /* where the next one goes */
     struct seen seen;
@@ -294,7 +295,7 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
 
     stats->sockets++;
     stats->closed += is_closed;
-    verdict = sample_parse(sample, payload.at, payload.left);
+    verdict = sample_parse(sample, &observer->layout, payload.at, payload.left);
     if (verdict != SAMPLE_OK) {
         count_left_out(stats, verdict);
         return false;
@@ -335,7 +336,7 @@ static int pop_open(struct riptide_observer *observer)
 
     do
         r = dump_pop(&observer->dump, &message);
-    while (r == 0 && !take_sample(observer, message, false));
+    while (message && !take_sample(observer, message, false));
     return r;
 }
 

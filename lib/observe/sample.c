@@ -21,13 +21,6 @@ struct tcp_info_at4 {
 /* tcp_info grew, but it never had less than this: a window is what a sample is about. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
-/* Payloads; `at` is NULL where the attribute is missing. */
-struct attributes {
-    struct walk info;
-    struct walk mark;
-    struct walk congestion_control;
-};
-
 static enum sample_verdict classify_v4(const uint8_t address[4])
 {
     static const uint8_t unspecified[4], broadcast[4] = { 255, 255, 255, 255 };
@@ -55,110 +48,157 @@ static enum sample_verdict classify_v6(const uint8_t address[16])
     return SAMPLE_OK;
 }
 
-/* False where the attributes do not fill the message exactly: then none of them can be trusted. */
-static bool find_attributes(struct attributes *found, struct walk walk)
+/* The peer's address. */
+static enum sample_verdict classify(const struct inet_diag_msg *msg)
 {
+    const uint8_t *address = (const uint8_t *)msg->id.idiag_dst;
+
+    if (msg->idiag_family == AF_INET6) {
+        if (!address_is_v4_mapped(address))
+            return classify_v6(address);
+        address += 12;
+    } else if (msg->idiag_family != AF_INET) {
+        return SAMPLE_MALFORMED;
+    }
+    return classify_v4(address);
+}
+
+static bool layout_holds(const struct sample_layout *layout, const unsigned char *payload,
+                         size_t len)
+{
+    uint32_t header;
+
+    if (layout->len != len)
+        return false;
+    for (uint32_t i = 0; i < layout->n; i++) {
+        memcpy(&header, payload + layout->attributes[i].at, sizeof(header));
+        if (header != layout->attributes[i].header)
+            return false;
+    }
+    return true;
+}
+
+static void note_attribute(struct sample_layout *layout, const struct nlattr *attribute,
+                           uint32_t at)
+{
+    struct sample_span span = { at + (uint32_t)sizeof(*attribute),
+                                attribute->nla_len - (uint32_t)sizeof(*attribute) };
+
+    if (layout->n < sizeof(layout->attributes) / sizeof(layout->attributes[0])) {
+        layout->attributes[layout->n].at = at;
+        memcpy(&layout->attributes[layout->n].header, attribute, sizeof(uint32_t));
+    }
+    layout->n++;
+    switch (attribute->nla_type & NLA_TYPE_MASK) {
+    case INET_DIAG_INFO:
+        layout->info = span;
+        break;
+    case INET_DIAG_MARK:
+        layout->mark = span;
+        break;
+    case INET_DIAG_CONG:
+        layout->congestion_control = span;
+        break;
+    }
+}
+
+/* False where the attributes do not fill the message exactly: then none of them can be trusted. */
+__attribute__((noinline)) static bool find_attributes(struct sample_layout *layout,
+                                                      const unsigned char *payload, size_t len)
+{
+    const size_t begin = sizeof(struct inet_diag_msg);
+    struct walk walk = { payload + begin, len - begin };
     const struct nlattr *attribute;
 
-    while ((attribute = walk_attribute(&walk))) {
-        switch (attribute->nla_type & NLA_TYPE_MASK) {
-        case INET_DIAG_INFO:
-            found->info = attribute_payload(attribute);
-            break;
-        case INET_DIAG_MARK:
-            found->mark = attribute_payload(attribute);
-            break;
-        case INET_DIAG_CONG:
-            found->congestion_control = attribute_payload(attribute);
-            break;
-        }
-    }
+    *layout = (struct sample_layout){ 0 };
+    while ((attribute = walk_attribute(&walk)))
+        note_attribute(layout, attribute, (uint32_t)((const unsigned char *)attribute - payload));
+    if (walk.left == 0 && layout->n <= sizeof(layout->attributes) / sizeof(layout->attributes[0]))
+        layout->len = len;
     return walk.left == 0;
 }
 
 /*
- * The kernel's tcp_info may be shorter than ours (older) or longer (newer). The usual one is read
- * where it lies.
+ * The address is written where it stays: who reads it next does so in the same words. The usual
+ * tcp_info is read where it lies, with no call between.
  */
-static const struct tcp_info_at4 *whole_info(struct tcp_info_at4 *copy, struct walk payload)
+__attribute__((always_inline)) static inline void fill(struct riptide_sample *sample,
+                                                       const struct inet_diag_msg *msg,
+                                                       const struct tcp_info_at4 *info)
 {
-    if (payload.left >= sizeof(*copy))
-        return (const void *)payload.at;
-    memset(copy, 0, sizeof(*copy));
-    memcpy(copy, payload.at, payload.left);
-    return copy;
+    prefix_from_address(&sample->dst, msg->idiag_family, msg->id.idiag_dst);
+    sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
+    sample->cwnd = info->tcp.tcpi_snd_cwnd;
+    sample->rtt_us = info->tcp.tcpi_rtt;
+    /* All ones is the kernel's "no measurement yet". */
+    sample->min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt;
+    sample->mss_bytes = info->tcp.tcpi_snd_mss;
+    sample->pmtu_bytes = info->tcp.tcpi_pmtu;
+    sample->segs_out = info->tcp.tcpi_segs_out;
+    sample->data_segs_out = info->tcp.tcpi_data_segs_out;
+    sample->retrans_segs = info->tcp.tcpi_total_retrans;
+    sample->acked_bytes = info->tcp.tcpi_bytes_acked;
+    sample->delivery_rate_Bps = info->tcp.tcpi_delivery_rate;
+    sample->last_data_sent_ms = info->tcp.tcpi_last_data_sent;
+    sample->ca_state = info->tcp.tcpi_ca_state;
+    sample->app_limited = info->tcp.tcpi_delivery_rate_app_limited;
+    memset(sample->congestion_control, 0, sizeof(sample->congestion_control));
+    sample->local_port = ntohs(msg->id.idiag_sport);
+    sample->remote_port = ntohs(msg->id.idiag_dport);
+    sample->ifindex = msg->id.idiag_if;
+    sample->mark = 0;
+    sample->has_mark = false;
+    sample->closed = false;
+    sample->snd_wnd_bytes = info->tcp.tcpi_snd_wnd;
 }
 
-static void copy_name(char name[16], struct walk payload)
+/* The kernel's tcp_info may be longer than ours (newer), or shorter (older): then this one. */
+__attribute__((noinline)) static void fill_from_short(struct riptide_sample *sample,
+                                                      const struct inet_diag_msg *msg,
+                                                      const void *info, size_t n_bytes)
 {
-    memcpy(name, payload.at,
-           strnlen((const char *)payload.at, payload.left < 15 ? payload.left : 15));
+    struct tcp_info_at4 copy = { 0 };
+
+    memcpy(&copy, info, n_bytes);
+    fill(sample, msg, &copy);
 }
 
-/* With every field named gcc stores each once; otherwise it sets all to zero first, in a loop. */
-static void fill(struct riptide_sample *sample, const struct riptide_prefix *dst,
-                 const struct inet_diag_msg *msg, const struct tcp_info_at4 *info)
+static void copy_name(char name[16], const unsigned char *given, size_t n)
 {
-    *sample = (struct riptide_sample){
-        .dst = *dst,
-        .cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0],
-        .cwnd = info->tcp.tcpi_snd_cwnd,
-        .rtt_us = info->tcp.tcpi_rtt,
-        /* All ones is the kernel's "no measurement yet". */
-        .min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt,
-        .mss_bytes = info->tcp.tcpi_snd_mss,
-        .pmtu_bytes = info->tcp.tcpi_pmtu,
-        .segs_out = info->tcp.tcpi_segs_out,
-        .data_segs_out = info->tcp.tcpi_data_segs_out,
-        .retrans_segs = info->tcp.tcpi_total_retrans,
-        .acked_bytes = info->tcp.tcpi_bytes_acked,
-        .delivery_rate_Bps = info->tcp.tcpi_delivery_rate,
-        .last_data_sent_ms = info->tcp.tcpi_last_data_sent,
-        .ca_state = info->tcp.tcpi_ca_state,
-        .app_limited = info->tcp.tcpi_delivery_rate_app_limited,
-        .congestion_control = "",
-        .local_port = ntohs(msg->id.idiag_sport),
-        .remote_port = ntohs(msg->id.idiag_dport),
-        .ifindex = msg->id.idiag_if,
-        .mark = 0,
-        .has_mark = false,
-        .closed = false,
-        .snd_wnd_bytes = info->tcp.tcpi_snd_wnd,
-    };
+    memcpy(name, given, strnlen((const char *)given, n < 15 ? n : 15));
 }
 
-enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
+enum sample_verdict sample_parse(struct riptide_sample *sample, struct sample_layout *layout,
+                                 const void *payload, size_t len)
 {
     const struct inet_diag_msg *msg = payload;
+    const unsigned char *bytes = payload;
     const struct tcp_info_at4 *info;
-    struct attributes found = { 0 };
     enum sample_verdict verdict;
-    struct riptide_prefix dst;
-    struct tcp_info_at4 copy;
 
-    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0)
+    if (len < sizeof(*msg))
         return SAMPLE_MALFORMED;
-    prefix_from_address(&dst, msg->idiag_family, msg->id.idiag_dst);
-    verdict = dst.family == AF_INET ? classify_v4(dst.addr) : classify_v6(dst.addr);
+    verdict = classify(msg);
     if (verdict != SAMPLE_OK)
         return verdict;
-
-    if (!find_attributes(&found, (struct walk){ (const void *)(msg + 1), len - sizeof(*msg) }))
+    if (!layout_holds(layout, bytes, len) && !find_attributes(layout, bytes, len))
         return SAMPLE_MALFORMED;
-    if (!found.info.at)
+    if (layout->info.at == 0)
         return SAMPLE_NO_INFO;
-    if (found.info.left < INFO_MIN_BYTES)
-        return SAMPLE_MALFORMED;
-    info = whole_info(&copy, found.info);
-    if (info->tcp.tcpi_snd_cwnd == 0)
+    info = (const void *)(bytes + layout->info.at);
+    if (layout->info.n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
         return SAMPLE_MALFORMED;
 
-    fill(sample, &dst, msg, info);
-    if (found.mark.left >= sizeof(sample->mark)) {
-        memcpy(&sample->mark, found.mark.at, sizeof(sample->mark));
+    if (layout->info.n_bytes >= sizeof(*info))
+        fill(sample, msg, info);
+    else
+        fill_from_short(sample, msg, info, layout->info.n_bytes);
+    if (layout->mark.n_bytes >= sizeof(sample->mark)) {
+        memcpy(&sample->mark, bytes + layout->mark.at, sizeof(sample->mark));
         sample->has_mark = true;
     }
-    if (found.congestion_control.at)
-        copy_name(sample->congestion_control, found.congestion_control);
+    if (layout->congestion_control.at != 0)
+        copy_name(sample->congestion_control, bytes + layout->congestion_control.at,
+                  layout->congestion_control.n_bytes);
     return SAMPLE_OK;
 }

@@ -14,13 +14,6 @@ enum {
     COOKIES_PER_WORD = 4,
 };
 
-/* Cookies count up, so their low bits alone would fill the words evenly but their bits badly. */
-static uint64_t hash_of(uint64_t cookie)
-{
-    cookie = (cookie ^ cookie >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return (cookie ^ cookie >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-}
-
 /* Four of 64 bits: from the bottom of the hash, where the word is chosen by its top. */
 static uint64_t bits_of(uint64_t hash)
 {
@@ -79,10 +72,13 @@ int seen_begin(struct seen *seen, bool may_forget)
 {
     struct seen_filter *filter = &seen->filters[seen->current];
     uint64_t expected = filter->n;
+    bool is_kept; /* as it is: empty, and the one before is still needed */
 
     memset(seen->recent, 0, sizeof(seen->recent));
     seen->is_shared = filter->n > 0 && !may_forget;
-    if (!seen->is_filtering || seen->is_shared || (filter->n == 0 && filter->n_words > 0))
+    is_kept = filter->n == 0 && filter->n_words > 0 && (seen->is_void || !may_forget);
+    seen->is_void = false;
+    if (!seen->is_filtering || seen->is_shared || is_kept)
         return 0;
     seen->current ^= 1;
     return filter_begin(&seen->filters[seen->current], expected);
@@ -91,29 +87,24 @@ int seen_begin(struct seen *seen, bool may_forget)
 void seen_discard(struct seen *seen)
 {
     memset(seen->recent, 0, sizeof(seen->recent));
+    seen->is_void = true;
     if (!seen->is_shared)
         filter_clear(&seen->filters[seen->current]);
 }
 
-bool seen_add(struct seen *seen, uint64_t cookie)
+void seen_filter_add(struct seen *seen, uint64_t hash)
 {
     struct seen_filter *filter = &seen->filters[seen->current];
-    uint64_t hash = hash_of(cookie);
-    uint64_t *recent = &seen->recent[hash >> 54];
 
-    if (*recent == cookie && cookie != 0)
-        return true;
-    *recent = cookie;
-    if (seen->is_filtering && filter->n_words > 0) {
-        *word_of(filter, hash) |= bits_of(hash);
-        filter->n++;
-    }
-    return false;
+    if (filter->n_words == 0)
+        return;
+    *word_of(filter, hash) |= bits_of(hash);
+    filter->n++;
 }
 
 bool seen_contains(const struct seen *seen, uint64_t cookie)
 {
-    uint64_t hash = hash_of(cookie);
+    uint64_t hash = seen_hash(cookie);
 
     return filter_contains(&seen->filters[0], hash) || filter_contains(&seen->filters[1], hash);
 }

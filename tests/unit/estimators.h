@@ -36,6 +36,13 @@ estimator_of_config(const struct riptide_estimator_config *config)
     return estimator;
 }
 
+static inline struct riptide_estimator *estimator_of_policy(const char *policy)
+{
+    struct riptide_estimator_config config = config_of_policy(policy);
+
+    return estimator_of_config(&config);
+}
+
 static inline struct riptide_prefix prefix_of_text(const char *text)
 {
     struct riptide_prefix prefix;

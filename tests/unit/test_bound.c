@@ -20,8 +20,7 @@ static void add_hint(struct riptide_estimator *estimator, const char *dst, uint3
 
 static void explanation_holds_every_figure(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_prefix other = prefix_of_text("192.0.2.2");
     struct riptide_explanation explanation = nothing;
 
@@ -95,71 +94,60 @@ static void longest_override_decides_alone(void **state)
     riptide_estimator_free(estimator);
 }
 
-/* The window that 70 becomes under an override of that destination, and what bit. */
-static uint32_t window_under(struct riptide_override override, uint32_t *bounds)
+/* An estimator that has seen one window of the destination, which an override is for. */
+static struct riptide_estimator *estimator_under(struct riptide_override override, uint32_t cwnd)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
-    uint32_t cwnd;
 
     override.dst = prefix_of_text("192.0.2.0/24");
     config.overrides = &override;
     config.n_overrides = 1;
     estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 70);
+    add_cwnd(estimator, cwnd);
     riptide_estimator_tick(estimator, S);
-    cwnd = cwnd_of(estimator);
-    *bounds = explain(estimator).bounds;
-    riptide_estimator_free(estimator);
-    return cwnd;
+    return estimator;
 }
 
 static void override_says_which_part_of_it_bit(void **state)
 {
-    uint32_t bounds;
+    const struct {
+        struct riptide_override override;
+        uint32_t cwnd, bounds;
+    } cases[] = {
+        { { .cwnd_min = 80 }, 80, RIPTIDE_BOUND_OVERRIDE_MIN },
+        { { .scale = 0.5 }, 35, RIPTIDE_BOUND_OVERRIDE_SCALE },
+        { { .scale = 0.1 }, 10, RIPTIDE_BOUND_OVERRIDE_SCALE | RIPTIDE_BOUND_MIN },
+        { { .cwnd_min = 90, .cwnd_max = 90 }, 90, RIPTIDE_BOUND_OVERRIDE_MIN },
+        { { .scale = 1 }, 70, 0 },
+    };
 
     (void)state;
-    assert_int_equal(window_under((struct riptide_override){ .cwnd_min = 80 }, &bounds), 80);
-    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_MIN);
-    assert_int_equal(window_under((struct riptide_override){ .scale = 0.5 }, &bounds), 35);
-    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_SCALE);
-    assert_int_equal(window_under((struct riptide_override){ .scale = 0.1 }, &bounds), 10);
-    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_SCALE | RIPTIDE_BOUND_MIN);
-    assert_int_equal(
-        window_under((struct riptide_override){ .cwnd_min = 90, .cwnd_max = 90 }, &bounds), 90);
-    assert_int_equal(bounds, RIPTIDE_BOUND_OVERRIDE_MIN);
-    assert_int_equal(window_under((struct riptide_override){ .scale = 1 }, &bounds), 70);
-    assert_int_equal(bounds, 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_estimator *estimator = estimator_under(cases[i].override, 70);
+
+        assert_int_equal(cwnd_of(estimator), cases[i].cwnd);
+        assert_int_equal(explain(estimator).bounds, cases[i].bounds);
+        riptide_estimator_free(estimator);
+    }
 }
 
 static void override_may_go_beyond_the_bounds_for_all(void **state)
 {
-    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 300 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator =
+        estimator_under((struct riptide_override){ .cwnd_max = 300 }, 250);
 
     (void)state;
-    config.overrides = &override;
-    config.n_overrides = 1;
-    estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 250);
-    riptide_estimator_tick(estimator, S);
     assert_int_equal(cwnd_of(estimator), 250);
     riptide_estimator_free(estimator);
 }
 
 static void lowest_scale_of_override_and_hints_counts(void **state)
 {
-    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator =
+        estimator_under((struct riptide_override){ .scale = 0.5 }, 100);
 
     (void)state;
-    config.overrides = &override;
-    config.n_overrides = 1;
-    estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 100);
-    riptide_estimator_tick(estimator, S);
     add_hint(estimator, "192.0.2.1", 0, 0.8, 10 * S);
     assert_int_equal(cwnd_of(estimator), 50);
     add_hint(estimator, "192.0.2.1", 0, 0.2, 10 * S);
@@ -171,16 +159,10 @@ static void lowest_scale_of_override_and_hints_counts(void **state)
 /* The learned window is 1000, ten times the upper bound. */
 static void scale_is_a_share_of_the_bounded_window(void **state)
 {
-    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator =
+        estimator_under((struct riptide_override){ .scale = 0.5 }, 1000);
 
     (void)state;
-    config.overrides = &override;
-    config.n_overrides = 1;
-    estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 1000);
-    riptide_estimator_tick(estimator, S);
     assert_int_equal(cwnd_of(estimator), 50);
     assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE);
     add_hint(estimator, "192.0.2.1", 0, 0.3, 10 * S);
@@ -232,8 +214,7 @@ static void overrides_are_refused_by_name(void **state)
 
 static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
 
     (void)state;
@@ -261,8 +242,7 @@ static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
 
 static void lowest_of_the_hints_counts(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add_cwnd(estimator, 100);
@@ -281,8 +261,7 @@ static void lowest_of_the_hints_counts(void **state)
 
 static void hint_for_the_same_prefix_replaces(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add_cwnd(estimator, 100);
@@ -297,8 +276,7 @@ static void hint_for_the_same_prefix_replaces(void **state)
 
 static void hint_never_goes_below_the_minimum(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add_cwnd(estimator, 100);
@@ -310,8 +288,7 @@ static void hint_never_goes_below_the_minimum(void **state)
 
 static void hints_are_refused_by_name_and_bounded_in_number(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_hint good = { prefix_of_text("192.0.2.1"), 20, 0, 10 * S };
     const struct {
         const char *name;

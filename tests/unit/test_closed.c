@@ -102,8 +102,7 @@ static void a_window_that_grew_was_under_way_by_half(void **state)
 
 static void segments_sent_again_fill_no_window(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of(10, 12, true);
 
     (void)state;
@@ -126,8 +125,7 @@ static struct riptide_sample measured(uint32_t cwnd)
 
 static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("careful");
     struct riptide_sample sample = measured(60);
 
     (void)state;
@@ -144,8 +142,7 @@ static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **st
 
 static void bdp_sums_up_open_ones_alone(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("bdp");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("bdp");
     struct riptide_sample sample = measured(60);
 
     (void)state;

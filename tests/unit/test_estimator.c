@@ -1,49 +1,25 @@
 /*
  * The estimator on literal samples and times: Algorithm 1, time to live, destinations, limits.
  */
+#include "estimators.h"
+
 #include <errno.h>
 #include <math.h>
-#include <riptide/compute.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-
-#include <cmocka.h>
-
-#define S UINT64_C(1000000000)
 
 static struct riptide_estimator_config config_of(void)
 {
     struct riptide_estimator_config config;
 
     riptide_estimator_config_init(&config, sizeof(config));
+    config.policy = riptide_policy_find("paper");
     return config;
-}
-
-static struct riptide_estimator *estimator_of(const struct riptide_estimator_config *config)
-{
-    struct riptide_estimator *estimator = NULL;
-    struct riptide_error error = { "" };
-
-    if (riptide_estimator_new(&estimator, config, &error) != 0)
-        fail_msg("%s", error.text);
-    return estimator;
-}
-
-static struct riptide_prefix prefix_of(const char *text)
-{
-    struct riptide_prefix prefix;
-
-    assert_int_equal(riptide_prefix_parse(&prefix, text), 0);
-    return prefix;
 }
 
 static int add(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
 {
-    struct riptide_sample sample = { .dst = prefix_of(dst), .cwnd = cwnd };
+    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = cwnd };
 
     return riptide_estimator_add(estimator, &sample);
 }
@@ -77,11 +53,12 @@ static void assert_no_change(struct riptide_estimator *estimator)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
 }
 
-static void defaults_are_the_papers(void **state)
+static void defaults_are_careful_and_the_papers_bounds(void **state)
 {
-    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator_config config;
 
     (void)state;
+    riptide_estimator_config_init(&config, sizeof(config));
     assert_string_equal(config.policy->name, "paper");
     assert_int_equal(config.cwnd_min, 10);
     assert_int_equal(config.cwnd_max, 100);
@@ -91,8 +68,7 @@ static void defaults_are_the_papers(void **state)
 
 static void window_is_mean_of_all_connections(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
 
     (void)state;
@@ -117,7 +93,7 @@ static void history_has_its_weight(void **state)
 
     (void)state;
     config.history_weight = 0.75;
-    estimator = estimator_of(&config);
+    estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.1", 80);
     riptide_estimator_tick(estimator, 1 * S);
     assert_pop(estimator, "10.0.0.1", 80);
@@ -130,8 +106,7 @@ static void history_has_its_weight(void **state)
 /* History is the moving average, not the clamped window: it remembers how far beyond it was. */
 static void bounds_do_not_change_history(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add(estimator, "10.0.0.1", 1000);
@@ -154,8 +129,7 @@ static void bounds_do_not_change_history(void **state)
 
 static void window_is_rounded_to_the_nearest_segment(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add(estimator, "10.0.0.1", 50);
@@ -175,10 +149,9 @@ static void window_is_rounded_to_the_nearest_segment(void **state)
 
 static void destination_is_withdrawn_when_its_ttl_passes(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
-    struct riptide_prefix dst = prefix_of("10.0.0.1");
+    struct riptide_prefix dst = prefix_of_text("10.0.0.1");
 
     (void)state;
     add(estimator, "10.0.0.1", 30);
@@ -194,8 +167,7 @@ static void destination_is_withdrawn_when_its_ttl_passes(void **state)
 
 static void new_value_refreshes_the_ttl(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     for (uint64_t t = 1; t < 400; t += 60) {
@@ -212,8 +184,7 @@ static void new_value_refreshes_the_ttl(void **state)
 
 static void expired_destination_starts_without_history(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add(estimator, "10.0.0.1", 100);
@@ -227,8 +198,7 @@ static void expired_destination_starts_without_history(void **state)
 
 static void never_popped_and_expired_is_no_change(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
     (void)state;
@@ -244,8 +214,7 @@ static void never_popped_and_expired_is_no_change(void **state)
 
 static void only_changes_are_popped(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     add(estimator, "10.0.0.1", 50);
@@ -259,8 +228,7 @@ static void only_changes_are_popped(void **state)
 
 static void discarded_samples_leave_nothing(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
     (void)state;
@@ -286,7 +254,7 @@ static void peers_are_grouped_by_prefix_length(void **state)
     (void)state;
     config.prefix_len4 = 30;
     config.prefix_len6 = 61;
-    estimator = estimator_of(&config);
+    estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.5", 20);
     add(estimator, "10.0.0.6", 40);
     riptide_estimator_tick(estimator, S);
@@ -302,15 +270,16 @@ static void peers_are_grouped_by_prefix_length(void **state)
 
 static void longest_aggregate_wins_over_prefix_length(void **state)
 {
-    const struct riptide_prefix aggregates[] = { prefix_of("10.0.0.0/8"), prefix_of("10.1.0.0/16"),
-                                                 prefix_of("10.1.0.0/24") };
+    const struct riptide_prefix aggregates[] = { prefix_of_text("10.0.0.0/8"),
+                                                 prefix_of_text("10.1.0.0/16"),
+                                                 prefix_of_text("10.1.0.0/24") };
     struct riptide_estimator_config config = config_of();
     struct riptide_estimator *estimator;
 
     (void)state;
     config.aggregates = aggregates;
     config.n_aggregates = 3;
-    estimator = estimator_of(&config);
+    estimator = estimator_of_config(&config);
     add(estimator, "10.1.2.3", 20);
     add(estimator, "10.1.9.9", 30);
     riptide_estimator_tick(estimator, 1 * S);
@@ -332,7 +301,7 @@ static void overflow_is_refused_and_counted(void **state)
 
     (void)state;
     config.max_destinations = 2;
-    estimator = estimator_of(&config);
+    estimator = estimator_of_config(&config);
     assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.2", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.3", 20), RIPTIDE_E_FULL);
@@ -346,10 +315,9 @@ static void overflow_is_refused_and_counted(void **state)
 
 static void impossible_samples_are_refused_and_counted(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample no_family = { .cwnd = 20 };
-    struct riptide_sample no_host = { .dst = prefix_of("10.0.0.0/24"), .cwnd = 20 };
+    struct riptide_sample no_host = { .dst = prefix_of_text("10.0.0.0/24"), .cwnd = 20 };
     struct riptide_estimator_stats stats;
 
     (void)state;
@@ -365,8 +333,7 @@ static void impossible_samples_are_refused_and_counted(void **state)
 
 static void time_that_runs_backwards_changes_nothing(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator = estimator_of(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     (void)state;
     assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
@@ -406,7 +373,7 @@ static void policy_result_that_is_no_number_is_left_out(void **state)
 
     (void)state;
     config.policy = &policy;
-    estimator = estimator_of(&config);
+    estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.1", 7);
     riptide_estimator_tick(estimator, 1 * S);
     assert_pop(estimator, "10.0.0.1", 40);
@@ -461,7 +428,7 @@ static void configuration_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_papers),
+        cmocka_unit_test(defaults_are_careful_and_the_papers_bounds),
         cmocka_unit_test(window_is_mean_of_all_connections),
         cmocka_unit_test(history_has_its_weight),
         cmocka_unit_test(bounds_do_not_change_history),

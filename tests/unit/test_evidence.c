@@ -2,25 +2,9 @@
  * Policy bdp on literal samples and times, and what it shares with careful (test_careful.c).
  */
 #include "compute/estimator.h"
-#include "estimators.h"
+#include "evidence_case.h"
 
 #include <math.h>
-
-enum { RTT_US = 100000, MSS_BYTES = 1000 };
-
-/* A busy connection of 100 ms that delivers `capacity` segments in each of its round trips. */
-static struct riptide_sample busy(uint32_t capacity)
-{
-    return (struct riptide_sample){
-        .dst = prefix_of_text("192.0.2.1"),
-        .cwnd = capacity,
-        .rtt_us = RTT_US,
-        .min_rtt_us = RTT_US,
-        .mss_bytes = MSS_BYTES,
-        .data_segs_out = 100000,
-        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 10,
-    };
-}
 
 /* One that sent a first flight of `cwnd` in the last round trip. */
 static struct riptide_sample first_flight(uint32_t cwnd)
@@ -30,11 +14,6 @@ static struct riptide_sample first_flight(uint32_t cwnd)
     sample.data_segs_out = cwnd;
     sample.app_limited = true;
     return sample;
-}
-
-static void add(struct riptide_estimator *estimator, struct riptide_sample sample)
-{
-    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
 
 static void figures_that_cannot_be_true_stay_within_bounds(void **state)

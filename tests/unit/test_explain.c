@@ -26,8 +26,7 @@ static uint32_t walk(const struct riptide_estimator *estimator, uint32_t *n)
 
 static void walk_sees_each_window_once(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     uint32_t n;
 
     (void)state;

@@ -8,8 +8,7 @@
 
 static uint32_t window_by(const char *policy, const uint32_t *cwnds, size_t n)
 {
-    struct riptide_estimator_config config = config_of_policy(policy);
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy(policy);
     uint32_t cwnd;
 
     for (size_t i = 0; i < n; i++)
@@ -33,8 +32,7 @@ static void mean_max_and_min_of_windows(void **state)
 
 static void traffic_weighs_by_bytes_acknowledged(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("traffic");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("traffic");
     struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1") };
     struct riptide_explanation explanation;
 

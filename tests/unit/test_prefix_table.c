@@ -93,7 +93,8 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
     uint32_t slot = 12345, n = table->n;
     int r;
 
-    prefix_table_prefetch(table, &key);
+    if (n > 0)
+        prefix_table_prefetch_entry(table, prefix_table_prefetch_bucket(table, &key));
     r = prefix_table_insert(table, &key, &slot);
     if (!model[i].is_there && n == table->max) {
         assert_int_equal(r, RIPTIDE_E_FULL);

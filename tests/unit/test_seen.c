@@ -138,7 +138,23 @@ static void it_is_forgotten_with_the_dump_after_the_next(void **state)
     seen_deinit(&seen);
 }
 
-static void void_dumps_and_empty_ones_make_nothing_forgotten(void **state)
+static void empty_dumps_make_it_forgotten_as_others_do(void **state)
+{
+    struct seen seen = { .is_filtering = true };
+
+    (void)state;
+    seen_begin(&seen, true);
+    seen_add(&seen, 7);
+    seen_begin(&seen, true);
+    assert_true(seen_contains(&seen, 7));
+    seen_begin(&seen, false); /* what closed before the last one may still be heard of */
+    assert_true(seen_contains(&seen, 7));
+    seen_begin(&seen, true);
+    assert_false(seen_contains(&seen, 7));
+    seen_deinit(&seen);
+}
+
+static void void_dumps_make_nothing_forgotten(void **state)
 {
     struct seen seen = { .is_filtering = true };
 
@@ -215,7 +231,8 @@ int main(void)
         cmocka_unit_test(few_others_are_taken_for_seen),
         cmocka_unit_test(a_void_dump_was_not_seen_but_the_one_before_was),
         cmocka_unit_test(it_is_forgotten_with_the_dump_after_the_next),
-        cmocka_unit_test(void_dumps_and_empty_ones_make_nothing_forgotten),
+        cmocka_unit_test(empty_dumps_make_it_forgotten_as_others_do),
+        cmocka_unit_test(void_dumps_make_nothing_forgotten),
         cmocka_unit_test(a_void_slice_does_not_void_the_slices_before),
         cmocka_unit_test(nothing_is_forgotten_until_all_that_closed_was_heard_of),
         cmocka_unit_test(memory_stays_within_its_bound),

@@ -22,8 +22,7 @@ static void add_host(struct riptide_estimator *estimator, const char *dst, uint3
 /* 192.0.2.1 with 64 at 100 s, 2001:db8::1 with 33.25 at 110 s, saved at 120 s. */
 static size_t save_two(unsigned char bytes[ROOM])
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     size_t n;
 
     add_host(estimator, "192.0.2.1", 64);
@@ -40,8 +39,7 @@ static size_t save_two(unsigned char bytes[ROOM])
 
 static void restart_begins_where_it_was(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
     struct riptide_load_counts counts;
     unsigned char bytes[ROOM];
@@ -72,8 +70,7 @@ static void restart_begins_where_it_was(void **state)
 /* The boot clock begins anew: ages lie before its zero. */
 static void reboot_keeps_what_has_not_passed(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
@@ -96,8 +93,7 @@ static void reboot_keeps_what_has_not_passed(void **state)
 
 static void state_that_waits_too_long_is_empty(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
@@ -114,8 +110,7 @@ static void state_that_waits_too_long_is_empty(void **state)
 
 static void newer_evidence_wins_a_merge(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
@@ -148,8 +143,7 @@ static void newer_evidence_wins_a_merge(void **state)
 
 static void replacing_forgets_what_the_state_does_not_name(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
     struct riptide_load_counts counts;
     unsigned char bytes[ROOM];
@@ -177,8 +171,7 @@ static void replacing_forgets_what_the_state_does_not_name(void **state)
 
 static void refused_state_replaces_nothing(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
 
@@ -199,8 +192,7 @@ static void merged_windows_pass_in_their_order(void **state)
     static const char *const ours[] = { "192.0.2.20", "192.0.2.21", "192.0.2.22" };
     static const char *const all[] = { "192.0.2.20", "192.0.2.1", "192.0.2.21", "2001:db8::1",
                                        "192.0.2.22" };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
 
@@ -248,8 +240,7 @@ static void bounds_and_groups_are_the_readers(void **state)
 static void assert_refused(const unsigned char *bytes, size_t n, uint64_t realtime_ns,
                            const char *line)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
     struct riptide_error error = { "" };
 
@@ -282,8 +273,7 @@ static void other_bytes_are_refused_with_a_line(void **state)
 
 static void every_flipped_bit_is_refused(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
 
@@ -300,8 +290,7 @@ static void every_flipped_bit_is_refused(void **state)
 
 static void another_policy_is_refused(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("careful");
     struct riptide_error error;
     unsigned char bytes[ROOM];
     size_t n = save_two(bytes);
@@ -359,8 +348,7 @@ static void checksum_is_the_well_known_one(void **state)
 
 static void room_is_asked_for(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     unsigned char bytes[100] = { 0 };
 
     (void)state;

@@ -2,11 +2,16 @@
  * How long an agent keeps its host's loop: times each riptide_agent_dispatch, with the pops that
  * follow, for a number of rounds.
  *
- *     dispatch ROUNDS
+ *     dispatch ROUNDS ROUTES
+ *
+ * With policy paper, since the farm's sockets have sent nothing. It fails unless that many routes
+ * are set in the first round, or it would measure less than it says.
  *
  * Prints for the dispatches of the dump (the one that ends it computes, too) and for those that
  * apply: how many, then in us the median, the 99th percentile and the longest, by the wall and by
- * the thread's own clock. On a machine that others share, the wall's has their time slices in it.
+ * the thread's own clock. On a machine that others share, the wall's has their time slices in it,
+ * and the thread's the interrupts that it was held up by, which are the kernel's work for anybody:
+ * `alone` is a loop that does nothing, as often and as long as the median dispatch of the dump.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,9 +23,9 @@
 
 enum { MAX_DISPATCHES = 1 << 20 };
 
-enum part { DUMP, APPLY, N_PARTS };
+enum part { DUMP, APPLY, ALONE, N_PARTS };
 
-static const char *const part_names[] = { [DUMP] = "dump", [APPLY] = "apply" };
+static const char *const part_names[] = { "dump", "apply", "alone" };
 
 struct times {
     double us[MAX_DISPATCHES];
@@ -28,6 +33,7 @@ struct times {
 };
 
 static struct times wall[N_PARTS], own[N_PARTS];
+static uint64_t n_applied;
 
 static void die(const char *what, const char *reason)
 {
@@ -59,11 +65,17 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double sort(struct times *times)
+{
+    qsort(times->us, times->n, sizeof(times->us[0]), compare_doubles);
+    return times->us[times->n / 2];
+}
+
 static void print(struct times *times)
 {
     if (times->n == 0)
         return;
-    qsort(times->us, times->n, sizeof(times->us[0]), compare_doubles);
+    sort(times);
     printf(" %.1f %.1f %.1f", times->us[times->n / 2], times->us[times->n * 99 / 100],
            times->us[times->n - 1]);
 }
@@ -90,6 +102,8 @@ static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
     while (riptide_agent_pop(agent, &event) == 0) {
         if (event->kind == RIPTIDE_AGENT_FAILED)
             die("dump", strerror(-event->error));
+        n_applied +=
+            event->kind == RIPTIDE_AGENT_ROUTE && event->route->state == RIPTIDE_ROUTE_APPLIED;
         is_round |= event->kind == RIPTIDE_AGENT_TICK;
     }
     note(&own[part], clock_us(CLOCK_THREAD_CPUTIME_ID) - own_us);
@@ -97,8 +111,24 @@ static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
     return is_round;
 }
 
+static void compute_alone(void)
+{
+    double for_us = sort(&own[DUMP]);
+
+    while (own[ALONE].n < own[DUMP].n) {
+        double wall_us = clock_us(CLOCK_MONOTONIC), own_us = clock_us(CLOCK_THREAD_CPUTIME_ID), us;
+
+        do
+            us = clock_us(CLOCK_THREAD_CPUTIME_ID) - own_us;
+        while (us < for_us);
+        note(&own[ALONE], us);
+        note(&wall[ALONE], clock_us(CLOCK_MONOTONIC) - wall_us);
+    }
+}
+
 static struct riptide_agent *make_agent(void)
 {
+    struct riptide_estimator_config estimator;
     struct riptide_observer_config observer;
     struct riptide_agent_config config;
     struct riptide_agent *agent;
@@ -106,8 +136,11 @@ static struct riptide_agent *make_agent(void)
 
     riptide_observer_config_init(&observer, sizeof(observer));
     observer.congestion_control = false; /* as in riptided */
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    estimator.policy = riptide_policy_find("paper");
     riptide_agent_config_init(&config, sizeof(config));
     config.observer = &observer;
+    config.estimator = &estimator;
     if (riptide_agent_new(&agent, &config, &error) != 0 || riptide_agent_start(agent, &error) != 0)
         die("agent", error.text);
     return agent;
@@ -115,12 +148,12 @@ static struct riptide_agent *make_agent(void)
 
 int main(int argc, char **argv)
 {
-    uint64_t goal = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
+    uint64_t goal = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
     struct pollfd fd = { .events = POLLIN };
     struct riptide_agent *agent;
 
     if (goal == 0) {
-        fputs("dispatch: dispatch ROUNDS\n", stderr);
+        fputs("dispatch: dispatch ROUNDS ROUTES\n", stderr);
         return 2;
     }
     agent = make_agent();
@@ -129,9 +162,12 @@ int main(int argc, char **argv)
         if (poll(&fd, 1, -1) < 0)
             die("poll", strerror(errno));
         rounds += dispatch(agent, rounds);
+        if (rounds == 1 && n_applied != strtoull(argv[2], NULL, 10))
+            die("routes", "not as many as there are destinations");
     }
     riptide_agent_stop(agent);
     riptide_agent_free(agent);
+    compute_alone();
     for (enum part part = 0; part < N_PARTS; part++) {
         printf("%s %zu", part_names[part], wall[part].n);
         print(&wall[part]);

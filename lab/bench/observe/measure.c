@@ -6,6 +6,8 @@
  * A program of its own because a process inherits the peak memory of the one that it was forked
  * from: below this one's own, about 1.5 MB, nothing can be told.
  */
+#include "program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -14,17 +16,8 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 
 extern char **environ;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static double seconds(const struct timeval *time)
 {
@@ -45,7 +38,7 @@ int main(int argc, char **argv)
     }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    begin = now();
+    begin = now_s();
     error = posix_spawnp(&pid, argv[1], &actions, NULL, argv + 1, environ);
     if (error == 0 && wait4(pid, &status, 0, &usage) < 0)
         error = errno;
@@ -55,7 +48,7 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("%.6f %.6f %ld %.6f %d\n", seconds(&usage.ru_utime), seconds(&usage.ru_stime),
-           usage.ru_maxrss, now() - begin,
+           usage.ru_maxrss, now_s() - begin,
            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return 0;
 }

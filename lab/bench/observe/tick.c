@@ -3,7 +3,7 @@
  *
  *     tick [PREFIX...]    of the sockets in this scope; default: of all
  *
- * Prints how many samples gave how many windows.
+ * Prints how many samples gave how many windows, of policy paper; none is a failure.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -52,25 +52,30 @@ static struct riptide_estimator *make_estimator(void)
     struct riptide_error error;
 
     riptide_estimator_config_init(&config, sizeof(config));
+    config.policy = riptide_policy_find("paper"); /* the farm's sockets have sent nothing */
     config.max_destinations = MAX_DESTINATIONS;
     if (riptide_estimator_new(&estimator, &config, &error) != 0)
         die("estimator", error.text);
     return estimator;
 }
 
-/* One buffer, as an agent takes it. RIPTIDE_E_DONE at the end of the dump. */
+/*
+ * One buffer, as an agent takes it. RIPTIDE_E_AGAIN where there was nothing in it, RIPTIDE_E_DONE
+ * at the end of the dump.
+ */
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
     const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    bool has_any = false;
     size_t n = 0;
     int r;
 
     do {
         r = riptide_observer_pop(observer, &samples[n]);
-        if (r == 0)
-            riptide_estimator_prefetch(estimator, &samples[n++]->dst);
-        if (r == 0 && n < RIPTIDE_POPPED_SAMPLES)
+        if (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
+        has_any |= n > 0;
+        riptide_estimator_prefetch(estimator, samples, n);
         for (size_t i = 0; i < n; i++) {
             if (riptide_estimator_add(estimator, samples[i]) != 0)
                 die("estimator", "a sample was refused");
@@ -79,7 +84,7 @@ static int take_samples(struct riptide_observer *observer, struct riptide_estima
         if (r == RIPTIDE_E_RESTARTED)
             riptide_estimator_discard(estimator);
     } while (r == 0 || r == RIPTIDE_E_RESTARTED);
-    return r == RIPTIDE_E_AGAIN ? 0 : r;
+    return r == RIPTIDE_E_AGAIN && has_any ? 0 : r;
 }
 
 int main(int argc, char **argv)
@@ -92,8 +97,11 @@ int main(int argc, char **argv)
     uint64_t windows = 0;
     int r = riptide_observer_start(observer);
 
-    while (r == 0) {
-        r = poll(&fd, 1, -1) < 0 ? -errno : riptide_observer_dispatch(observer);
+    /* There is nothing else to do than to read on, and no need to ask whether there is more. */
+    while (r == 0 || r == RIPTIDE_E_AGAIN) {
+        if (r == RIPTIDE_E_AGAIN && poll(&fd, 1, -1) < 0)
+            die("poll", strerror(errno));
+        r = riptide_observer_dispatch(observer);
         if (r == 0)
             r = take_samples(observer, estimator);
     }
@@ -106,5 +114,5 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " samples, %" PRIu64 " windows\n", stats.samples, windows);
     riptide_estimator_free(estimator);
     riptide_observer_free(observer);
-    return 0;
+    return windows > 0 ? 0 : 1;
 }
