@@ -6,6 +6,7 @@
 #include "apply/base.h"
 
 #include "apply/channel.h"
+#include "apply/links.h"
 #include "apply/message.h"
 #include "libnl_route.h"
 #include "messages.h"
@@ -45,7 +46,7 @@ static struct route_addition draw_addition(struct case_bytes *bytes, const struc
         .dst = *dst,
         .initcwnd = 1u + case_u16(bytes),
         .initrwnd = how & 1 ? case_u16(bytes) : base->initrwnd,
-        .mtu_bytes = how & 2 ? case_u16(bytes) : base->mtu_bytes,
+        .mtu_bytes = how & 2 ? case_u16(bytes) % (ROUTE_MAX_MTU_BYTES + 1) : base->mtu_bytes,
         .rto_min_ms = how & 4 ? case_u16(bytes) : 0,
         .expires_s = expires_s,
     };
@@ -87,20 +88,6 @@ static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
     }
 }
 
-/* An attribute that comes twice has no one meaning: readers take the first, the last or both. */
-static bool has_twice(const struct nlattr *attribute, int remaining)
-{
-    bool has[1 << 14] = { false }; /* of NLA_TYPE_MASK */
-
-    for (; nla_ok(attribute, remaining); attribute = nla_next(attribute, &remaining)) {
-        if (has[nla_type(attribute)] || (nla_type(attribute) == RTA_METRICS &&
-                                         has_twice(nla_data(attribute), nla_len(attribute))))
-            return true;
-        has[nla_type(attribute)] = true;
-    }
-    return false;
-}
-
 /* Those that the kernel sets itself: what a hop is at the moment. */
 static void unset_flags(struct rtnl_route *route)
 {
@@ -117,9 +104,8 @@ static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
     uint32_t difference;
     char names[256];
 
-    if (has_twice(nlmsg_attrdata(answer, sizeof(struct rtmsg)),
-                  nlmsg_attrlen(answer, sizeof(struct rtmsg))) ||
-        !(theirs = libnl_route_read(answer)))
+    theirs = libnl_route_read(answer);
+    if (!theirs)
         return;
     ours = libnl_route_read(message);
     CASE_CHECK(ours);
@@ -198,6 +184,21 @@ static void check_queries(const struct riptide_prefix *dst, uint32_t mark, uint8
     }
 }
 
+/* An MTU of its links, where all that it leads through have the same. */
+static void check_links(const struct base *base)
+{
+    for (uint32_t second = 1400; second <= 1500; second += 100) {
+        struct link list[] = { { .ifindex = 2, .mtu_bytes = { 1500, 1500 } },
+                               { .ifindex = 3, .mtu_bytes = { second, second } } };
+        const struct links links = { .list = list, .n = 2 };
+        uint32_t mtu_bytes = links_mtu(&links, base);
+
+        CASE_CHECK(mtu_bytes == 0 || mtu_bytes == 1500 || mtu_bytes == second);
+        if (!base->is_multipath)
+            CASE_CHECK(mtu_bytes == links_mtu_at(&links, base->ifindex, base->match.family));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
@@ -219,6 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_meaning(answer, nlmsg_hdr(message), &addition);
         nlmsg_free(message);
         check_base(&base, &addition);
+        check_links(&base);
         check_queries(&dst, case_u8(&bytes), case_u8(&bytes));
     } else {
         CASE_CHECK(reason && *reason);

@@ -1,21 +1,23 @@
 /*
  * Any message as a notification: what it touches is what libnl finds in it, and only what is known
- * to touch no route of ours is passed over.
+ * to touch no route of ours is passed over. What it says of a link is remembered.
  */
 #include "apply/event.h"
 
+#include "apply/links.h"
 #include "apply/route.h"
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
 
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-enum { TABLE = 7230 };
+enum { TABLE = 7230, PROTOCOL = 230 };
 
 static struct nlattr *find(const struct nlmsghdr *message, size_t header_bytes, int type)
 {
@@ -39,7 +41,9 @@ static void check_route(const struct event *event, const struct nlmsghdr *messag
     else if (event->kind == EVENT_NOTHING)
         CASE_CHECK(route.is_cached);
     else
-        CASE_CHECK(event->kind == (route.table == TABLE ? EVENT_OURS : EVENT_PREFIX) &&
+        CASE_CHECK(event->kind == (route.table != TABLE         ? EVENT_PREFIX
+                                   : route.protocol == PROTOCOL ? EVENT_OURS
+                                                                : EVENT_FOREIGN) &&
                    riptide_prefix_equal(&event->prefix, &route.dst));
 }
 
@@ -49,6 +53,23 @@ static void check_link(const struct event *event, const struct nlmsghdr *message
 
     CASE_CHECK(event->kind == EVENT_ALL ||
                (event->kind == EVENT_LINK && event->ifindex == (uint32_t)link->ifi_index));
+}
+
+/* What is said of a link is found again, and links stand in order. */
+static void check_links(struct links *links, const struct nlmsghdr *message)
+{
+    int r = links_take(links, message);
+    const struct ifinfomsg *link = nlmsg_data(message);
+    const struct nlattr *mtu;
+
+    for (uint32_t i = 1; i < links->n; i++)
+        CASE_CHECK(links->list[i - 1].ifindex < links->list[i].ifindex);
+    if (r != 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
+        return;
+    mtu = find(message, sizeof(*link), IFLA_MTU);
+    CASE_CHECK(mtu && nla_len(mtu) == sizeof(uint32_t));
+    CASE_CHECK(links_mtu_at(links, (uint32_t)link->ifi_index, AF_INET) ==
+               (nla_get_u32(mtu) > 65520 ? 0 : nla_get_u32(mtu)));
 }
 
 static void check_address(const struct event *event, const struct nlmsghdr *message)
@@ -118,13 +139,16 @@ static void check(const struct event *event, const struct nlmsghdr *message)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
+    struct links links = { 0 };
     struct nlmsghdr *message;
     struct event event;
 
     while ((message = messages_next(&bytes))) {
-        event = event_parse(message, TABLE);
+        event = event_parse(message, TABLE, PROTOCOL);
         check(&event, message);
+        check_links(&links, message);
         free(message);
     }
+    links_forget(&links);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * A route message read by libnl-route, where that comes back from it.
+ * A route message read by libnl-route 3.7, where that comes back from it.
  */
 #ifndef RIPTIDE_FUZZ_LIBNL_ROUTE_H
 #define RIPTIDE_FUZZ_LIBNL_ROUTE_H
@@ -11,29 +11,60 @@
 #include <netlink/route/route.h>
 #include <stdbool.h>
 
-/* libnl-route 3.7 walks on for ever from a hop of length 0, or a last one without its padding. */
-static inline bool libnl_route_can_read(const struct nlattr *multipath)
+/* An attribute that comes twice has no one meaning: readers take the first, the last or both. */
+static inline bool has_twice(const struct nlattr *attribute, int remaining)
+{
+    bool has[1 << 14] = { false }; /* of NLA_TYPE_MASK */
+
+    for (; nla_ok(attribute, remaining); attribute = nla_next(attribute, &remaining)) {
+        if (has[nla_type(attribute)] || (nla_type(attribute) == RTA_METRICS &&
+                                         has_twice(nla_data(attribute), nla_len(attribute))))
+            return true;
+        has[nla_type(attribute)] = true;
+    }
+    return false;
+}
+
+/* It takes an RTA_VIA for two bytes less than it has, however few these are. */
+static inline bool libnl_route_can_read_via(const void *attributes, int remaining)
+{
+    const struct nlattr *attribute;
+
+    nla_for_each_attr(attribute, attributes, remaining, remaining)
+    {
+        if (nla_type(attribute) == RTA_VIA && nla_len(attribute) < (int)sizeof(struct rtvia))
+            return false;
+    }
+    return true;
+}
+
+/* It walks on for ever from a hop of length 0, or a last one without its padding. */
+static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
 {
     const struct rtnexthop *hop = nla_data(multipath);
     int left = nla_len(multipath);
 
     while (hop_is_whole(hop, left)) {
+        if (!libnl_route_can_read_via(hop + 1, hop->rtnh_len - (int)sizeof(*hop)))
+            return false;
         left -= (int)NLMSG_ALIGN(hop->rtnh_len);
         hop = RTNH_NEXT(hop);
     }
     return left == 0;
 }
 
-/* NULL: it makes nothing of it. To be given to rtnl_route_put. */
+/* NULL: it makes nothing of it, or nothing that others must. To be given to rtnl_route_put. */
 static inline struct rtnl_route *libnl_route_read(const struct nlmsghdr *message)
 {
-    const struct nlattr *attribute;
+    const struct nlattr *attribute = nlmsg_attrdata(message, sizeof(struct rtmsg));
+    int remaining = nlmsg_attrlen(message, sizeof(struct rtmsg));
     struct rtnl_route *route;
-    int remaining;
 
+    if (has_twice(attribute, remaining) || !libnl_route_can_read_via(attribute, remaining))
+        return NULL;
     nlmsg_for_each_attr(attribute, message, sizeof(struct rtmsg), remaining)
     {
-        if (nla_type(attribute) == RTA_MULTIPATH && !libnl_route_can_read(attribute))
+        if (nla_type(attribute) == RTA_MULTIPATH && !libnl_route_can_read_hops(attribute))
             return NULL;
     }
     return rtnl_route_parse((struct nlmsghdr *)message, &route) == 0 ? route : NULL;

@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # target, file, what to replace, by what
 faults=(
+    answer lib/apply/channel.c 'error->error <= 0' 'true'
     base lib/apply/message.c 'nla_put_u32(message, RTA_PRIORITY, base->priority)' '0'
     config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
     control cli/request.c '!call->caller->may_change' 'false'
@@ -18,7 +19,8 @@ faults=(
     prefix lib/prefix.c 'address, prefix->len)' 'address, prefix->len + 1)'
     route lib/apply/route.c '&route->priority' '\&route->table'
     rule lib/apply/rule.c 'has_others |= value != UINT32_MAX' 'has_others |= false'
-    sample lib/observe/sample.c 'info->tcpi_rtt;' 'info->tcpi_rttvar;'
+    sample lib/observe/sample.c 'info->tcp.tcpi_rtt;' 'info->tcp.tcpi_rttvar;'
+    sample lib/observe/sample.c 'header != layout->attributes\[i\].header' 'false'
     scope lib/observe/byte_code.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
     state lib/compute/state.c '!is_printable(policy)' 'false'
 )

@@ -19,9 +19,12 @@ from rtnetlink import attribute, attributes, query  # noqa: E402
 NETLINK_SOCK_DIAG, NETLINK_ROUTE = 4, 0
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
 TCPDIAG_GETSOCK = 18
+RTM_NEWLINK, RTM_DELLINK = 16, 17
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE, RTM_GETRULE = 24, 25, 26, 34
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, NETLINK_GET_STRICT_CHK = 270, 1, 12
+NETLINK_CAP_ACK, NETLINK_EXT_ACK = 10, 11
+NLM_F_ACK = 4
 # LINK, NEIGH, addresses, routes, rules, netconf, next hops
 RTNETLINK_GROUPS = (1, 3, 5, 7, 8, 9, 11, 19, 24, 25, 32)
 DESTROY_GROUPS = (1, 3)  # SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY
@@ -111,6 +114,8 @@ rule add priority 32765 iif lo ipproto tcp lookup 7230 protocol 230
 """
 
 ENDINGS = """
+link del br9
+link del veth9
 rule del priority 110
 route del 198.18.5.0/24
 nexthop del id 5
@@ -319,16 +324,45 @@ def record_answers(host, folder, routes):
             routes.add(answer, shape(answer))
 
 
+def record_refusals(host, folder):
+    """What the kernel says to a batch, with its words and without, and to dumps."""
+    answers = Folder(folder, "answer")
+    for words in (0, 1):
+        asker = Netlink(host, NETLINK_ROUTE)
+        for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK):
+            asker.socket.setsockopt(SOL_NETLINK, option, words)
+        for body in (struct.pack("=BBBBBBBBI", socket.AF_INET, 32, 0, 0, 254, 230, 0, 1, 0),
+                     struct.pack("=BBBBBBBBI", socket.AF_INET6, 129, 0, 0, 254, 230, 0, 1, 0),
+                     struct.pack("=BBBBBBBBIHHI", socket.AF_INET, 0, 0, 0, 99, 230, 0, 1, 0, 8, 4, 999),
+                     query("198.18.16.9", True), b""):
+            for kind in (RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE):
+                asker.socket.send(struct.pack("=IHHII", 16 + len(body), kind,
+                                              NLM_F_REQUEST | NLM_F_ACK, 1, 0) + body)
+                found = [asker.receive()]
+                found += asker.rest()
+                asker.socket.settimeout(2)
+                answers.add(b"\0" + b"".join(b"\0" + struct.pack(">H", len(data)) + data
+                                            for data in found), tuple(len(data) for data in found))
+        for family in (socket.AF_INET, socket.AF_INET6, 99):
+            dumped = asker.ask(RTM_GETRULE, struct.pack("=B11x", family))
+            answers.add(b"\1" + b"".join(b"\0" + struct.pack(">H", len(data)) + data
+                                        for data in dumped), (words, family))
+
+
 def record_routing(network, folder):
     host = network.host
     notices = Netlink(host, NETLINK_ROUTE, RTNETLINK_GROUPS)
     events, routes = Folder(folder, "event"), Folder(folder, "route")
     change(host, CHANGES)
     record_answers(host, folder, routes)
+    record_refusals(host, folder)
     for name, value in SYSCTLS:
         host.sysctl(name, value)
     change(host, ENDINGS)
-    for message in split(notices.rest()):
+    told = list(split(notices.rest()))
+    events.add(b"".join(message for message in told
+                        if struct.unpack_from("=H", message, 4)[0] in (RTM_NEWLINK, RTM_DELLINK)))
+    for message in told:
         events.add(message, shape(message))
         if struct.unpack_from("=H", message, 4)[0] in (RTM_NEWROUTE, RTM_DELROUTE):
             routes.add(message, shape(message))

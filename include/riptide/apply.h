@@ -39,15 +39,15 @@ struct riptide_router_config {
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, write nothing */
     /*
-     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's. A router
-     * keeps a duplicate of the fd.
+     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's, and so is
+     * that of an open(2) that failed: check it. A router keeps a duplicate of the fd.
      */
     int netns_fd;
 };
 
 enum riptide_route_state {
     RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
-    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked */
+    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked; else `reason` says why */
     RIPTIDE_ROUTE_LEFT_ALONE, /* not ours to touch; `reason` says why */
     RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are its words */
 };
@@ -61,7 +61,7 @@ struct riptide_route {
     struct riptide_prefix gateway; /* family 0: on link or several next hops */
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
-    char reason[96];               /* one line where LEFT_ALONE or FAILED, else empty */
+    char reason[96];               /* one line; empty where all is as asked */
 };
 
 /* Counted since riptide_router_new, but for routes and left_alone. */
@@ -194,9 +194,9 @@ bool riptide_router_is_idle(const struct riptide_router *router);
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
- * looked at: somebody moved rules so that there is no place for ours, main cannot be read to its
- * end, or riptide_router_pause.
- * NULL where they are, or return as soon as the router is idle. Static storage.
+ * looked at: somebody moved rules so that there is no place for ours, our table holds a route of
+ * another protocol, main cannot be read to its end, or riptide_router_pause.
+ * NULL where they are, or return as soon as the router is idle. The router's, until it is freed.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
 

@@ -15,6 +15,7 @@
 
 static const char *const no_room = "its base route has more attributes than fit";
 const char *const base_malformed = "the kernel's answer makes no sense";
+const char *const base_ending = "its base route is about to expire";
 
 bool base_is_answer(int error)
 {
@@ -70,6 +71,9 @@ static const char *metrics_parse(struct base *base, struct attrs *copied,
     }
     if (remaining != 0)
         return base_malformed;
+    /* IPv6 gives the MTU of a link that grows to routes which had the link's (rt6_mtu_change). */
+    if (base->mtu_bytes > ROUTE_MAX_MTU_BYTES)
+        return "its base route has a larger mtu than can be given to another";
     /* Somebody locked what we would set: that is an owner's decision. */
     return base->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
                ? "its base route locks initcwnd or initrwnd"
@@ -99,7 +103,9 @@ static const char *attribute_parse(struct base *base, struct attrs *metrics,
     case RTA_DST:
     case RTA_TABLE:
     case RTA_CACHEINFO:
-        return NULL; /* route_parse has them */
+        return NULL;  /* route_parse has them */
+    case RTA_EXPIRES: /* ours to ask for, and not how the kernel tells it */
+        return NULL;
     case RTA_PRIORITY:
         return attr_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
@@ -205,7 +211,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
         *reasonp = no_room;
     /* A copy that is not to outlive it would have zero seconds, which means one that stays. */
     else if (base->has_expiry && route.expires_s == 0)
-        *reasonp = "its base route is about to expire";
+        *reasonp = base_ending;
     else
         *reasonp = object_reason(base);
     if (!*reasonp)

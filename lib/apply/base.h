@@ -31,8 +31,8 @@ struct base {
     struct attrs attrs;            /* all else that is carried over; the last member, see below */
 };
 
-/* The reason for an answer that cannot be one to the query. */
-extern const char *const base_malformed;
+/* The reasons for an answer that cannot be one to the query, and for a base in its last second. */
+extern const char *const base_malformed, *const base_ending;
 
 /*
  * Reads the kernel's answer to a query for `dst` with RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE: a

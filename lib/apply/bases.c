@@ -88,18 +88,30 @@ static int find_free(struct bases *bases, uint32_t *numberp)
     return 0;
 }
 
+static uint32_t find(const struct bases *bases, const struct base *base, uint32_t hash)
+{
+    uint32_t number = bases->n_buckets ? *bucket_of(bases, hash) : BASES_NONE;
+
+    while (number != BASES_NONE &&
+           (bases->list[number]->hash != hash || !base_equal(&bases->list[number]->base, base)))
+        number = bases->list[number]->next;
+    return number;
+}
+
+bool bases_has(const struct bases *bases, const struct base *base)
+{
+    return find(bases, base, hash_of(base)) != BASES_NONE;
+}
+
 int bases_hold(struct bases *bases, const struct base *base, uint32_t *numberp)
 {
-    uint32_t hash = hash_of(base), number = bases->n_buckets ? *bucket_of(bases, hash) : BASES_NONE;
+    uint32_t hash = hash_of(base), number = find(bases, base, hash);
     struct held_base *held;
 
-    for (; number != BASES_NONE; number = held->next) {
-        held = bases->list[number];
-        if (held->hash == hash && base_equal(&held->base, base)) {
-            held->n_users++;
-            *numberp = number;
-            return 0;
-        }
+    if (number != BASES_NONE) {
+        bases->list[number]->n_users++;
+        *numberp = number;
+        return 0;
     }
     held = malloc(offsetof(struct held_base, base) + base_bytes(base));
     if (!held || find_free(bases, &number) < 0) {
@@ -149,6 +161,21 @@ bool bases_has_link(const struct bases *bases, uint32_t ifindex)
             return true;
     }
     return false;
+}
+
+uint32_t bases_list_links(const struct bases *bases, uint32_t *ifindexes, uint32_t max)
+{
+    uint32_t n = 0, i;
+
+    for (uint32_t number = 0; number < bases->n && n < max; number++) {
+        uint32_t ifindex = bases->list[number] ? bases->list[number]->base.ifindex : 0;
+
+        for (i = 0; i < n && ifindexes[i] != ifindex; i++)
+            ;
+        if (i == n && ifindex)
+            ifindexes[n++] = ifindex;
+    }
+    return n;
 }
 
 bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address)

@@ -128,7 +128,8 @@ static int error_of(const struct nlmsghdr *message)
 {
     const struct nlmsgerr *error = nlmsg_data(message);
 
-    return nlmsg_valid_hdr(message, sizeof(*error)) ? error->error : -EBADMSG;
+    /* Above 0 it is none, and would be taken for an outcome of ours. */
+    return nlmsg_valid_hdr(message, sizeof(*error)) && error->error <= 0 ? error->error : -EBADMSG;
 }
 
 /* A dump may end early, at a route larger than any buffer: its last message says so. */
@@ -153,7 +154,7 @@ static void text_of(const struct nlmsghdr *message, char *text, size_t size)
     if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) || !nlmsg_valid_hdr(message, sizeof(*error)))
         return;
     if (!(message->nlmsg_flags & NLM_F_CAPPED)) {
-        if (error->msg.nlmsg_len < sizeof(error->msg))
+        if (error->msg.nlmsg_len < sizeof(error->msg) || error->msg.nlmsg_len > message->nlmsg_len)
             return;
         skip += NLMSG_ALIGN(error->msg.nlmsg_len - sizeof(error->msg));
     }

@@ -12,7 +12,6 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int take_lock(struct riptide_router *router, struct riptide_error *error)
 {
@@ -70,18 +69,25 @@ static bool is_conflict(const struct riptide_router *router, const struct rule *
     return true;
 }
 
+static const char *foreign_reason(const struct riptide_router *router)
+{
+    const char *reason = scan_foreign_reason(&router->scan, 0);
+
+    return reason ? reason : scan_foreign_reason(&router->scan, 1);
+}
+
 static int check_conflicts(const struct riptide_router *router, struct riptide_error *error)
 {
+    const char *foreign = foreign_reason(router);
+
     for (int i = 0; i < 2; i++) {
         for (uint32_t n = 0; n < router->scan.rules[i].n; n++) {
             if (is_conflict(router, &router->scan.rules[i].list[n], error))
                 return -EEXIST;
         }
     }
-    if (router->scan.n_foreign > 0)
-        error_set(error,
-                  "table %u: it holds routes of another protocol than %u; choose another table",
-                  router->config.table, router->config.protocol);
+    if (foreign)
+        error_set(error, "%s", foreign);
     else if (router->scan.n_same_protocol > 0)
         error_set(error, "protocol %u: routes of main have it; choose another protocol",
                   router->config.protocol);
@@ -104,20 +110,29 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
     return r;
 }
 
-/* Two scans: the first finds who else is here, the second sees the rules without a predecessor's.
- */
-static int take_over(struct riptide_router *router, struct riptide_error *error)
+/* Who else is here. What a predecessor left is no conflict, with whichever mark it ran. */
+static int look_around(struct riptide_router *router, struct riptide_error *error)
 {
     int r;
 
-    /* A predecessor may have run with another mark. */
     router->identity.mark = 0;
     r = scan_whole(router);
     router->identity = router_config_identity(&router->config);
+    return r == 0 ? check_conflicts(router, error) : r;
+}
+
+/*
+ * The second scan sees the rules without a predecessor's. Those go even where we cannot start for a
+ * foreign route in our table: they would go on showing it to local TCP.
+ */
+static int take_over(struct riptide_router *router, struct riptide_error *error)
+{
+    int r = look_around(router, error);
+
+    for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(router); i++)
+        sync_clear_rules(router, i);
     if (r == 0)
-        r = check_conflicts(router, error);
-    if (r == 0)
-        r = flush_all(&router->channel, &router->identity, NULL, error);
+        r = flush_all(&router->channel, &router->identity, router->config.protocol, NULL, error);
     if (r == 0)
         r = scan_whole(router);
     reset_targets(router);
@@ -127,14 +142,8 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
 int claim_check(struct riptide_router *router, struct riptide_error *error)
 {
     struct rule_place place;
-    int r;
+    int r = look_around(router, error);
 
-    /* What a predecessor left is no conflict, with whichever mark it ran. */
-    router->identity.mark = 0;
-    r = scan_whole(router);
-    router->identity = router_config_identity(&router->config);
-    if (r == 0)
-        r = check_conflicts(router, error);
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason =
             rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
@@ -197,7 +206,7 @@ int claim_release(struct riptide_router *router)
 
     watch_unsubscribe(router);
     remove_known(router);
-    r = flush_all(&router->channel, &router->identity, NULL, NULL);
+    r = flush_all(&router->channel, &router->identity, router->config.protocol, NULL, NULL);
 
     for (int i = 0; i < 2; i++)
         router->rules[i] = (struct rule_state){ 0 };

@@ -16,17 +16,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static struct event route_event(const struct nlmsghdr *message, uint32_t table)
+static struct event route_event(const struct nlmsghdr *message, uint32_t table, uint8_t protocol)
 {
+    struct event event = { .kind = EVENT_PREFIX };
     struct route route;
 
     if (route_parse(&route, message) < 0)
         return (struct event){ .kind = EVENT_ALL };
     if (route.is_cached)
         return (struct event){ .kind = EVENT_NOTHING };
-    return (struct event){ .kind = route.table == table ? EVENT_OURS : EVENT_PREFIX,
-                           .prefix = route.dst,
-                           .priority = route.priority };
+    if (route.table == table)
+        event.kind = route.protocol == protocol ? EVENT_OURS : EVENT_FOREIGN;
+    event.prefix = route.dst;
+    event.priority = route.priority;
+    return event;
 }
 
 static struct event link_event(const struct nlmsghdr *message)
@@ -100,12 +103,12 @@ static struct event netconf_event(const struct nlmsghdr *message)
     return (struct event){ .kind = EVENT_LINK, .ifindex = ifindex };
 }
 
-struct event event_parse(const struct nlmsghdr *message, uint32_t table)
+struct event event_parse(const struct nlmsghdr *message, uint32_t table, uint8_t protocol)
 {
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
-        return route_event(message, table);
+        return route_event(message, table, protocol);
     case RTM_NEWLINK:
     case RTM_DELLINK:
         return link_event(message);

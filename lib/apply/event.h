@@ -11,6 +11,7 @@ enum event_kind {
     EVENT_NOTHING,   /* no route of ours depends on it */
     EVENT_PREFIX,    /* a route changed: what overlaps `prefix` is to be resolved */
     EVENT_OURS,      /* somebody touched our route to `prefix` */
+    EVENT_FOREIGN,   /* a route of another protocol came into our table, or went */
     EVENT_LINK,      /* what leads through `ifindex` may have gone or come back */
     EVENT_ADDRESS,   /* as EVENT_LINK, and what has the source address `prefix` */
     EVENT_NEIGHBOUR, /* `prefix` on `ifindex` failed, or no longer does */
@@ -29,7 +30,7 @@ struct event {
 bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,
                      const struct nlmsghdr *message);
 
-/* `table` is ours. What makes no sense may mean anything: EVENT_ALL. */
-struct event event_parse(const struct nlmsghdr *message, uint32_t table);
+/* `table` and `protocol` are ours. What makes no sense may mean anything: EVENT_ALL. */
+struct event event_parse(const struct nlmsghdr *message, uint32_t table, uint8_t protocol);
 
 #endif

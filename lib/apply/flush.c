@@ -104,8 +104,10 @@ int flush_rules(struct channel *channel, uint8_t family, const struct rule_ident
     while ((r = channel_request(channel, message_lookup_delete(family, identity->table), error)) ==
            0)
         own++;
-    if (channel_is_absence(r))
+    if (channel_is_absence(r)) {
+        error_set(error, "%s", ""); /* the kernel's words for it */
         r = flush_skips(channel, &search, &own, error);
+    }
     if (n)
         *n += own;
     return r;
@@ -114,6 +116,7 @@ int flush_rules(struct channel *channel, uint8_t family, const struct rule_ident
 /* What one dump has found in the table. */
 struct found {
     uint32_t table;
+    uint8_t protocol; /* 0: whichever */
     uint8_t family;
     struct route *routes;
     uint32_t n;
@@ -131,19 +134,15 @@ static struct nl_msg *begin_routes(void *userdata)
 static int on_route(void *userdata, const struct nlmsghdr *message)
 {
     struct found *found = userdata;
-    struct route route;
+    struct route route, *routes;
 
-    if (route_parse(&route, message) < 0 || route.table != found->table || route.is_cached)
+    if (route_parse(&route, message) < 0 || route.table != found->table || route.is_cached ||
+        (found->protocol && route.protocol != found->protocol))
         return 0;
-    if (found->n == found->capacity) {
-        uint32_t capacity = found->capacity ? found->capacity * 2 : 64;
-        struct route *routes = realloc(found->routes, capacity * sizeof(*routes));
-
-        if (!routes)
-            return -ENOMEM;
-        found->routes = routes;
-        found->capacity = capacity;
-    }
+    routes = array_reserve(found->routes, found->n, &found->capacity, sizeof(*routes));
+    if (!routes)
+        return -ENOMEM;
+    found->routes = routes;
     found->routes[found->n++] = route;
     return 0;
 }
@@ -185,40 +184,57 @@ static int delete_found(struct channel *channel, const struct found *found,
     return r < 0 ? r : deletion.error;
 }
 
-/* Empties the table of one family. */
-static int flush_routes(struct channel *channel, uint8_t family, uint32_t table, uint32_t *n,
+/* Deletes what is in the table that `found` names, of that family and protocol. */
+static int flush_routes(struct channel *channel, struct found *found, uint32_t *n,
                         struct riptide_error *error)
 {
-    struct found found = { .table = table, .family = family };
     int r = 0;
 
     for (int round = 0; r == 0 && round < MAX_ROUNDS; round++) {
-        r = channel_dump_all(channel, begin_routes, on_route, &found);
+        r = channel_dump_all(channel, begin_routes, on_route, found);
         if (channel_is_absence(r))
-            found.n = 0;
-        if (found.n == 0)
+            found->n = 0;
+        if (found->n == 0)
             break;
-        *n += found.n;
+        *n += found->n;
         if (r == 0)
-            r = delete_found(channel, &found, error);
+            r = delete_found(channel, found, error);
     }
-    free(found.routes);
+    free(found->routes);
     return channel_is_absence(r) ? 0 : r;
 }
 
-int flush_all(struct channel *channel, const struct rule_identity *identity,
+/* The first failure, with its own line. */
+static void note(int *firstp, struct riptide_error *error, int r, const struct riptide_error *words)
+{
+    if (*firstp == 0 && r < 0) {
+        *firstp = r;
+        error_set(error, "%s", words->text);
+    }
+}
+
+int flush_all(struct channel *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error)
 {
     struct riptide_flush_counts own = { 0 };
     int r, first = 0;
 
     for (size_t i = 0; i < 2; i++) {
-        r = flush_rules(channel, families[i], identity, &own.rules, error);
-        first = first ? first : r;
+        struct riptide_error words = { "" };
+
+        r = flush_rules(channel, families[i], identity, &own.rules, &words);
+        note(&first, error, r, &words);
     }
     for (size_t i = 0; i < 2; i++) {
-        r = flush_routes(channel, families[i], identity->table, &own.routes, error);
-        first = first ? first : r;
+        struct riptide_error words = { "" };
+        struct found found = {
+            .table = identity->table,
+            .protocol = protocol,
+            .family = families[i],
+        };
+
+        r = flush_routes(channel, &found, &own.routes, &words);
+        note(&first, error, r, &words);
     }
     if (counts)
         *counts = own;
@@ -237,7 +253,7 @@ static int flush_here(void *userdata, struct riptide_error *error)
     int r = channel_init(&channel);
 
     if (r == 0)
-        r = flush_all(&channel, &flushing->identity, flushing->counts, error);
+        r = flush_all(&channel, &flushing->identity, 0, flushing->counts, error);
     channel_deinit(&channel);
     return r;
 }
@@ -249,9 +265,10 @@ RIPTIDE_PUBLIC int riptide_flush(const struct riptide_router_config *config,
     struct flushing flushing = { .counts = counts };
     int r;
 
+    error_set(error, "%s", "");
     r = router_config_take(&checked, config, error);
     if (r < 0)
-        return r;
+        return error_fill(error, r);
     flushing.identity = router_config_identity(&checked);
-    return netns_call(checked.netns_fd, flush_here, &flushing, error);
+    return error_fill(error, netns_call(checked.netns_fd, flush_here, &flushing, error));
 }

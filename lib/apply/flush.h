@@ -16,8 +16,11 @@
 int flush_rules(struct channel *channel, uint8_t family, const struct rule_identity *identity,
                 uint32_t *n, struct riptide_error *error);
 
-/* Rules and routes of both families; goes on after an error and returns the first. */
-int flush_all(struct channel *channel, const struct rule_identity *identity,
+/*
+ * Rules of both families, and the routes of that protocol (0: whichever) in the table; goes on
+ * after an error and returns the first.
+ */
+int flush_all(struct channel *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error);
 
 #endif

@@ -7,6 +7,21 @@
 
 #include <stdio.h>
 
+/* Why it is as it is, where that is not what was asked for. */
+static const char *reason_of(const struct target *target)
+{
+    if (target->failure)
+        return target->failure;
+    if (target->reason)
+        return target->reason;
+    if (target->state != RIPTIDE_ROUTE_WITHDRAWN || target->initcwnd != 0)
+        return "";
+    if (target->is_inner)
+        return "its prefix covers it again";
+    /* What was asked for once has been resolved before it was written. */
+    return target->base == BASES_NONE ? "nobody asked for it" : "";
+}
+
 void router_describe(const struct riptide_router *router, const struct target *target,
                      struct riptide_route *route)
 {
@@ -25,11 +40,8 @@ void router_describe(const struct riptide_router *router, const struct target *t
         route->gateway = base->gateway;
         route->ifindex = base->ifindex;
     }
-    if (route->state == RIPTIDE_ROUTE_FAILED || route->state == RIPTIDE_ROUTE_LEFT_ALONE)
-        snprintf(route->reason, sizeof(route->reason), "%s",
-                 target->failure  ? target->failure
-                 : target->reason ? target->reason
-                                  : "");
+    if (route->state != RIPTIDE_ROUTE_APPLIED)
+        snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
 }
 
 RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,

@@ -3,11 +3,11 @@
  */
 #include "main_table.h"
 
+#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* Each destination is compared with all: beyond this all of IPv6 counts as contested. */
@@ -26,15 +26,12 @@ void main_table_forget(struct main_table *main)
 static int add_contested(struct main_table *main, const struct riptide_prefix *prefix,
                          enum contest contest)
 {
-    if (main->n_contested == main->capacity) {
-        uint32_t capacity = main->capacity ? main->capacity * 2 : 16;
-        struct contested *list = realloc(main->contested, capacity * sizeof(*list));
+    struct contested *list =
+        array_reserve(main->contested, main->n_contested, &main->capacity, sizeof(*list));
 
-        if (!list)
-            return -ENOMEM;
-        main->contested = list;
-        main->capacity = capacity;
-    }
+    if (!list)
+        return -ENOMEM;
+    main->contested = list;
     main->contested[main->n_contested++] =
         (struct contested){ .prefix = *prefix, .contest = contest };
     return 0;
@@ -62,6 +59,15 @@ static void add_link(struct main_table *main, const struct route *route)
     main->links = links;
 }
 
+static void add_mtu(struct main_table *main, uint32_t mtu_bytes)
+{
+    if (mtu_bytes == 0 || main_table_has_mtu(main, mtu_bytes))
+        return;
+    if (main->n_mtus < MAIN_MAX_MTUS)
+        main->mtus_bytes[main->n_mtus] = mtu_bytes;
+    main->n_mtus++;
+}
+
 static int add_gateway(struct main_table *main, const struct hop *hop)
 {
     struct gateway *gateways;
@@ -87,6 +93,7 @@ int main_table_add(struct main_table *main, const struct route *route,
     main->n_routes[family_index(route->dst.family)]++;
     main->previous = *route;
     add_link(main, route);
+    add_mtu(main, route->mtu_bytes);
     /* IPv4 falls over only between routes that compete, and those are left alone. */
     while (route->dst.family == AF_INET6 && r == 0 && route_next_hop(&hop, route, message))
         r = add_gateway(main, &hop);
@@ -132,6 +139,15 @@ bool main_table_has_link(const struct main_table *main, uint32_t ifindex)
             return true;
     }
     return main->has_unknown_links;
+}
+
+bool main_table_has_mtu(const struct main_table *main, uint32_t mtu_bytes)
+{
+    for (uint32_t i = 0; i < main->n_mtus && i < MAIN_MAX_MTUS; i++) {
+        if (main->mtus_bytes[i] == mtu_bytes)
+            return true;
+    }
+    return main->n_mtus > MAIN_MAX_MTUS;
 }
 
 struct gateway *main_table_find_gateway(const struct main_table *main,

@@ -30,6 +30,9 @@ struct gateway {
     bool is_failed;
 };
 
+/* How many different MTUs of routes are kept apart. */
+enum { MAIN_MAX_MTUS = 16 };
+
 struct main_table {
     struct contested *contested;
     uint32_t n_contested, capacity;
@@ -39,7 +42,9 @@ struct main_table {
     struct gateway *gateways;
     uint32_t n_gateways;
     uint32_t n_routes[2];
-    struct route previous;  /* to see routes that compete */
+    uint32_t mtus_bytes[MAIN_MAX_MTUS]; /* those that its routes say, each once */
+    uint32_t n_mtus;                    /* beyond MAIN_MAX_MTUS: some are not known */
+    struct route previous;              /* to see routes that compete */
     bool is_cut[2];         /* ended at a route too large for the kernel to show: what is behind it
                                is not known */
     bool has_unknown_links; /* routes with several hops, or no memory for `links` */
@@ -61,6 +66,9 @@ bool main_table_has_failed(const struct main_table *main);
 
 /* Whether routes lead through that link, as far as is known. */
 bool main_table_has_link(const struct main_table *main, uint32_t ifindex);
+
+/* Whether routes say that `mtu`, as far as is known. */
+bool main_table_has_mtu(const struct main_table *main, uint32_t mtu_bytes);
 
 /* The gateway of that address, or NULL. */
 struct gateway *main_table_find_gateway(const struct main_table *main,

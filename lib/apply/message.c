@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
+#include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -277,6 +278,28 @@ struct nl_msg *message_routes_dump(uint8_t family, uint32_t table)
 struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table)
 {
     return table_dump(family, table, RTM_F_CLONED);
+}
+
+/* Without counters, which are most of what there is to say about a link. */
+static struct nl_msg *link_request(int flags, uint32_t ifindex)
+{
+    const struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex };
+    CLEANUP(message_freep)
+    struct nl_msg *message = message_new(RTM_GETLINK, flags, &link, sizeof(link));
+
+    if (!message)
+        return NULL;
+    return message_finish(&message, nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS));
+}
+
+struct nl_msg *message_link_query(uint32_t ifindex)
+{
+    return link_request(0, ifindex);
+}
+
+struct nl_msg *message_links_dump(void)
+{
+    return link_request(NLM_F_DUMP, 0);
 }
 
 struct nl_msg *message_neighbours_dump(uint8_t family)

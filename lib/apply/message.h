@@ -58,6 +58,9 @@ struct nl_msg *message_lookup_delete(uint8_t family, uint32_t table);
 /* Deletes the rule that a dump has shown as `dumped`. */
 struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
 
+/* What is the link like? */
+struct nl_msg *message_link_query(uint32_t ifindex);
+
 /*
  * Dump requests. Tables are filtered by the kernel (strict checking).
  */
@@ -65,6 +68,7 @@ struct nl_msg *message_rules_dump(uint8_t family);
 struct nl_msg *message_routes_dump(uint8_t family, uint32_t table); /* 0: all tables */
 
 struct nl_msg *message_neighbours_dump(uint8_t family);
+struct nl_msg *message_links_dump(void);
 
 /* What was learned on the paths of that table's routes: exceptions, and no routes. */
 struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table);

@@ -9,7 +9,6 @@
 #include "router.h"
 #include "work.h"
 
-#include <errno.h>
 #include <linux/rtnetlink.h>
 
 #define NONE PREFIX_TABLE_NONE
@@ -49,7 +48,8 @@ static uint32_t find_cover(const struct riptide_router *router, const struct rip
 /*
  * Whether it was learned on another path than the base's. Routes of one hop and metrics share what
  * was learned on them, so the kernel tells of a host what it learned on a route that this host has
- * left. And what is too large for the mtu of a route makes the kernel learn that very mtu on it.
+ * left. And what is too large for the mtu of a route makes the kernel learn that very mtu on it, be
+ * it one that no destination of ours takes.
  */
 static bool is_of_other_path(const struct riptide_router *router, const struct target *target,
                              const struct route *path)
@@ -67,18 +67,54 @@ static bool is_of_other_path(const struct riptide_router *router, const struct t
         return false;
     return path->ifindex != base->ifindex ||
            !riptide_prefix_equal(&path->gateway, &base->gateway) ||
-           bases_has_mtu(&router->bases, &path->gateway, path->mtu_bytes);
+           bases_has_mtu(&router->bases, &path->gateway, path->mtu_bytes) ||
+           (path->table == RT_TABLE_MAIN &&
+            main_table_has_mtu(&router->scan.main, path->mtu_bytes));
+}
+
+/* Whether an MTU was learned that is less than what every host behind that link has. */
+static bool is_narrow(const struct riptide_router *router, const struct route *path)
+{
+    uint32_t link_bytes = links_mtu_at(&router->links, path->ifindex, path->dst.family);
+
+    return path->mtu_bytes != 0 && (link_bytes == 0 || path->mtu_bytes < link_bytes);
+}
+
+/* What our route says of itself was not learned on it. */
+static bool is_own(const struct target *target, const struct route *path)
+{
+    return target->kernel.exists && target->kernel.mtu_bytes == path->mtu_bytes;
+}
+
+/*
+ * Why a target has no route of ours that would be like its path; NULL: it can have one. A path
+ * that is narrower than the kernel believes (net.ipv4.route.min_pmtu) has its mtu locked: packets
+ * may be fragmented there, and a copy of the mtu alone would forbid it.
+ */
+static const char *reason_to_leave(const struct riptide_router *router, const struct target *target,
+                                   const struct route *path)
+{
+    const uint32_t mtu_lock = 1u << RTAX_MTU;
+
+    if (path->is_redirected)
+        return "a router redirected its path to another gateway";
+    if (path->locks & mtu_lock && target->base != BASES_NONE &&
+        !(bases_at(&router->bases, target->base)->locks & mtu_lock))
+        return "its path is narrower than net.ipv4.route.min_pmtu";
+    return NULL;
 }
 
 void paths_note(struct riptide_router *router, uint32_t slot, const struct route *path)
 {
     struct target *target = targets_at(&router->targets, slot);
+    const char *reason = reason_to_leave(router, target, path);
 
-    if (path->mtu_bytes && (target->pmtu_bytes == 0 || path->mtu_bytes < target->pmtu_bytes))
+    if (is_narrow(router, path) && !is_own(target, path) &&
+        (target->pmtu_bytes == 0 || path->mtu_bytes < target->pmtu_bytes))
         target->pmtu_bytes = path->mtu_bytes;
-    if (path->is_redirected)
-        resolve_redirected(router, slot);
-    else if (target_needs_write(target, &router->bases, &router->config))
+    if (reason)
+        resolve_leave(router, slot, reason);
+    else if (target_needs_write(target, &router->bases, &router->links, &router->config))
         targets_push(&router->targets, QUEUE_WRITE, slot);
 }
 
@@ -88,7 +124,7 @@ static void make_inner(struct riptide_router *router, const struct target *cover
 {
     uint32_t slot;
 
-    if (path->mtu_bytes == 0 || is_of_other_path(router, cover, path) ||
+    if (!is_narrow(router, path) || is_of_other_path(router, cover, path) ||
         path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
         router->targets.n_inner >= router->config.max_routes / MAX_INNER_SHARE ||
         targets_get(&router->targets, &path->dst, &slot) != 0)
@@ -97,13 +133,16 @@ static void make_inner(struct riptide_router *router, const struct target *cover
     paths_note(router, slot, path);
 }
 
-/* A path inside a prefix of ours. One that was redirected leaves the prefix alone, as a host. */
+/* A path inside a prefix of ours. One that leaves a host alone leaves the prefix alone, too. */
 static void note_inside(struct riptide_router *router, uint32_t cover, const struct route *path)
 {
-    if (path->is_redirected)
-        resolve_redirected(router, cover);
+    const struct target *target = targets_at(&router->targets, cover);
+    const char *reason = reason_to_leave(router, target, path);
+
+    if (reason)
+        resolve_leave(router, cover, reason);
     else
-        make_inner(router, targets_at(&router->targets, cover), path);
+        make_inner(router, target, path);
 }
 
 static int on_path(void *userdata, const struct nlmsghdr *message)

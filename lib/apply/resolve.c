@@ -11,6 +11,7 @@
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
+#include <string.h>
 
 #define NONE PREFIX_TABLE_NONE
 
@@ -22,7 +23,10 @@
  */
 enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_PATH };
 
-enum { MAX_QUERIES = 4 };
+enum {
+    MAX_QUERIES = 4,
+    MAX_DOUBTS = 3, /* rounds */
+};
 
 struct resolve {
     struct riptide_router *router;
@@ -62,15 +66,15 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
     target->base = number;
     target->reason = reason;
     target_set_failure(target, 0, NULL);
-    if (target_needs_write(target, &router->bases, &router->config))
+    if (target_needs_write(target, &router->bases, &router->links, &router->config))
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else if (reason && is_news)
         targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
-void resolve_redirected(struct riptide_router *router, uint32_t slot)
+void resolve_leave(struct riptide_router *router, uint32_t slot, const char *reason)
 {
-    set_base(router, slot, BASES_NONE, "a router redirected its path to another gateway");
+    set_base(router, slot, BASES_NONE, reason);
 }
 
 /* What a connection would get beyond the route's own mtu and gateway was learned on the path. */
@@ -98,6 +102,34 @@ static void note_outliving(struct riptide_router *router, uint32_t base)
     }
 }
 
+/* Whether the same base is held with a lifetime. */
+static bool had_expiry(const struct riptide_router *router, const struct base *base)
+{
+    struct base expiring;
+
+    if (router->bases.n_advertised == 0)
+        return false;
+    memcpy(&expiring, base, base_bytes(base));
+    expiring.has_expiry = expiring.is_advertised = true;
+    return bases_has(&router->bases, &expiring);
+}
+
+/*
+ * In its last hundredth of a second a route shows a lifetime of 0, as one that stays does: where it
+ * had one, the next rounds tell which it is.
+ */
+static bool may_be_ending(const struct riptide_router *router, struct target *target,
+                          const struct base *base)
+{
+    if (base->has_expiry || target->n_doubts == MAX_DOUBTS ||
+        (target->reason != base_ending && !had_expiry(router, base))) {
+        target->n_doubts = 0;
+        return false;
+    }
+    target->n_doubts++;
+    return true;
+}
+
 static void resolved(struct resolve *resolve, uint32_t slot)
 {
     struct riptide_router *router = resolve->router;
@@ -111,6 +143,10 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     if (!reason)
         reason =
             main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->dst);
+    if (!reason && may_be_ending(router, target, &resolve->base)) {
+        reason = base_ending;
+        resolve->is_refused = true;
+    }
     if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0) {
         reason = "no memory for its base route";
         resolve->is_refused = true;
@@ -118,8 +154,11 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     target->is_failed = resolve->is_refused;
     router->has_failures |= resolve->is_refused;
     is_moved = number != target->base;
-    /* What was learned on another path says nothing about this one. */
-    if (is_moved && target->base != BASES_NONE)
+    /*
+     * What was learned on another path says nothing about this one, nor does what was learned while
+     * there was none; a host inside a prefix is there for what was learned.
+     */
+    if (is_moved && (target->base != BASES_NONE || !target->is_inner))
         target->pmtu_bytes = 0;
     resolve->has_probe_moved |= target->is_probe && is_moved;
     if (target->is_probe && target->is_outliving && !is_moved)

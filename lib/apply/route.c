@@ -53,6 +53,8 @@ static uint32_t *metric_of(struct route *route, int type)
         return &route->initrwnd;
     case RTAX_MTU:
         return &route->mtu_bytes;
+    case RTAX_LOCK:
+        return &route->locks;
     case RTAX_RTO_MIN:
         return &route->rto_min_ms;
     default:

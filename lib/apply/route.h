@@ -8,6 +8,9 @@
 #include <netlink/msg.h>
 #include <riptide/riptide.h>
 
+/* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
+enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
+
 struct route {
     struct riptide_prefix dst;
     struct riptide_prefix gateway; /* family 0: none, or several */
@@ -19,6 +22,7 @@ struct route {
     uint32_t initrwnd;   /* segments; 0: not set */
     uint32_t rto_min_ms; /* 0: not set */
     uint32_t mtu_bytes;  /* of the metrics; 0: not set */
+    uint32_t locks;      /* of the metrics: 1 << RTAX_... */
     uint8_t protocol;
     uint8_t type;
     uint8_t tos;

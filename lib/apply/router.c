@@ -19,10 +19,8 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 /* What is short for longer is the host's to deal with. */
 enum { MAX_SETBACKS = 8 };
@@ -127,6 +125,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     scan_deinit(&router->scan);
     targets_deinit(&router->targets);
     bases_deinit(&router->bases);
+    links_forget(&router->links);
     free(router);
     return NULL;
 }
@@ -272,9 +271,6 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
 {
     router->is_paused = true;
-    /* A look that is under way may have seen the rules that go now. */
-    if (router->scan.is_running)
-        watch_want_scan(router, SCAN_ALL);
     return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "bases.h"
 #include "channel.h"
+#include "links.h"
 #include "paths.h"
 #include "prefix.h"
 #include "rule.h"
@@ -38,15 +39,17 @@ struct riptide_router {
     int netns_fd; /* -1: the thread's own */
     struct targets targets;
     struct bases bases;
+    struct links links;
     struct scan scan;
     struct paths paths;
     enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
     bool is_pass_under_way;       /* a look was had; what it showed is being put right */
-    bool is_main_stale;   /* main changed since the last look, where no target was touched */
-    bool are_paths_known; /* what was learned on our routes, for the writes at hand */
-    uint32_t probe_slot;  /* where the next round looks for targets to probe */
-    bool has_failures;    /* some target is_failed */
-    uint32_t n_setbacks;  /* dispatches in a row that began anew for want of something */
+    bool is_main_stale;    /* main changed since the last look, where no target was touched */
+    bool are_links_wanted; /* to be asked for their MTUs */
+    bool are_paths_known;  /* what was learned on our routes, for the writes at hand */
+    uint32_t probe_slot;   /* where the next round looks for targets to probe */
+    bool has_failures;     /* some target is_failed */
+    uint32_t n_setbacks;   /* dispatches in a row that began anew for want of something */
     struct rule_state rules[2];
     struct riptide_router_stats stats;
     struct riptide_route popped;

@@ -21,7 +21,7 @@ struct reading {
     struct riptide_route *routes;
     size_t n_before; /* of the family read first: an interrupted dump forgets only its own */
     size_t n;
-    size_t capacity;
+    uint32_t capacity;
 };
 
 static struct nl_msg *begin(void *userdata)
@@ -32,33 +32,19 @@ static struct nl_msg *begin(void *userdata)
     return message_routes_dump(reading->family, reading->config->table);
 }
 
-static int reserve(struct reading *reading)
-{
-    size_t capacity = reading->capacity ? reading->capacity * 2 : 64;
-    struct riptide_route *routes;
-
-    if (reading->n < reading->capacity)
-        return 0;
-    routes = realloc(reading->routes, capacity * sizeof(*routes));
-    if (!routes)
-        return -ENOMEM;
-    reading->routes = routes;
-    reading->capacity = capacity;
-    return 0;
-}
-
 static int on_route(void *userdata, const struct nlmsghdr *message)
 {
     struct reading *reading = userdata;
+    struct riptide_route *routes;
     struct route route;
-    int r;
 
     if (route_parse(&route, message) < 0 || route.is_cached ||
         route.table != reading->config->table || route.protocol != reading->config->protocol)
         return 0;
-    r = reserve(reading);
-    if (r < 0)
-        return r;
+    routes = array_reserve(reading->routes, reading->n, &reading->capacity, sizeof(*routes));
+    if (!routes)
+        return -ENOMEM;
+    reading->routes = routes;
     reading->routes[reading->n++] = (struct riptide_route){
         .dst = route.dst,
         .state = RIPTIDE_ROUTE_APPLIED,

@@ -4,6 +4,7 @@
 #include "rule.h"
 
 #include "attrs.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -111,20 +112,15 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
 int rules_add(struct rules *rules, const struct rule_identity *identity,
               const struct nlmsghdr *message)
 {
-    struct rule rule;
+    struct rule rule, *list;
     int r = rule_parse(&rule, identity, message);
 
     if (r < 0)
         return r;
-    if (rules->n == rules->capacity) {
-        uint32_t capacity = rules->capacity ? rules->capacity * 2 : 16;
-        struct rule *list = realloc(rules->list, capacity * sizeof(*list));
-
-        if (!list)
-            return -ENOMEM;
-        rules->list = list;
-        rules->capacity = capacity;
-    }
+    list = array_reserve(rules->list, rules->n, &rules->capacity, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    rules->list = list;
     rules->list[rules->n++] = rule;
     return 0;
 }

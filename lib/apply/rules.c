@@ -5,6 +5,7 @@
 #include "config.h"
 #include "internal.h"
 #include "message.h"
+#include "netns.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -14,7 +15,9 @@
 struct reading {
     struct rule_identity identity;
     uint8_t family;
-    struct rules rules;
+    struct rules rules; /* of the family */
+    struct riptide_rule *found;
+    size_t n;
 };
 
 static struct nl_msg *begin(void *userdata)
@@ -33,17 +36,18 @@ static int on_rule(void *userdata, const struct nlmsghdr *message)
     return r == -ENOMEM ? r : 0;
 }
 
-static int append(struct riptide_rule **rulesp, size_t *n_rulesp, const struct reading *reading)
+static int append(struct reading *reading)
 {
-    struct riptide_rule *rules =
-        realloc(*rulesp, (*n_rulesp + reading->rules.n + 1) * sizeof(*rules));
+    struct riptide_rule *found =
+        reallocarray(reading->found, reading->n + reading->rules.n + 1, sizeof(*found));
 
-    if (!rules)
+    if (!found)
         return -ENOMEM;
+    reading->found = found;
     for (uint32_t i = 0; i < reading->rules.n; i++) {
         const struct rule *rule = &reading->rules.list[i];
 
-        rules[(*n_rulesp)++] = (struct riptide_rule){
+        found[reading->n++] = (struct riptide_rule){
             .family = reading->family,
             .protocol = rule->protocol,
             .is_ours = rule->role != RULE_FOREIGN,
@@ -54,23 +58,25 @@ static int append(struct riptide_rule **rulesp, size_t *n_rulesp, const struct r
             .mark = rule->fwmark,
         };
     }
-    *rulesp = rules;
     return 0;
 }
 
-static int read_families(struct channel *channel, struct reading *reading,
-                         struct riptide_rule **rulesp, size_t *n_rulesp)
+static int read_here(void *userdata, struct riptide_error *error)
 {
-    int r = 0;
+    struct reading *reading = userdata;
+    struct channel channel;
+    int r = channel_init(&channel);
 
+    (void)error;
     for (size_t i = 0; i < 2 && r == 0; i++) {
         reading->family = families[i];
-        r = channel_dump_all(channel, begin, on_rule, reading);
+        r = channel_dump_all(&channel, begin, on_rule, reading);
         if (r == 0)
-            r = append(rulesp, n_rulesp, reading);
+            r = append(reading);
         else if (channel_is_absence(r))
             r = 0;
     }
+    channel_deinit(&channel);
     return r;
 }
 
@@ -78,10 +84,7 @@ RIPTIDE_PUBLIC int riptide_rules_read(const struct riptide_router_config *config
                                       struct riptide_rule **rulesp, size_t *n_rulesp)
 {
     struct riptide_router_config checked;
-    struct riptide_rule *rules = NULL;
     struct reading reading = { 0 };
-    struct channel channel;
-    size_t n = 0;
     int r;
 
     r = router_config_take(&checked, config, NULL);
@@ -89,17 +92,14 @@ RIPTIDE_PUBLIC int riptide_rules_read(const struct riptide_router_config *config
         return r;
     reading.identity = router_config_identity(&checked);
     reading.identity.mark = 0; /* ours are ours with whichever mark */
-    r = channel_init(&channel);
-    if (r == 0)
-        r = read_families(&channel, &reading, &rules, &n);
-    channel_deinit(&channel);
+    r = netns_call(checked.netns_fd, read_here, &reading, NULL);
     rules_deinit(&reading.rules);
     if (r < 0) {
-        free(rules);
+        free(reading.found);
         return r;
     }
-    *rulesp = rules;
-    *n_rulesp = n;
+    *rulesp = reading.found;
+    *n_rulesp = reading.n;
     return 0;
 }
 

@@ -12,8 +12,7 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 struct step {
     struct nl_msg *(*request)(const struct riptide_router *router, uint8_t family);
@@ -72,6 +71,19 @@ static bool is_beside(const struct riptide_router *router, const struct target *
            (target->initcwnd != 0 || target->kernel.exists);
 }
 
+static void note_foreign(struct riptide_router *router, const struct route *route)
+{
+    struct foreign *foreign = &router->scan.foreign[family_index(route->dst.family)];
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (foreign->n++ > 0)
+        return;
+    riptide_prefix_format(&route->dst, text);
+    snprintf(foreign->text, sizeof(foreign->text),
+             "table %u holds %s of protocol %u, not %u: delete it or choose another table",
+             route->table, text, route->protocol, router->config.protocol);
+}
+
 static int on_our_route(struct riptide_router *router, uint8_t family,
                         const struct nlmsghdr *message)
 {
@@ -85,7 +97,8 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
         return r;
     if (route.table != router->config.table || route.is_cached)
         return 0;
-    router->scan.n_foreign += route.protocol != router->config.protocol;
+    if (route.protocol != router->config.protocol)
+        note_foreign(router, &route);
     if (route.protocol != router->config.protocol || router->config.dry_run)
         return 0;
     r = targets_get(&router->targets, &route.dst, &slot);
@@ -130,14 +143,22 @@ static void mark_targets_around(struct riptide_router *router, const struct ript
     }
 }
 
+/* 1: a route of main, 0: another one, or what was learned on one. */
+static int parse_main(struct route *route, const struct nlmsghdr *message)
+{
+    int r = route_parse(route, message);
+
+    return r < 0 ? r : !route->is_cached && route->table == RT_TABLE_MAIN;
+}
+
 static int on_main_route(struct riptide_router *router, uint8_t family,
                          const struct nlmsghdr *message)
 {
     struct route route;
-    int r = route_parse(&route, message);
+    int r = parse_main(&route, message);
 
     (void)family;
-    if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
+    if (r <= 0)
         return r;
     router->scan.n_same_protocol += route.protocol == router->config.protocol;
     mark_targets_around(router, &route.dst);
@@ -149,10 +170,10 @@ static int on_failed_route(struct riptide_router *router, uint8_t family,
                            const struct nlmsghdr *message)
 {
     struct route route;
-    int r = route_parse(&route, message);
+    int r = parse_main(&route, message);
 
     (void)family;
-    if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
+    if (r <= 0)
         return r;
     return main_table_add_failed(&router->scan.main, &route, message);
 }
@@ -206,17 +227,35 @@ static int on_neighbour(struct riptide_router *router, uint8_t family,
     return 0;
 }
 
+static struct nl_msg *request_links(const struct riptide_router *router, uint8_t family)
+{
+    (void)router;
+    (void)family;
+    return message_links_dump();
+}
+
+static int on_link(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
+{
+    (void)family;
+    return links_take(&router->links, message);
+}
+
 /* In such an order that each extent is a part of the row. */
 static const struct step steps[] = {
-    { request_rules, on_rule, AF_INET },         { request_rules, on_rule, AF_INET6 },
-    { request_tables, on_any_route, AF_INET },   { request_ours, on_our_route, AF_INET6 },
-    { request_main, on_main_route, AF_INET6 },   { request_neighbours, on_neighbour, AF_INET6 },
-    { request_main, on_failed_route, AF_INET6 }, { request_main, on_main_route, AF_INET },
+    { request_links, on_link, AF_INET },
+    { request_rules, on_rule, AF_INET },
+    { request_rules, on_rule, AF_INET6 },
+    { request_tables, on_any_route, AF_INET },
+    { request_ours, on_our_route, AF_INET6 },
+    { request_main, on_main_route, AF_INET6 },
+    { request_neighbours, on_neighbour, AF_INET6 },
+    { request_main, on_failed_route, AF_INET6 },
+    { request_main, on_main_route, AF_INET },
 };
 
 static const struct {
     uint32_t first, end;
-} extents[] = { [SCAN_ALL] = { 0, 7 }, [SCAN_MAIN] = { 4, 8 } };
+} extents[] = { [SCAN_ALL] = { 0, 8 }, [SCAN_MAIN] = { 5, 9 } };
 
 void scan_deinit(struct scan *scan)
 {
@@ -224,6 +263,11 @@ void scan_deinit(struct scan *scan)
     rules_deinit(&scan->rules[1]);
     main_table_forget(&scan->main);
     *scan = (struct scan){ 0 };
+}
+
+const char *scan_foreign_reason(const struct scan *scan, int i)
+{
+    return scan->foreign[i].n > 0 ? scan->foreign[i].text : NULL;
 }
 
 static void forget_kernel(struct riptide_router *router)
@@ -256,9 +300,13 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
     scan->is_interrupted = false;
     scan->step = extents[extent].first;
     if (extent == SCAN_ALL) {
+        links_forget(&router->links);
+        /* What is lifted from now on, the dump of the rules may have seen in place. */
+        router->rules[0].is_lifted = router->rules[1].is_lifted = false;
         rules_deinit(&scan->rules[0]);
         rules_deinit(&scan->rules[1]);
-        scan->n_foreign = 0;
+        /* The words stay: the host may be reading them. */
+        scan->foreign[0].n = scan->foreign[1].n = 0;
         scan->main.is_cut[family_index(AF_INET6)] = false;
         /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
         if (!router->config.dry_run)

@@ -1,6 +1,6 @@
 /*
- * A look at the kernel: its rules, our routes, and where main's compete. One netlink buffer per
- * step.
+ * A look at the kernel: its links, its rules, our routes, and where main's compete. One netlink
+ * buffer per step.
  */
 #ifndef RIPTIDE_LIB_APPLY_SCAN_H
 #define RIPTIDE_LIB_APPLY_SCAN_H
@@ -14,7 +14,13 @@ struct riptide_router;
 enum scan_extent {
     SCAN_NOTHING,
     SCAN_MAIN, /* where main's routes compete: enough after a change of routes */
-    SCAN_ALL,  /* rules, our routes, main */
+    SCAN_ALL,  /* links, rules, our routes, main */
+};
+
+/* Routes of another protocol in our table: our rules would show them to local TCP. */
+struct foreign {
+    uint32_t n;
+    char text[160]; /* the first one, and the remedy */
 };
 
 struct scan {
@@ -25,11 +31,14 @@ struct scan {
     bool is_interrupted; /* a dump was, by changes */
     struct rules rules[2];
     struct main_table main;
-    uint32_t n_foreign;       /* routes in our table that are not ours */
+    struct foreign foreign[2];
     uint32_t n_same_protocol; /* routes of main with our protocol */
 };
 
 void scan_deinit(struct scan *scan);
+
+/* Why our table is not to be looked up in families[i]: the scan's; NULL: it holds ours alone. */
+const char *scan_foreign_reason(const struct scan *scan, int i);
 
 /*
  * One piece of a scan, which it begins with that extent where none is running. Returns

@@ -70,7 +70,7 @@ static int put_message(struct writes *writes, const struct target *target)
         .dst = target->dst,
         .initcwnd = target->initcwnd,
         .initrwnd = target_initrwnd(base, config->cwnd_max),
-        .mtu_bytes = target_mtu(target, base),
+        .mtu_bytes = target_mtu(target, base, &writes->router->links),
         .rto_min_ms = target->rto_min_ms,
         .expires_s = target->expires_s,
     };
@@ -143,7 +143,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.priority = base->priority;
     target->kernel.initcwnd = target->initcwnd;
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
-    target->kernel.mtu_bytes = target_mtu(target, base);
+    target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
     target->kernel.rto_min_ms = target_rto_min(target, base);
     target->is_outliving = false;
     targets_set_exists(&router->targets, target, true);
@@ -177,6 +177,13 @@ static void note(struct riptide_router *router, const struct write *write)
         note_delete(router, write->slot);
 }
 
+/* Whether it could overwrite a foreign route. A look that finds none queues all again. */
+static bool is_held(const struct riptide_router *router, const struct target *target)
+{
+    return router->lock_fd >= 0 && target_is_wanted(target) &&
+           scan_foreign_reason(&router->scan, family_index(target->dst.family));
+}
+
 int sync_write(struct riptide_router *router)
 {
     struct writes writes = { .router = router,
@@ -188,7 +195,10 @@ int sync_write(struct riptide_router *router)
     /* A target is at most two requests. */
     while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
            (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
-        if (target_needs_write(targets_at(&router->targets, slot), &router->bases, &router->config))
+        if (is_held(router, targets_at(&router->targets, slot)))
+            continue;
+        if (target_needs_write(targets_at(&router->targets, slot), &router->bases, &router->links,
+                               &router->config))
             r = add_write(&writes, slot);
         else
             targets_forget_if_done(&router->targets, &router->bases, slot);
@@ -210,23 +220,28 @@ int sync_write(struct riptide_router *router)
 
 /* What is gone already needs no deleting. */
 static int delete_rule(struct riptide_router *router, int i, const struct rule_place *place,
-                       enum rule_role role)
+                       enum rule_role role, uint32_t mark)
 {
+    const struct rule_identity identity = {
+        .table = router->config.table,
+        .protocol = router->config.protocol,
+        .mark = mark,
+    };
     int r = channel_request(&router->channel,
-                            message_rule_delete(families[i], place, role, &router->identity), NULL);
+                            message_rule_delete(families[i], place, role, &identity), NULL);
 
     return r == -ENOENT ? 0 : r;
 }
 
 /* A rule that could not be deleted still stands, and is not said to be lifted. */
-static int lift_rule(struct riptide_router *router, int i)
+int sync_lift_rule(struct riptide_router *router, int i)
 {
     struct rule_state *state = &router->rules[i];
     int r;
 
     if (!state->is_in_place || state->is_lifted)
         return 0;
-    r = delete_rule(router, i, &state->place, RULE_LOOKUP);
+    r = delete_rule(router, i, &state->place, RULE_LOOKUP, router->config.mark);
     if (r < 0)
         return r;
     state->is_lifted = true;
@@ -236,7 +251,7 @@ static int lift_rule(struct riptide_router *router, int i)
 
 int sync_lift_rules(struct riptide_router *router)
 {
-    int r4 = lift_rule(router, 0), r6 = lift_rule(router, 1);
+    int r4 = sync_lift_rule(router, 0), r6 = sync_lift_rule(router, 1);
 
     return r4 < 0 ? r4 : r6;
 }
@@ -252,7 +267,7 @@ int sync_clear_rules(struct riptide_router *router, int i)
                                           .main_priority = rule->target };
 
         if (rule->role != RULE_FOREIGN)
-            r = delete_rule(router, i, &place, rule->role);
+            r = delete_rule(router, i, &place, rule->role, rule->fwmark);
     }
     return r;
 }
@@ -274,9 +289,11 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     /* No rules at all: this kernel does not have the family. */
     if (router->scan.rules[i].n == 0)
         return 0;
-    state->reason = main_table_cut_reason(&router->scan.main, i);
+    state->reason = scan_foreign_reason(&router->scan, i);
+    if (!state->reason)
+        state->reason = main_table_cut_reason(&router->scan.main, i);
     if (state->reason)
-        return lift_rule(router, i);
+        return sync_lift_rule(router, i);
     if (state->is_in_place && !state->is_lifted)
         return 0;
     if (!state->is_in_place) {
@@ -292,7 +309,7 @@ static int place_rules(struct riptide_router *router, int i, struct riptide_erro
     state->is_lifted = false;
     /* One of them may stand, or both where the answer was lost. */
     for (enum rule_role role = RULE_SKIP; r < 0 && role <= RULE_LOOKUP; role++)
-        delete_rule(router, i, &state->place, role);
+        delete_rule(router, i, &state->place, role, router->config.mark);
     return r;
 }
 

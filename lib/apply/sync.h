@@ -17,6 +17,9 @@ int sync_rules(struct riptide_router *router, struct riptide_error *error);
 /* Takes away what the last look has shown of our rules in that family, and nobody else's. */
 int sync_clear_rules(struct riptide_router *router, int i);
 
+/* Takes the rule of families[i] that looks up our table away: until sync_rules. */
+int sync_lift_rule(struct riptide_router *router, int i);
+
 /* Takes the rules that look up our table away: local TCP is without us until sync_rules. */
 int sync_lift_rules(struct riptide_router *router);
 

@@ -5,6 +5,7 @@
 
 #include "prefix.h"
 
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,11 +165,16 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
     return base->initrwnd < cwnd_max ? cwnd_max : base->initrwnd;
 }
 
-uint32_t target_mtu(const struct target *target, const struct base *base)
+uint32_t target_mtu(const struct target *target, const struct base *base, const struct links *links)
 {
-    if (target->pmtu_bytes && (base->mtu_bytes == 0 || target->pmtu_bytes < base->mtu_bytes))
+    uint32_t mtu_bytes = base->mtu_bytes;
+
+    /* A lock without a figure keeps the kernel to 576 bytes behind a gateway (ipv4_mtu). */
+    if (mtu_bytes == 0 && !(base->locks & 1u << RTAX_MTU))
+        mtu_bytes = links_mtu(links, base);
+    if (target->pmtu_bytes && (mtu_bytes == 0 || target->pmtu_bytes < mtu_bytes))
         return target->pmtu_bytes;
-    return base->mtu_bytes;
+    return mtu_bytes;
 }
 
 uint32_t target_rto_min(const struct target *target, const struct base *base)
@@ -185,7 +191,7 @@ static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_rout
 }
 
 bool target_needs_write(const struct target *target, const struct bases *bases,
-                        const struct riptide_router_config *config)
+                        const struct links *links, const struct riptide_router_config *config)
 {
     const struct base *base;
 
@@ -194,7 +200,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
     base = bases_at(bases, target->base);
     return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
-           target->kernel.mtu_bytes != target_mtu(target, base) ||
+           target->kernel.mtu_bytes != target_mtu(target, base, links) ||
            target->kernel.rto_min_ms != target_rto_min(target, base) ||
            (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max) ||
            !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||

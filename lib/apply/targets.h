@@ -6,6 +6,7 @@
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
 #include "bases.h"
+#include "links.h"
 #include "prefix_table.h"
 
 #include <riptide/apply.h>
@@ -28,6 +29,7 @@ struct target {
     bool is_probe;      /* asked again in case that its base has changed in silence */
     bool is_outliving;  /* its route lives longer than the base */
     bool is_failed;     /* asking or writing was refused: riptide_router_retry tries again */
+    uint8_t n_doubts;   /* rounds in which its base may have been about to expire */
     uint8_t state;      /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
@@ -102,14 +104,19 @@ bool target_is_wanted(const struct target *target);
 /* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
 uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
 
-/* The mtu that the route gets: the base's, or less where less was learned. 0: none. */
-uint32_t target_mtu(const struct target *target, const struct base *base);
+/*
+ * The mtu that the route gets: the base's, or its links', or less where less was learned. 0: none.
+ * The base's links' would be the same without a word, but for open connections when the route goes:
+ * the kernel then takes its device away, and they read the MTU of none (docs/decisions.md).
+ */
+uint32_t target_mtu(const struct target *target, const struct base *base,
+                    const struct links *links);
 
 /* The rto_min that the route gets: ours, or the base's. 0: none. */
 uint32_t target_rto_min(const struct target *target, const struct base *base);
 
 /* Whether what the kernel has is not what is wanted, or a window within a step of it. */
 bool target_needs_write(const struct target *target, const struct bases *bases,
-                        const struct riptide_router_config *config);
+                        const struct links *links, const struct riptide_router_config *config);
 
 #endif

@@ -154,9 +154,23 @@ static int touch_ours(struct riptide_router *router, const struct event *event)
     bases_release(&router->bases, target->kernel.base);
     target->kernel.base = BASES_NONE;
     targets_push(&router->targets, QUEUE_LOOK, slot);
-    /* One of another metric is not ours, but beside it: a look at our table takes it away. */
-    watch_want_scan(router, event->priority == target->kernel.priority ? SCAN_MAIN : SCAN_ALL);
+    /* One of another metric, or where we have none, is not ours: a look at our table takes it away.
+     */
+    watch_want_scan(router, target->kernel.exists && event->priority == target->kernel.priority
+                                ? SCAN_MAIN
+                                : SCAN_ALL);
     return 0;
+}
+
+/*
+ * Our rules would show it to local TCP. Nothing is written in its family from now on, not even what
+ * a pass under way still has: it could overwrite that route.
+ */
+static int touch_foreign(struct riptide_router *router, int i)
+{
+    router->scan.foreign[i].n++;
+    watch_want_scan(router, SCAN_ALL);
+    return router->lock_fd >= 0 ? sync_lift_rule(router, i) : 0;
 }
 
 static int touch_gateway(struct riptide_router *router, const struct event *event)
@@ -173,8 +187,11 @@ static int touch_gateway(struct riptide_router *router, const struct event *even
 
 static int handle_event(struct riptide_router *router, const struct nlmsghdr *message)
 {
-    struct event event = event_parse(message, router->config.table);
+    struct event event = event_parse(message, router->config.table, router->config.protocol);
+    int r = links_take(&router->links, message);
 
+    if (r == -ENOMEM)
+        return r;
     router->stats.events++;
     switch (event.kind) {
     case EVENT_NOTHING:
@@ -183,10 +200,13 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
         return touch_prefix(router, &event.prefix);
     case EVENT_OURS:
         return touch_ours(router, &event);
+    case EVENT_FOREIGN:
+        return touch_foreign(router, family_index(event.prefix.family));
     case EVENT_LINK:
     case EVENT_ADDRESS:
         if (main_table_has_link(&router->scan.main, event.ifindex) ||
             bases_has_link(&router->bases, event.ifindex) ||
+            scan_foreign_reason(&router->scan, 0) || scan_foreign_reason(&router->scan, 1) ||
             (event.kind == EVENT_ADDRESS && bases_has_prefsrc(&router->bases, &event.prefix)))
             return watch_touch_all(router);
         router->is_main_stale = true;
@@ -199,11 +219,23 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
     return watch_touch_all(router);
 }
 
+int watch_distrust(struct riptide_router *router)
+{
+    watch_want_scan(router, SCAN_ALL);
+    return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
+}
+
 int watch_overrun(struct riptide_router *router)
 {
     router->stats.overruns++;
-    watch_want_scan(router, SCAN_ALL);
-    return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
+    return watch_distrust(router);
+}
+
+/* Of what cannot be read, anything may have moved. */
+static int touch_unread(struct riptide_router *router)
+{
+    router->stats.malformed++;
+    return watch_touch_all(router);
 }
 
 int watch_read(struct riptide_router *router)
@@ -227,14 +259,15 @@ int watch_read(struct riptide_router *router)
         router->stats.malformed++;
         return 1;
     }
-    /* With MSG_TRUNC the size is what it was: of what was cut off anything may have moved. */
+    /* With MSG_TRUNC the size is what it was before it was cut. */
     if ((size_t)n > sizeof(buffer)) {
-        router->stats.malformed++;
-        r = watch_touch_all(router);
+        r = touch_unread(router);
         return r < 0 ? r : 1;
     }
     for (; r == 0 && nlmsg_ok(message, remaining);
          message = nlmsg_next((void *)message, &remaining))
         r = handle_event(router, message);
+    if (r == 0 && remaining > 0)
+        r = touch_unread(router);
     return r < 0 ? r : 1;
 }

@@ -17,7 +17,10 @@ void watch_unsubscribe(struct riptide_router *router);
 /* Reads one buffer of notifications. Returns 1 where there was one. Errors: of recv(2), sync.h. */
 int watch_read(struct riptide_router *router);
 
-/* What was lost may have moved any route: without us until all was looked at again. */
+/* What was not seen may have moved any route: without us until all was looked at again. */
+int watch_distrust(struct riptide_router *router);
+
+/* The same where notifications were lost, which is counted. */
 int watch_overrun(struct riptide_router *router);
 
 /* Whatever it was, it may have moved any route. Errors: of sync.h. */

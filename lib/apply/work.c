@@ -5,6 +5,7 @@
 #include "work.h"
 
 #include "prefix.h"
+#include "probe.h"
 #include "resolve.h"
 #include "router.h"
 #include "sync.h"
@@ -57,9 +58,7 @@ static int check_rules(struct riptide_router *router)
         struct rule_state *state = &router->rules[i];
 
         state->is_in_place = rules_has_ours_in_place(&router->scan.rules[i]);
-        if (state->is_in_place)
-            state->is_lifted = false;
-        else if (router->scan.rules[i].n > 0 && router->lock_fd >= 0)
+        if (!state->is_in_place && router->scan.rules[i].n > 0 && router->lock_fd >= 0)
             r = sync_clear_rules(router, i);
     }
     return r;
@@ -86,12 +85,14 @@ static int look(struct riptide_router *router, enum scan_extent extent)
     r = scan_step(router, extent);
     if (r == 0)
         return 0;
-    /* Something changed meanwhile: again, and everything. */
-    if (r != RIPTIDE_E_DONE)
+    if (r < 0) {
         watch_want_scan(router, SCAN_ALL);
+        return r;
+    }
+    /* Something changed meanwhile, and may not have been seen: again, and everything. */
+    r = r == RIPTIDE_E_RESTARTED ? watch_distrust(router) : 0;
     if (r < 0)
         return r;
-    r = 0;
     if (router->scan.extent == SCAN_ALL) {
         r = check_rules(router);
         queue_all(router);
@@ -161,5 +162,7 @@ int work_step(struct riptide_router *router)
         return router->are_paths_known ? sync_write(router) : look_at_paths(router, true);
     if (router->paths.is_wanted || router->paths.is_running)
         return look_at_paths(router, false);
+    if (router->are_links_wanted)
+        return probe_links(router);
     return settle(router);
 }

@@ -1,9 +1,10 @@
 /*
- * lib/apply/message: what the requests say, read back attribute by attribute, and where libnl-route
- * is at hand by a reader that shares nothing with ours.
+ * lib/apply/message: the routes that are written, read back attribute by attribute, and where
+ * libnl-route is at hand by a reader that shares nothing with ours.
  */
-#include "apply/channel.h"
 #include "apply/message.h"
+
+#include "apply/channel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,19 +12,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <errno.h>
-#include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #ifdef HAVE_LIBNL_ROUTE
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 #endif
 
-#include "bytes.h"
-
-enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x72697074 };
+#include "message_case.h"
 
 /* Into a message that held something else before, as they are used one after the other. */
 static struct nl_msg *put(const struct base *base, uint32_t table,
@@ -41,8 +35,6 @@ static struct nl_msg *put(const struct base *base, uint32_t table,
     nlmsg_free(message);
     return NULL;
 }
-
-static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
 
 static void add(struct attrs *attrs, int type, const void *payload, size_t n)
 {
@@ -127,59 +119,6 @@ static struct route_addition addition_to(const struct base *base)
     };
 }
 
-static struct nlattr *find(struct nl_msg *message, size_t header_n, int type)
-{
-    return nlmsg_find_attr(nlmsg_hdr(message), (int)header_n, type);
-}
-
-static uint32_t u32_of(struct nl_msg *message, size_t header_n, int type)
-{
-    const struct nlattr *attribute = find(message, header_n, type);
-
-    assert_non_null(attribute);
-    assert_int_equal(nla_len(attribute), 4);
-    return nla_get_u32(attribute);
-}
-
-static void assert_payload(const struct nlattr *attribute, const void *expected, size_t n)
-{
-    assert_non_null(attribute);
-    assert_int_equal(nla_len(attribute), n);
-    assert_memory_equal(nla_data(attribute), expected, n);
-}
-
-static void assert_header(struct nl_msg *message, int type, int flags, const void *header, size_t n)
-{
-    assert_non_null(message);
-    assert_int_equal(nlmsg_hdr(message)->nlmsg_type, type);
-    assert_int_equal(nlmsg_hdr(message)->nlmsg_flags, flags | NLM_F_REQUEST);
-    assert_true(nlmsg_datalen(nlmsg_hdr(message)) >= (int)n);
-    assert_memory_equal(nlmsg_data(nlmsg_hdr(message)), header, n);
-}
-
-/* That the attributes are of these types and no others: -1 at the end. */
-static void assert_types(struct nl_msg *message, size_t header_n, const int *types)
-{
-    const struct nlattr *attribute;
-    int remaining;
-
-    nlmsg_for_each_attr(attribute, nlmsg_hdr(message), (int)header_n, remaining)
-    {
-        assert_int_equal(nla_type(attribute), *types);
-        types++;
-    }
-    assert_int_equal(remaining, 0);
-    assert_int_equal(*types, -1);
-}
-
-#define TYPES(...)                                                                                 \
-    (const int[])                                                                                  \
-    {                                                                                              \
-        __VA_ARGS__, -1                                                                            \
-    }
-#define RTM sizeof(struct rtmsg)
-#define FRH sizeof(struct fib_rule_hdr)
-
 /* As an answer of main the message reads as the base that it was made of. */
 static void assert_reads_as(struct nl_msg *message, const struct base *base,
                             const struct route_addition *addition)
@@ -196,53 +135,6 @@ static void assert_reads_as(struct nl_msg *message, const struct base *base,
     assert_int_equal(route.protocol, PROTOCOL);
     assert_int_equal(route.initcwnd, addition->initcwnd);
     assert_int_equal(route.initrwnd, addition->initrwnd);
-    nlmsg_free(message);
-}
-
-static void test_a_query_says_mark_and_protocol_where_given(void **state)
-{
-    struct riptide_prefix address = prefix("203.0.113.9");
-    struct nl_msg *message = message_route_query(&address, MARK, IPPROTO_TCP);
-
-    (void)state;
-    assert_header(message, RTM_GETROUTE, 0,
-                  &(struct rtmsg){ .rtm_family = AF_INET,
-                                   .rtm_dst_len = 32,
-                                   .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE },
-                  RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
-    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
-    assert_int_equal(u32_of(message, RTM, RTA_MARK), MARK);
-    assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
-    nlmsg_free(message);
-
-    address = prefix("2001:db8::9");
-    message = message_route_query(&address, 0, 0);
-    assert_header(
-        message, RTM_GETROUTE, 0,
-        &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
-        RTM);
-    assert_types(message, RTM, TYPES(RTA_DST));
-    assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
-    nlmsg_free(message);
-}
-
-static void test_a_query_for_a_path_wants_no_match(void **state)
-{
-    struct riptide_prefix address = prefix("203.0.113.9");
-    struct nl_msg *message = message_path_query(&address, MARK, IPPROTO_TCP);
-
-    (void)state;
-    assert_header(message, RTM_GETROUTE, 0,
-                  &(struct rtmsg){
-                      .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_LOOKUP_TABLE },
-                  RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
-    nlmsg_free(message);
-    address = prefix("2001:db8::9");
-    message = message_path_query(&address, MARK, IPPROTO_TCP);
-    assert_header(message, RTM_GETROUTE, 0,
-                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128 }, RTM);
     nlmsg_free(message);
 }
 
@@ -408,151 +300,6 @@ static void test_the_largest_base_fits_a_message(void **state)
     nlmsg_free(message);
 }
 
-static void test_a_delete_names_exactly_one_route(void **state)
-{
-    struct route route = {
-        .dst = prefix("2001:db8:99::/48"),
-        .table = TABLE,
-        .priority = 1024,
-        .tos = 4,
-        .protocol = PROTOCOL,
-        .initcwnd = 36,
-    };
-    struct nl_msg *message = message_route_delete(&route);
-
-    (void)state;
-    assert_header(message, RTM_DELROUTE, 0,
-                  &(struct rtmsg){ .rtm_family = AF_INET6,
-                                   .rtm_dst_len = 48,
-                                   .rtm_tos = 4,
-                                   .rtm_protocol = PROTOCOL,
-                                   .rtm_scope = RT_SCOPE_NOWHERE },
-                  RTM);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY));
-    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
-    assert_payload(find(message, RTM, RTA_DST), route.dst.addr, 16);
-    assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 1024);
-    nlmsg_free(message);
-    route.dst = prefix("203.0.113.9");
-    route.priority = 0;
-    message = message_route_delete(&route);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST));
-    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
-    nlmsg_free(message);
-}
-
-static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
-{
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    static const uint8_t families[] = { AF_INET, AF_INET6 };
-    static const enum rule_role roles[] = { RULE_SKIP, RULE_LOOKUP };
-
-    (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        enum rule_role role = roles[i % 2];
-        struct nl_msg *message = message_rule_add(families[i / 2], &place, role, &identity);
-        struct fib_rule_hdr header = {
-            .family = families[i / 2],
-            .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL,
-        };
-        struct rule rule;
-
-        assert_header(message, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, FRH);
-        assert_int_equal(rule_parse(&rule, &identity, nlmsg_hdr(message)), 0);
-        assert_int_equal(rule.role, role);
-        assert_int_equal(rule.priority, 32765);
-        assert_int_equal(rule.target, role == RULE_SKIP ? 32766 : 0);
-        assert_int_equal(rule.table, role == RULE_SKIP ? 0 : TABLE);
-        nlmsg_free(message);
-    }
-}
-
-static void test_rules_say_nothing_more_than_they_must(void **state)
-{
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    struct nl_msg *message = message_rule_add(AF_INET, &place, RULE_SKIP, &identity);
-
-    (void)state;
-    assert_types(message, FRH,
-                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_GOTO, FRA_FWMARK,
-                       FRA_FWMASK));
-    assert_payload(find(message, FRH, FRA_IIFNAME), "lo", 3);
-    assert_payload(find(message, FRH, FRA_IP_PROTO), "\6", 1);
-    assert_int_equal(u32_of(message, FRH, FRA_FWMARK), MARK);
-    assert_int_equal(u32_of(message, FRH, FRA_FWMASK), UINT32_MAX);
-    nlmsg_free(message);
-    message = message_rule_add(AF_INET, &place, RULE_LOOKUP, &identity);
-    assert_types(message, FRH,
-                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
-    nlmsg_free(message);
-}
-
-/* Somebody else's rule may look up our table: the kernel takes the first that fits. */
-static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
-{
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-
-    (void)state;
-    for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
-        struct nl_msg *added = message_rule_add(AF_INET6, &place, role, &identity);
-        struct nl_msg *message = message_rule_delete(AF_INET6, &place, role, &identity);
-
-        assert_int_equal(nlmsg_hdr(message)->nlmsg_type, RTM_DELRULE);
-        assert_int_equal(nlmsg_hdr(message)->nlmsg_flags, NLM_F_REQUEST);
-        assert_int_equal(nlmsg_datalen(nlmsg_hdr(message)), nlmsg_datalen(nlmsg_hdr(added)));
-        assert_memory_equal(nlmsg_data(nlmsg_hdr(message)), nlmsg_data(nlmsg_hdr(added)),
-                            (size_t)nlmsg_datalen(nlmsg_hdr(added)));
-        nlmsg_free(added);
-        nlmsg_free(message);
-    }
-}
-
-static void test_a_dumped_rule_is_deleted_as_it_was_shown(void **state)
-{
-    const struct fib_rule_hdr header = { .family = AF_INET6, .action = FR_ACT_GOTO, .flags = 2 };
-    struct nl_msg *message;
-    struct bytes dumped;
-
-    (void)state;
-    bytes_begin(&dumped, RTM_NEWRULE, &header, sizeof(header));
-    bytes_put_u32(&dumped, FRA_PRIORITY, 32765);
-    bytes_put(&dumped, FRA_IIFNAME, "lo", 3);
-    bytes_put(&dumped, 99, "\1\2\3\4\5", 5);
-    message = message_rule_delete_dumped(bytes_message(&dumped));
-    assert_header(message, RTM_DELRULE, 0, bytes_header(&dumped),
-                  bytes_message(&dumped)->nlmsg_len - NLMSG_HDRLEN);
-    assert_int_equal(nlmsg_hdr(message)->nlmsg_len, bytes_message(&dumped)->nlmsg_len);
-    nlmsg_free(message);
-}
-
-/* The kernel refuses strict dumps with anything more in the header. */
-static void test_dumps_and_short_deletes(void **state)
-{
-    struct nl_msg *message = message_rules_dump(AF_INET6);
-
-    (void)state;
-    assert_header(message, RTM_GETRULE, NLM_F_DUMP, &(struct fib_rule_hdr){ .family = AF_INET6 },
-                  FRH);
-    assert_types(message, FRH, TYPES(-1));
-    nlmsg_free(message);
-    message = message_routes_dump(AF_INET, TABLE);
-    assert_header(message, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = AF_INET }, RTM);
-    assert_types(message, RTM, TYPES(RTA_TABLE));
-    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
-    nlmsg_free(message);
-    message = message_exceptions_dump(AF_INET6, TABLE);
-    assert_header(message, RTM_GETROUTE, NLM_F_DUMP,
-                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_flags = RTM_F_CLONED }, RTM);
-    assert_types(message, RTM, TYPES(RTA_TABLE));
-    nlmsg_free(message);
-    message = message_lookup_delete(AF_INET, TABLE);
-    assert_header(message, RTM_DELRULE, 0,
-                  &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
-    assert_types(message, FRH, TYPES(FRA_TABLE));
-    assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
-    nlmsg_free(message);
-}
-
 #ifdef HAVE_LIBNL_ROUTE
 static void assert_address(struct nl_addr *address, const char *expected)
 {
@@ -632,20 +379,12 @@ static void test_libnl_reads_the_same_hops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
-        cmocka_unit_test(test_a_query_for_a_path_wants_no_match),
         cmocka_unit_test(test_a_route_is_its_base_and_the_windows),
         cmocka_unit_test(test_every_kind_of_base_comes_back),
         cmocka_unit_test(test_an_object_of_the_base_is_not_named),
         cmocka_unit_test(test_metrics_are_the_bases_and_ours),
         cmocka_unit_test(test_rto_min_comes_with_its_lock),
         cmocka_unit_test(test_the_largest_base_fits_a_message),
-        cmocka_unit_test(test_a_delete_names_exactly_one_route),
-        cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
-        cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
-        cmocka_unit_test(test_a_dumped_rule_is_deleted_as_it_was_shown),
-        cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
-        cmocka_unit_test(test_dumps_and_short_deletes),
 #ifdef HAVE_LIBNL_ROUTE
         cmocka_unit_test(test_libnl_reads_the_same_route),
         cmocka_unit_test(test_libnl_reads_the_same_hops),

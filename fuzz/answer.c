@@ -1,0 +1,218 @@
+/*
+ * Any datagrams as answers to a batch of requests, or to a dump: only what answers us is handed
+ * out, with the error that stands in it and words that stand there too, and it has an end.
+ */
+#include "apply/channel.h"
+
+#include "apply/message.h"
+#include "case_bytes.h"
+#include "target.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sanitizer/asan_interface.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { TABLE = 7230, SOMEBODY = 4711, MAX_REQUESTS = 8 };
+
+static struct channel channel;
+static struct case_bytes said; /* what is left of the datagrams */
+static uint32_t n_datagrams, first_request;
+static bool is_asked;  /* a request was sent: what is said from then on may answer it */
+static int send_error; /* 0: it goes well */
+
+/* The batch as it is sent: one request behind the other, the last of them to be acknowledged. */
+ssize_t send(int fd, const void *bytes, size_t n, int flags)
+{
+    const struct nlmsghdr *request = bytes;
+    int remaining = (int)n;
+
+    CASE_CHECK(fd >= 0 && flags == 0 && nlmsg_ok(request, remaining));
+    for (; remaining > (int)NLMSG_ALIGN(request->nlmsg_len);
+         request = nlmsg_next((void *)request, &remaining))
+        CASE_CHECK(nlmsg_ok(request, remaining));
+    CASE_CHECK(request->nlmsg_flags & (NLM_F_ACK | NLM_F_DUMP));
+    is_asked = true;
+    errno = send_error;
+    return send_error ? -1 : (ssize_t)n;
+}
+
+/* Those messages of a datagram that say 0 answer the first request, and us. */
+static void answer(uint8_t *bytes, size_t n, uint32_t first)
+{
+    struct nlmsghdr header;
+
+    for (size_t at = 0; at + sizeof(header) <= n; at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
+        memcpy(&header, bytes + at, sizeof(header));
+        header.nlmsg_seq += first;
+        header.nlmsg_pid += channel_port(&channel);
+        memcpy(bytes + at, &header, sizeof(header));
+        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > n - at)
+            break;
+    }
+}
+
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+    static const int errors[] = { EINTR, ENOBUFS, ENOMEM, EAGAIN };
+    struct sockaddr_nl from = { .nl_family = AF_NETLINK };
+    struct iovec *room = msg->msg_iov;
+    uint8_t how = is_asked ? case_u8(&said) : 0;
+    uint8_t *bytes;
+    size_t n;
+
+    CASE_CHECK(fd >= 0 && flags == MSG_DONTWAIT && msg->msg_iovlen == 1);
+    if (!is_asked || said.left == 0 || how & 2) {
+        errno = !is_asked || said.left == 0 ? EAGAIN : errors[how / 4 % 4];
+        return -1;
+    }
+    bytes = case_copy(&said, case_u16(&said), &n);
+    answer(bytes, n, first_request);
+    msg->msg_flags = n > room->iov_len ? MSG_TRUNC : 0;
+    n = n > room->iov_len ? room->iov_len : n;
+    /* What lies behind a datagram is no part of it. */
+    ASAN_UNPOISON_MEMORY_REGION(room->iov_base, room->iov_len);
+    memcpy(room->iov_base, bytes, n);
+    ASAN_POISON_MEMORY_REGION((uint8_t *)room->iov_base + n, room->iov_len - n);
+    free(bytes);
+    from.nl_pid = how & 1 ? SOMEBODY : 0;
+    memcpy(msg->msg_name, &from, sizeof(from));
+    n_datagrams++;
+    return (ssize_t)n;
+}
+
+static void check_error(const struct nlmsghdr *message, int error, const char *text)
+{
+    const struct nlmsgerr *refusal = nlmsg_data(message);
+    bool is_whole = message->nlmsg_len >= NLMSG_LENGTH(sizeof(*refusal));
+
+    CASE_CHECK(error == (is_whole && refusal->error <= 0 ? refusal->error : -EBADMSG));
+    CASE_CHECK(!*text || (is_whole && memmem(message, message->nlmsg_len, text, strlen(text))));
+}
+
+struct answers {
+    uint32_t n_requests;
+    bool is_last_answered;
+};
+
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message, int error,
+                      const char *text)
+{
+    struct answers *answers = userdata;
+
+    CASE_CHECK(n < answers->n_requests && message->nlmsg_seq == first_request + n);
+    CASE_CHECK(message->nlmsg_pid == channel_port(&channel));
+    if (message->nlmsg_type == NLMSG_ERROR) {
+        check_error(message, error, text);
+        answers->is_last_answered |= n == answers->n_requests - 1;
+    } else {
+        CASE_CHECK(error == 0 && !*text);
+    }
+}
+
+static struct nl_msg *request(void)
+{
+    const struct rule_place place = { .priority = 5, .main_priority = 9 };
+    const struct rule_identity identity = { .table = TABLE };
+
+    return message_rule_add(AF_INET, &place, RULE_LOOKUP, &identity);
+}
+
+static void exchange(uint32_t n_requests)
+{
+    struct answers answers = { .n_requests = n_requests };
+    int r;
+
+    CASE_CHECK(channel_add(&channel, NULL) == -ENOMEM);
+    first_request = channel.sequence + 1;
+    for (uint32_t i = 0; i < n_requests; i++) {
+        CASE_CHECK(channel_has_room(&channel, 1));
+        CASE_CHECK(channel_add(&channel, request()) == 0);
+    }
+    r = channel_exchange(&channel, on_answer, &answers);
+    CASE_CHECK(r <= 0 && (r == 0) == answers.is_last_answered);
+    CASE_CHECK(channel_exchange(&channel, on_answer, &answers) == 0);
+}
+
+static void ask_once(void)
+{
+    struct riptide_error error = { "" };
+
+    first_request = channel.sequence + 1;
+    CASE_CHECK(channel_request(&channel, request(), &error) <= 0);
+    CASE_CHECK(memchr(error.text, '\0', sizeof(error.text)));
+}
+
+/* Ends where a message is of a type that nobody knows. */
+static int on_message(void *userdata, const struct nlmsghdr *message)
+{
+    (void)userdata;
+    CASE_CHECK(message->nlmsg_seq == first_request && message->nlmsg_type != NLMSG_DONE &&
+               message->nlmsg_type != NLMSG_ERROR);
+    CASE_CHECK(message->nlmsg_pid == channel_port(&channel));
+    return message->nlmsg_type > 2 * RTM_MAX ? -ENOTSUP : 0;
+}
+
+static struct nl_msg *begin(void *userdata)
+{
+    const uint8_t *kind = userdata;
+
+    is_asked = false;
+    first_request = channel.sequence + 1;
+    switch (*kind % 5) {
+    case 0:
+        return message_routes_dump(AF_INET, TABLE);
+    case 1:
+        return message_rules_dump(AF_INET6);
+    case 2:
+        return message_neighbours_dump(AF_INET6);
+    case 3:
+        return message_links_dump();
+    default:
+        return message_exceptions_dump(AF_INET, TABLE);
+    }
+}
+
+static void dump(uint8_t kind)
+{
+    int r = channel_dump(&channel, begin(&kind));
+
+    CASE_CHECK(r == -send_error);
+    while (r == 0) {
+        n_datagrams = 0;
+        r = channel_dump_step(&channel, on_message, NULL);
+        CASE_CHECK(r != 0 || n_datagrams > 0);
+    }
+    CASE_CHECK(r < 0 || r == RIPTIDE_E_DONE || r == RIPTIDE_E_RESTARTED);
+    CASE_CHECK(r < 0 || channel.is_interrupted == (r == RIPTIDE_E_RESTARTED));
+}
+
+__attribute__((destructor)) static void close_channel(void)
+{
+    channel_deinit(&channel);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct case_bytes bytes = { data, n };
+    uint8_t how = case_u8(&bytes);
+
+    if (how & 128)
+        channel_deinit(&channel);
+    if (!channel.socket)
+        CASE_CHECK(channel_init(&channel) == 0);
+    said = bytes;
+    is_asked = false;
+    send_error = how & 64 ? ENOBUFS : 0;
+    if (how & 1 && how & 32)
+        CASE_CHECK(channel_dump_all(&channel, begin, on_message, &how) <= 0);
+    else if (how & 1)
+        dump(how / 2);
+    else if (how & 32)
+        ask_once();
+    else
+        exchange(1 + how / 2 % MAX_REQUESTS);
+    return 0;
+}

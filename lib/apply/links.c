@@ -1,0 +1,147 @@
+/*
+ * The MTUs of links, from the messages that the kernel sends about them.
+ */
+#include "links.h"
+
+#include "attrs.h"
+#include "internal.h"
+#include "prefix.h"
+#include "route.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+void links_forget(struct links *links)
+{
+    free(links->list);
+    *links = (struct links){ 0 };
+}
+
+/* Where the link stands, or would. */
+static uint32_t find(const struct links *links, uint32_t ifindex)
+{
+    uint32_t low = 0, high = links->n;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (links->list[middle].ifindex < ifindex)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct links *links, uint32_t at, uint32_t ifindex)
+{
+    return at < links->n && links->list[at].ifindex == ifindex;
+}
+
+static void drop(struct links *links, uint32_t ifindex)
+{
+    uint32_t at = find(links, ifindex);
+
+    if (is_at(links, at, ifindex))
+        memmove(&links->list[at], &links->list[at + 1], (--links->n - at) * sizeof(*links->list));
+}
+
+static int put(struct links *links, const struct link *link)
+{
+    uint32_t at = find(links, link->ifindex);
+
+    if (!is_at(links, at, link->ifindex)) {
+        struct link *list = array_reserve(links->list, links->n, &links->capacity, sizeof(*list));
+
+        if (!list)
+            return -ENOMEM;
+        links->list = list;
+        memmove(&links->list[at + 1], &links->list[at], (links->n++ - at) * sizeof(*link));
+    }
+    links->list[at] = *link;
+    return 0;
+}
+
+/* IPv6 has one of its own, which routers and a sysctl can make less than the link's. */
+static uint32_t ipv6_mtu(const struct nlmsghdr *message)
+{
+    const struct nlattr *found =
+        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct ifinfomsg), IFLA_AF_SPEC);
+    int32_t settings[DEVCONF_MTU6 + 1];
+
+    if (found)
+        found = nla_find(nla_data(found), nla_len(found), AF_INET6);
+    if (found)
+        found = nla_find(nla_data(found), nla_len(found), IFLA_INET6_CONF);
+    if (!found || nla_len(found) < (int)sizeof(settings))
+        return 0;
+    memcpy(settings, nla_data(found), sizeof(settings));
+    return (uint32_t)settings[DEVCONF_MTU6];
+}
+
+int links_take(struct links *links, const struct nlmsghdr *message)
+{
+    const struct ifinfomsg *header = nlmsg_data(message);
+    const struct nlattr *mtu;
+    struct link link;
+
+    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
+        return 0;
+    if (!nlmsg_valid_hdr(message, sizeof(*header)))
+        return -EBADMSG;
+    /* Bridges tell of their ports in messages of the same kind: that one goes is no end of a link.
+     */
+    if (header->ifi_family != AF_UNSPEC)
+        return 0;
+    link = (struct link){ .ifindex = (uint32_t)header->ifi_index };
+    if (message->nlmsg_type == RTM_DELLINK) {
+        drop(links, link.ifindex);
+        return 0;
+    }
+    mtu = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFLA_MTU);
+    if (!mtu || !attr_u32(mtu, &link.mtu_bytes[family_index(AF_INET)]))
+        return -EBADMSG;
+    link.mtu_bytes[family_index(AF_INET6)] = ipv6_mtu(message);
+    for (int i = 0; i < 2; i++) {
+        if (link.mtu_bytes[i] > ROUTE_MAX_MTU_BYTES)
+            link.mtu_bytes[i] = 0;
+    }
+    return put(links, &link);
+}
+
+uint32_t links_mtu_at(const struct links *links, uint32_t ifindex, uint8_t family)
+{
+    uint32_t at = find(links, ifindex);
+
+    return is_at(links, at, ifindex) ? links->list[at].mtu_bytes[family_index(family)] : 0;
+}
+
+uint32_t links_mtu(const struct links *links, const struct base *base)
+{
+    uint8_t family = base->match.family;
+    const struct nlattr *several;
+    const struct rtnexthop *hop;
+    uint32_t mtu_bytes = 0;
+    int remaining;
+    bool is_first = true;
+
+    if (!base->is_multipath)
+        return links_mtu_at(links, base->ifindex, family);
+    several = nla_find((const struct nlattr *)base->attrs.bytes,
+                       (int)(base->attrs.n_bytes - base->metrics_bytes), RTA_MULTIPATH);
+    hop = nla_data(several);
+    for (remaining = nla_len(several); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
+        uint32_t found = links_mtu_at(links, (uint32_t)hop->rtnh_ifindex, family);
+
+        if (!is_first && found != mtu_bytes)
+            return 0;
+        is_first = false;
+        mtu_bytes = found;
+        remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
+    }
+    return mtu_bytes;
+}

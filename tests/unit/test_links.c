@@ -1,0 +1,221 @@
+/*
+ * lib/apply/links: link messages in the order of the kernel's rtnl_fill_ifinfo, and the MTU that
+ * base routes have from their links.
+ */
+#include "apply/links.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
+#include <linux/rtnetlink.h>
+
+#include "bytes.h"
+
+enum { ETH0 = 2, ETH1 = 7, LO = 1 };
+
+/* A message about a link; mtu6_bytes 0: one that IPv6 is not on. */
+static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_t ifindex,
+                     uint32_t mtu_bytes, uint32_t mtu6_bytes)
+{
+    const struct ifinfomsg header = { .ifi_family = family, .ifi_index = (int)ifindex };
+    const int32_t settings[] = {
+        [DEVCONF_HOPLIMIT] = 64, [DEVCONF_MTU6] = (int32_t)mtu6_bytes, [DEVCONF_ACCEPT_RA] = 1
+    };
+    size_t spec, ipv6;
+
+    bytes_begin(bytes, type, &header, sizeof(header));
+    bytes_put(bytes, IFLA_IFNAME, "eth", 4);
+    bytes_put_u32(bytes, IFLA_MTU, mtu_bytes);
+    spec = bytes_nest(bytes, IFLA_AF_SPEC | NLA_F_NESTED);
+    bytes_put(bytes, AF_INET, "", 0);
+    if (mtu6_bytes) {
+        ipv6 = bytes_nest(bytes, AF_INET6 | NLA_F_NESTED);
+        bytes_put_u32(bytes, IFLA_INET6_FLAGS, 0);
+        bytes_put(bytes, IFLA_INET6_CONF, settings, sizeof(settings));
+        bytes_nest_end(bytes, ipv6);
+    }
+    bytes_nest_end(bytes, spec);
+}
+
+static int take(struct links *links, uint32_t ifindex, uint32_t mtu_bytes, uint32_t mtu6_bytes)
+{
+    struct bytes bytes;
+
+    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ifindex, mtu_bytes, mtu6_bytes);
+    return links_take(links, bytes_message(&bytes));
+}
+
+static int take_away(struct links *links, uint8_t family, uint32_t ifindex)
+{
+    struct bytes bytes;
+
+    put_link(&bytes, RTM_DELLINK, family, ifindex, 1500, 1500);
+    return links_take(links, bytes_message(&bytes));
+}
+
+static void assert_mtus(const struct links *links, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
+{
+    assert_int_equal(links_mtu_at(links, ifindex, AF_INET), ipv4);
+    assert_int_equal(links_mtu_at(links, ifindex, AF_INET6), ipv6);
+}
+
+static void test_each_family_has_its_mtu(void **state)
+{
+    struct links links = { 0 };
+
+    (void)state;
+    assert_mtus(&links, ETH0, 0, 0);
+    assert_int_equal(take(&links, ETH1, 9000, 1400), 0);
+    assert_int_equal(take(&links, ETH0, 1500, 0), 0);
+    assert_mtus(&links, ETH0, 1500, 0);
+    assert_mtus(&links, ETH1, 9000, 1400);
+    assert_mtus(&links, LO, 0, 0);
+    assert_int_equal(take(&links, ETH1, 1280, 1280), 0);
+    assert_mtus(&links, ETH1, 1280, 1280);
+    links_forget(&links);
+    assert_mtus(&links, ETH1, 0, 0);
+}
+
+static void test_what_a_route_cannot_say_is_none(void **state)
+{
+    struct links links = { 0 };
+
+    (void)state;
+    assert_int_equal(take(&links, LO, 65536, 65536), 0);
+    assert_mtus(&links, LO, 0, 0);
+    assert_int_equal(take(&links, LO, 65520, 65521), 0);
+    assert_mtus(&links, LO, 65520, 0);
+    links_forget(&links);
+}
+
+static void test_many_links_are_found_in_whatever_order_they_come(void **state)
+{
+    struct links links = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(take(&links, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 0);
+    for (uint32_t i = 0; i < 1000; i += 2)
+        assert_int_equal(take_away(&links, AF_UNSPEC, 1 + i), 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_mtus(&links, 1 + i, i % 2 ? 1000 + i : 0, 0);
+    assert_int_equal(links.n, 500);
+    links_forget(&links);
+}
+
+/* A port that leaves its bridge is a link all the same. */
+static void test_what_a_bridge_says_of_its_ports_is_passed_by(void **state)
+{
+    struct links links = { 0 };
+
+    (void)state;
+    assert_int_equal(take(&links, ETH0, 1500, 1500), 0);
+    assert_int_equal(take_away(&links, AF_BRIDGE, ETH0), 0);
+    assert_mtus(&links, ETH0, 1500, 1500);
+    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
+    assert_mtus(&links, ETH0, 0, 0);
+    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
+    links_forget(&links);
+}
+
+static void test_what_makes_no_sense_changes_nothing(void **state)
+{
+    const struct ifinfomsg header = { .ifi_index = ETH0 };
+    struct links links = { 0 };
+    struct bytes bytes;
+
+    (void)state;
+    assert_int_equal(take(&links, ETH0, 1500, 1400), 0);
+    bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
+    assert_int_equal(links_take(&links, bytes_message(&bytes)), -EBADMSG);
+    bytes_put_u8(&bytes, IFLA_MTU, 9);
+    assert_int_equal(links_take(&links, bytes_message(&bytes)), -EBADMSG);
+    bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
+    assert_int_equal(links_take(&links, bytes_message(&bytes)), -EBADMSG);
+    bytes_begin(&bytes, RTM_NEWROUTE, &header, sizeof(header));
+    assert_int_equal(links_take(&links, bytes_message(&bytes)), 0);
+    assert_mtus(&links, ETH0, 1500, 1400);
+    links_forget(&links);
+}
+
+/* Whatever is missing at the end is not read. */
+static void test_cut_anywhere_it_is_read_to_its_end(void **state)
+{
+    struct bytes bytes;
+
+    (void)state;
+    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
+    for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
+        struct nlmsghdr *message = bytes_cut(&bytes, n);
+        struct links links = { 0 };
+        uint32_t mtu6_bytes;
+
+        links_take(&links, message);
+        mtu6_bytes = links_mtu_at(&links, ETH0, AF_INET6);
+        assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
+        links_forget(&links);
+        free(message);
+    }
+}
+
+/* A base of several hops, and behind them a metric of the number that the hops have. */
+static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
+{
+    const struct nlattr metric = { sizeof(metric), RTA_MULTIPATH };
+    struct rtnexthop hops[4] = { 0 };
+    struct nlattr several = { (uint16_t)(sizeof(several) + n * sizeof(*hops)), RTA_MULTIPATH };
+
+    memset(base, 0, sizeof(*base));
+    base->match.family = AF_INET;
+    base->is_multipath = true;
+    for (size_t i = 0; i < n; i++)
+        hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
+    memcpy(base->attrs.bytes, &several, sizeof(several));
+    memcpy(base->attrs.bytes + sizeof(several), hops, n * sizeof(*hops));
+    memcpy(base->attrs.bytes + several.nla_len, &metric, sizeof(metric));
+    base->metrics_bytes = sizeof(metric);
+    base->attrs.n_bytes = (uint32_t)(several.nla_len + sizeof(metric));
+}
+
+static void test_hops_have_one_where_their_links_have_the_same(void **state)
+{
+    static const uint32_t hops[][3] = { { ETH0, ETH1, ETH0 }, { ETH0, ETH0, LO }, { LO, 99, LO } };
+    static const uint32_t expected[] = { 1500, 0, 0 };
+    struct links links = { 0 };
+    struct base base;
+
+    (void)state;
+    assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
+    assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
+    assert_int_equal(take(&links, LO, 9000, 1500), 0);
+    for (size_t i = 0; i < 3; i++) {
+        put_hops(&base, hops[i], 3);
+        assert_int_equal(links_mtu(&links, &base), expected[i]);
+    }
+    put_hops(&base, hops[0], 0);
+    assert_int_equal(links_mtu(&links, &base), 0);
+    base = (struct base){ .match.family = AF_INET6, .ifindex = ETH0 };
+    assert_int_equal(links_mtu(&links, &base), 1280);
+    links_forget(&links);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_family_has_its_mtu),
+        cmocka_unit_test(test_what_a_route_cannot_say_is_none),
+        cmocka_unit_test(test_many_links_are_found_in_whatever_order_they_come),
+        cmocka_unit_test(test_what_a_bridge_says_of_its_ports_is_passed_by),
+        cmocka_unit_test(test_what_makes_no_sense_changes_nothing),
+        cmocka_unit_test(test_cut_anywhere_it_is_read_to_its_end),
+        cmocka_unit_test(test_hops_have_one_where_their_links_have_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/*
+ * lib/apply/watch: datagrams of notifications that do not end where their messages do. The kernel
+ * sends none, so that recvfrom(2) is the test's own here.
+ */
+/* Fortified, recvfrom is an inline function of libc's that no other can take the place of. */
+#undef _FORTIFY_SOURCE
+
+#include "apply/watch.h"
+
+#include "apply/router.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <linux/rtnetlink.h>
+#include <netlink/socket.h>
+
+#include "bytes.h"
+
+static struct bytes datagram;
+static size_t n_datagram;
+
+ssize_t recvfrom(int fd, void *buffer, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *len)
+{
+    (void)fd;
+    (void)flags;
+    assert_true(n_datagram <= n);
+    memcpy(buffer, datagram.data, n_datagram);
+    memset(from.__sockaddr__, 0, *len); /* the kernel's address */
+    return (ssize_t)n_datagram;
+}
+
+/* A neighbour of nobody, which touches nothing. */
+static void say(size_t more_bytes)
+{
+    const struct ndmsg ndm = { .ndm_family = AF_INET };
+
+    bytes_begin(&datagram, RTM_NEWNEIGH, &ndm, sizeof(ndm));
+    n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
+}
+
+static void hear(struct riptide_router *router)
+{
+    *router =
+        (struct riptide_router){ .notifications = nl_socket_alloc(), .lock_fd = -1, .work_fd = -1 };
+    assert_non_null(router->notifications);
+    assert_int_equal(watch_read(router), 1);
+    nl_socket_free(router->notifications);
+    assert_int_equal(router->stats.events, 1);
+}
+
+static void whole_messages_are_no_alarm(void **state)
+{
+    struct riptide_router router;
+
+    (void)state;
+    say(0);
+    hear(&router);
+    assert_int_equal(router.stats.malformed, 0);
+    assert_int_equal(router.scan_wanted, 0);
+}
+
+static void a_tail_that_is_no_message_may_have_been_any(void **state)
+{
+    (void)state;
+    /* Less than a header; a header that says more than there is (of bytes 0xdd). */
+    for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
+        struct riptide_router router;
+
+        say(more);
+        hear(&router);
+        assert_int_equal(router.stats.malformed, 1);
+        assert_int_equal(router.scan_wanted, SCAN_ALL);
+        assert_true(router.has_work);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_messages_are_no_alarm),
+        cmocka_unit_test(a_tail_that_is_no_message_may_have_been_any),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
