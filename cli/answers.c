@@ -8,6 +8,7 @@
 #include "log.h"
 #include "memory_file.h"
 #include "recent.h"
+#include "state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -207,14 +208,51 @@ static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
     return best && best->cwnd_min > 0 ? best->cwnd_min : config->cwnd_min;
 }
 
-static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns, uint32_t *cwnd_minp,
-                   struct riptide_error *error)
+static uint32_t count_destinations(const struct riptide_estimator *estimator,
+                                   const struct riptide_prefix *within)
+{
+    struct riptide_estimate estimate;
+    uint32_t cursor = 0, n = 0;
+
+    while (riptide_estimator_next(estimator, &cursor, &estimate) == 0)
+        n += riptide_prefix_contains(within, &estimate.dst);
+    return n;
+}
+
+/* A hint is for destinations: one for a part of a destination would hold nothing, ever. */
+static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
+                        struct riptide_error *error)
+{
+    const struct prefix_list *aggregates = &daemon->settings->aggregates;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_prefix group;
+
+    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
+    if (group.len >= dst->len)
+        return 0;
+    for (size_t i = 0; i < aggregates->n; i++) {
+        if (riptide_prefix_contains(dst, &aggregates->items[i]))
+            return 0;
+    }
+    riptide_prefix_format(dst, text);
+    riptide_prefix_format(&group, whole);
+    snprintf(error->text, sizeof(error->text), "%s: counts as a part of %s; give that", text,
+             whole);
+    return -EINVAL;
+}
+
+static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+                   struct request_hinted *hinted, struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
-    int r;
+    int r = check_hinted(daemon, &hint->dst, error);
 
-    *cwnd_minp = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
+    if (r < 0)
+        return r;
+    hinted->cwnd_min = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
+    hinted->destinations =
+        count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
     if (hint->scale > 0)
         snprintf(scale, sizeof(scale), "times %g", hint->scale);
     if (hint->cwnd_max > 0)
@@ -256,15 +294,14 @@ static bool say_paused(void *userdata)
 static int do_save(void *userdata, int *fdp, struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
-    size_t n = riptide_agent_save_bytes(daemon->agent, NULL, 0);
-    void *bytes = malloc(n);
-    int r = -ENOMEM;
+    void *bytes;
+    size_t n;
+    int r = state_take(daemon->agent, &bytes, &n);
 
-    if (bytes) {
-        riptide_agent_save_bytes(daemon->agent, bytes, n);
+    if (r == 0) {
         r = memory_file_make(fdp, bytes, n);
+        free(bytes);
     }
-    free(bytes);
     if (r < 0)
         snprintf(error->text, sizeof(error->text), "%s", strerror(-r));
     return r;

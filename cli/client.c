@@ -5,7 +5,7 @@
 #include "client.h"
 
 #include "listener.h"
-#include "log.h"
+#include "passed_fd.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,29 +67,14 @@ static int open_socket(const char *path, int *fdp, struct riptide_error *error)
 /* The fd goes with the first byte. */
 static int send_line(int fd, const char *line, size_t n, int fd_sent)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
-                                .cmsg_level = SOL_SOCKET,
-                                .cmsg_type = SCM_RIGHTS } };
-    struct iovec bytes = { (void *)line, n };
-    struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
-
-    if (fd_sent >= 0) {
-        memcpy(CMSG_DATA(&ancillary.header), &fd_sent, sizeof(fd_sent));
-        message.msg_control = &ancillary;
-        message.msg_controllen = sizeof(ancillary);
-    }
-    while (bytes.iov_len > 0) {
-        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (n > 0) {
+        ssize_t sent = passed_fd_send(fd, line, n, fd_sent, 0);
 
         if (sent < 0)
             return -errno;
-        bytes.iov_base = (char *)bytes.iov_base + sent;
-        bytes.iov_len -= (size_t)sent;
-        message.msg_control = NULL;
-        message.msg_controllen = 0;
+        line += sent;
+        n -= (size_t)sent;
+        fd_sent = -1;
     }
     return 0;
 }
@@ -109,28 +94,6 @@ static int reserve(struct buffer *buffer)
     return 0;
 }
 
-static ssize_t receive(int fd, struct buffer *buffer, int *fd_receivedp)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary;
-    struct iovec room = { buffer->bytes + buffer->n, buffer->capacity - buffer->n };
-    struct msghdr message = { .msg_iov = &room,
-                              .msg_iovlen = 1,
-                              .msg_control = &ancillary,
-                              .msg_controllen = CMSG_LEN(sizeof(int)) };
-    ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
-
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-        if (*fd_receivedp >= 0)
-            close(*fd_receivedp);
-        memcpy(fd_receivedp, CMSG_DATA(header), sizeof(*fd_receivedp));
-    }
-    return n < 0 ? -errno : n;
-}
-
 /* A line, or what there is of it where the daemon ends. */
 static int receive_line(int fd, struct buffer *buffer, int *fd_receivedp)
 {
@@ -139,12 +102,13 @@ static int receive_line(int fd, struct buffer *buffer, int *fd_receivedp)
     do {
         if (reserve(buffer) < 0)
             return -ENOMEM;
-        n = receive(fd, buffer, fd_receivedp);
-        if (n < 0 && n != -EINTR && n != -ECONNRESET)
-            return (int)n;
+        n = passed_fd_receive(fd, buffer->bytes + buffer->n, buffer->capacity - buffer->n,
+                              fd_receivedp, 0);
+        if (n < 0 && errno != EINTR && errno != ECONNRESET)
+            return -errno;
         if (n > 0)
             buffer->n += (size_t)n;
-    } while (n == -EINTR || (n > 0 && buffer->bytes[buffer->n - 1] != '\n'));
+    } while (n < 0 ? errno == EINTR : n > 0 && buffer->bytes[buffer->n - 1] != '\n');
     return 0;
 }
 
@@ -196,24 +160,11 @@ int client_ask(struct client_exchange *exchange, json_t *request, json_t **answe
         r = exchange_lines(exchange, line, &buffer, error);
     if (r == 0)
         r = read_answer(&buffer, answerp, error);
-    if (r < 0 && exchange->fd_received >= 0)
+    if (r < 0 && exchange->fd_received >= 0) {
         close(exchange->fd_received);
+        exchange->fd_received = -1;
+    }
     free(buffer.bytes);
     free(line);
     return r;
-}
-
-int client_command(const char *command, struct client_exchange *exchange, json_t *request,
-                   json_t **answerp)
-{
-    struct riptide_error error = { "" };
-    int r = client_ask(exchange, request, answerp, &error);
-
-    if (r == 0)
-        return EXIT_SUCCESS;
-    if (exchange->about && r == -EREMOTEIO)
-        log_answer("%s: %s: %s", command, exchange->about, log_error_text(&error, r));
-    else
-        log_answer("%s: %s", command, log_error_text(&error, r));
-    return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
 }

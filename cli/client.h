@@ -28,11 +28,4 @@ int client_ask(struct client_exchange *exchange, json_t *request, json_t **answe
 /* Whether an error says that no daemon runs. */
 bool client_is_absence(int error);
 
-/*
- * For commands that need a daemon: as client_ask, with the line said in the command's name. Returns
- * the exit status.
- */
-int client_command(const char *command, struct client_exchange *exchange, json_t *request,
-                   json_t **answerp);
-
 #endif

@@ -5,6 +5,7 @@
 #include "control.h"
 
 #include "listener.h"
+#include "passed_fd.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct client {
     bool is_answering;
     bool is_last;    /* it is to be closed behind its answer */
     bool has_more;   /* its answer goes on behind the piece */
-    int passed_fd;   /* came with what it sends; -1: none */
+    int passed_fd;   /* came with what it sends, the newest of several; -1: none */
     time_t deadline; /* CLOCK_MONOTONIC, s */
     size_t n_line;
     char line[REQUEST_MAX_BYTES];
@@ -135,38 +136,16 @@ static bool take_line(struct control *control, struct client *client)
     return begin_answer(control, client);
 }
 
-/* An fd that came along is kept until the line is complete, the newest of several. */
-static void take_fd(struct client *client, struct msghdr *message)
-{
-    struct cmsghdr *header = CMSG_FIRSTHDR(message);
-
-    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-        return;
-    close_passed(client);
-    memcpy(&client->passed_fd, CMSG_DATA(header), sizeof(client->passed_fd));
-}
-
 /* One read. False where the client has ended or is to be closed. */
 static bool receive(struct control *control, struct client *client)
 {
-    /* Room for one fd, without the padding, where another would fit: what has none is closed. */
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary;
-    struct iovec room = { client->line + client->n_line, sizeof(client->line) - client->n_line };
-    struct msghdr message = { .msg_iov = &room, .msg_iovlen = 1 };
-    ssize_t n;
-
     /* Closing an fd may wait for whoever made its file (fuse): not for just anybody's. */
-    if (client->may_change) {
-        message.msg_control = &ancillary;
-        message.msg_controllen = CMSG_LEN(sizeof(int));
-    }
-    n = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    int *fdp = client->may_change ? &client->passed_fd : NULL;
+    ssize_t n = passed_fd_receive(client->fd, client->line + client->n_line,
+                                  sizeof(client->line) - client->n_line, fdp, MSG_DONTWAIT);
+
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
-    take_fd(client, &message);
     if (n == 0)
         return false;
     client->n_line += (size_t)n;
@@ -176,22 +155,9 @@ static bool receive(struct control *control, struct client *client)
 /* Sends what there is of the piece; the answer's fd goes with its first byte. */
 static ssize_t send_piece(struct client *client)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
-                                .cmsg_level = SOL_SOCKET,
-                                .cmsg_type = SCM_RIGHTS } };
-    struct iovec rest = { client->piece + client->n_sent, client->n_piece - client->n_sent };
-    struct msghdr message = { .msg_iov = &rest, .msg_iovlen = 1 };
-    ssize_t n;
+    ssize_t n = passed_fd_send(client->fd, client->piece + client->n_sent,
+                               client->n_piece - client->n_sent, client->request.fd, MSG_DONTWAIT);
 
-    if (client->request.fd >= 0) {
-        memcpy(CMSG_DATA(&ancillary.header), &client->request.fd, sizeof(int));
-        message.msg_control = &ancillary;
-        message.msg_controllen = sizeof(ancillary);
-    }
-    n = sendmsg(client->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n > 0 && client->request.fd >= 0) {
         close(client->request.fd);
         client->request.fd = -1;

@@ -231,7 +231,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     run(daemon);
     service_stopping(&daemon->service);
     status = finish(daemon);
-    state_save(daemon);
+    state_save(daemon, true);
     return status;
 }
 

@@ -1,18 +1,18 @@
 /*
  * riptide explain: every step from a destination's connections to its route, or which rule says
  * that there is none. What there is to say is gathered in one document, which is printed as it is
- * or in words. Without a destination: what the policies are.
+ * or in words.
  */
 #include "client.h"
 #include "commands.h"
 #include "explanation.h"
 #include "log.h"
 #include "look.h"
+#include "policies.h"
 #include "resolve.h"
 #include "verdict.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,19 +23,6 @@ const struct option_row explain_rows[] = {
     COMMAND_KERNEL,
     COMMAND_END,
 };
-
-static void print_policies(void)
-{
-    const struct riptide_smoothing *smoothing;
-    const struct riptide_policy *policy;
-
-    for (size_t i = 0; (policy = riptide_policy_get(i)); i++)
-        printf("%-10s  %s\n%-10s  needs %s; smoothing %s\n", policy->name, policy->help, "",
-               policy->needs, policy->smoothing->name);
-    printf("\nsmoothings:\n");
-    for (size_t i = 0; (smoothing = riptide_smoothing_get(i)); i++)
-        printf("%-10s  %s\n", smoothing->name, smoothing->help);
-}
 
 static json_t *route_to_json(const struct riptide_route *route)
 {
@@ -145,6 +132,21 @@ static int gather(const struct command_options *options, const struct riptide_pr
     return 0;
 }
 
+static int explain_policies(const struct command_options *options)
+{
+    struct riptide_error error = { "" };
+    int r = 0;
+
+    if (options->n_operands > 0)
+        return command_refuse(options, "%s: --policy is about no destination",
+                              options->operands[0]);
+    if (options->json)
+        r = command_print_json(policies_to_json());
+    else
+        policies_print();
+    return r == 0 ? EXIT_SUCCESS : command_fail(options, &error, r);
+}
+
 int explain_run(const struct command_options *options)
 {
     struct riptide_error error = { "" };
@@ -152,10 +154,8 @@ int explain_run(const struct command_options *options)
     json_t *document;
     int r;
 
-    if (options->policy) {
-        print_policies();
-        return EXIT_SUCCESS;
-    }
+    if (options->policy)
+        return explain_policies(options);
     if (options->n_operands != 1)
         return command_refuse(options, "which destination? one, or --policy");
     if (!command_parse_prefix(options, options->operands[0], &dst))

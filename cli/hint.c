@@ -1,9 +1,9 @@
 /*
  * riptide hint: lowers windows for a while, by what connections cannot know.
  */
-#include "client.h"
-#include "commands.h"
+#include "ask.h"
 #include "log.h"
+#include "members.h"
 #include "request.h"
 
 #include <inttypes.h>
@@ -42,26 +42,31 @@ static int check(const struct command_options *options)
 }
 
 /* All that holds now: nothing is left of an older hint. */
-static void print_answer(const struct command_options *options, const char *dst,
-                         json_int_t cwnd_min)
+static void print(const struct command_options *options, const json_t *answer)
 {
-    printf("%s: held down for %g s, from the next round on: ", dst,
-           (double)options->hint_for_ns / 1e9);
+    json_int_t n = number(answer, "destinations");
+
+    printf("%s: ", text_of(answer, "dst"));
+    if (n == 0)
+        printf("no destination within is known, and what is learned in the next");
+    else
+        printf("%" JSON_INTEGER_FORMAT " destination%s held down, from the next round on, for", n,
+               n == 1 ? "" : "s");
+    printf(" %g s%s: ", (double)options->hint_for_ns / 1e9, n == 0 ? " is held down" : "");
     if (options->hint_scale > 0)
         printf("windows times %g, ", options->hint_scale);
     if (options->hint_cwnd_max > 0)
         printf("at most %" PRIu32 ", ", options->hint_cwnd_max);
     printf("but the minimum of %" JSON_INTEGER_FORMAT
            " stays; an older hint for the prefix is replaced\n",
-           cwnd_min);
+           number(answer, "cwnd_min"));
 }
 
 int hint_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
-    json_t *request, *answer;
+    json_t *request;
     int status = check(options);
 
     if (status != EXIT_SUCCESS)
@@ -75,13 +80,5 @@ int hint_run(const struct command_options *options)
         json_object_set_new(request, "cwnd_max", json_integer(options->hint_cwnd_max));
     if (options->hint_scale > 0)
         json_object_set_new(request, "scale", json_real(options->hint_scale));
-    status = client_command("hint", &exchange, request, &answer);
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        command_print_json(json_incref(answer));
-    else
-        print_answer(options, text, json_integer_value(json_object_get(answer, "cwnd_min")));
-    json_decref(answer);
-    return EXIT_SUCCESS;
+    return ask(options, request, print);
 }

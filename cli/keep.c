@@ -2,8 +2,7 @@
  * riptide save, load and merge: what a daemon knows as a file, to take elsewhere or to go back to.
  * The command opens the file, with its own rights; to and from the daemon goes a memory file.
  */
-#include "client.h"
-#include "commands.h"
+#include "ask.h"
 #include "log.h"
 #include "memory_file.h"
 
@@ -41,7 +40,7 @@ static int keep(const struct command_options *options, int fd)
 
     if (r < 0)
         return fail(options, &error, r);
-    r = riptide_state_write(path, bytes, n, &error);
+    r = riptide_file_write(path, bytes, n, RIPTIDE_STATE_MODE, true, &error);
     free(bytes);
     if (r < 0)
         return fail(options, &error, r);
@@ -54,26 +53,24 @@ static int keep(const struct command_options *options, int fd)
 
 int save_run(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
-    json_t *answer;
+    struct client_exchange exchange = { .fd_sent = -1, .fd_received = -1 };
     int status = check_operand(options);
 
     if (status == EXIT_SUCCESS)
-        status = client_command("save", &exchange, json_pack("{s:s}", "request", "save"), &answer);
-    if (status != EXIT_SUCCESS)
-        return status;
-    json_decref(answer);
-    status = keep(options, exchange.fd_received);
+        status = ask_with(&exchange, options, json_pack("{s:s}", "request", "save"), NULL);
+    if (status == EXIT_SUCCESS)
+        status = keep(options, exchange.fd_received);
     if (exchange.fd_received >= 0)
         close(exchange.fd_received);
     return status;
 }
 
-static void print_counts(const json_t *counts)
+static void print_counts(const struct command_options *options, const json_t *counts)
 {
     const char *name, *separator = "";
     json_t *value;
 
+    (void)options;
     json_object_foreach((json_t *)counts, name, value)
     {
         printf("%s%s %" JSON_INTEGER_FORMAT, separator, name, json_integer_value(value));
@@ -84,14 +81,13 @@ static void print_counts(const json_t *counts)
 
 static int send_file(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->settings.control,
-                                        .about = options->operands[0] };
+    const char *path = options->operands[0];
+    struct client_exchange exchange = { .about = path };
     struct riptide_error error = { "" };
-    json_t *answer;
     void *bytes;
     int status;
     size_t n;
-    int r = riptide_state_read(options->operands[0], &bytes, &n, &error);
+    int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &bytes, &n, &error);
 
     if (r < 0)
         return fail(options, &error, r);
@@ -99,17 +95,10 @@ static int send_file(const struct command_options *options)
     free(bytes);
     if (r < 0)
         return fail(options, &error, r);
-    status = client_command(options->command, &exchange,
-                            json_pack("{s:s}", "request", options->command), &answer);
+    status =
+        ask_with(&exchange, options, json_pack("{s:s}", "request", options->command), print_counts);
     close(exchange.fd_sent);
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        command_print_json(json_incref(answer));
-    else
-        print_counts(answer);
-    json_decref(answer);
-    return EXIT_SUCCESS;
+    return status;
 }
 
 int load_run(const struct command_options *options)

@@ -52,7 +52,10 @@ static int prefixes_parse(void *target, const char *text)
 
 static void prefixes_clear(void *target)
 {
-    prefix_list_deinit(target);
+    struct prefix_list *list = target;
+
+    free(list->items);
+    *list = (struct prefix_list){ .items = NULL };
 }
 
 static void prefixes_print(FILE *out, const void *target)
@@ -108,7 +111,10 @@ static int ports_parse(void *target, const char *text)
 
 static void ports_clear(void *target)
 {
-    port_list_deinit(target);
+    struct port_list *list = target;
+
+    free(list->items);
+    *list = (struct port_list){ .items = NULL };
 }
 
 static void ports_print(FILE *out, const void *target)
@@ -120,18 +126,6 @@ static void ports_print(FILE *out, const void *target)
         if (list->items[i].last != list->items[i].first)
             fprintf(out, "-%u", list->items[i].last);
     }
-}
-
-void prefix_list_deinit(struct prefix_list *list)
-{
-    free(list->items);
-    *list = (struct prefix_list){ .items = NULL };
-}
-
-void port_list_deinit(struct port_list *list)
-{
-    free(list->items);
-    *list = (struct port_list){ .items = NULL };
 }
 
 #define KIND_OF_LISTS(name, argument, expected)                                                    \

@@ -6,12 +6,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The usual place: nothing needs to be there. */
 static const char default_path[] = "/etc/riptide/riptided.conf";
@@ -19,77 +16,21 @@ static const char default_path[] = "/etc/riptide/riptided.conf";
 /* No configuration will ever be this large. */
 enum { MAX_BYTES = 4 << 20 };
 
-static int fail(struct riptide_error *error, const char *path, const char *reason, int code)
-{
-    snprintf(error->text, sizeof(error->text), "%s: %s", path, reason);
-    return -code;
-}
-
-static int read_all(int fd, const char *path, char **bytesp, size_t *np,
-                    struct riptide_error *error)
-{
-    struct stat stat;
-    size_t n = 0;
-    char *bytes;
-
-    if (fstat(fd, &stat) < 0)
-        return fail(error, path, strerror(errno), errno);
-    if (!S_ISREG(stat.st_mode))
-        return fail(error, path, S_ISDIR(stat.st_mode) ? "is a directory" : "is no regular file",
-                    EINVAL);
-    if (stat.st_size > MAX_BYTES)
-        return fail(error, path, "is larger than 4 MB, so it is no configuration", EINVAL);
-    bytes = malloc((size_t)stat.st_size + 1);
-    if (!bytes)
-        return fail(error, path, strerror(ENOMEM), ENOMEM);
-    while (n < (size_t)stat.st_size) {
-        ssize_t got = read(fd, bytes + n, (size_t)stat.st_size - n);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            int code = errno;
-
-            free(bytes);
-            return fail(error, path, strerror(code), code);
-        }
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    *bytesp = bytes;
-    *np = n;
-    return 0;
-}
-
-/* A file that is not there is none, unless somebody named it. */
-static int read_text(const char *path, bool is_needed, char **bytesp, size_t *np,
-                     struct riptide_error *error)
-{
-    /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int r;
-
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && !is_needed)
-        return 0;
-    if (fd < 0)
-        return fail(error, path, strerror(errno), errno);
-    r = read_all(fd, path, bytesp, np, error);
-    close(fd);
-    return r;
-}
-
 int settings_read_file(struct settings *settings, const char *path)
 {
     const char *name = path ? path : default_path;
-    char *bytes = NULL;
-    size_t n = 0;
-    int r = read_text(name, path, &bytes, &n, &settings->mistakes[0]);
+    void *bytes = NULL;
+    size_t n;
+    int r = riptide_file_read(name, MAX_BYTES, &bytes, &n, &settings->mistakes[0]);
 
-    if (r < 0)
+    /* A file that is not there is none, unless somebody named it. */
+    if ((r == -ENOENT || r == -ENOTDIR) && !path)
+        return 0;
+    if (r < 0) {
         settings->n_mistakes = 1;
-    else if (bytes)
-        r = config_parse(settings, name, bytes, n);
+        return r;
+    }
+    r = config_parse(settings, name, bytes, n);
     free(bytes);
     return r;
 }

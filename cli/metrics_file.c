@@ -1,18 +1,14 @@
 /*
- * The file is written beside itself and renamed, so that a reader finds it whole. Whatever goes
- * wrong with it, the daemon goes on.
+ * When metrics are collected and written. Whatever goes wrong with the file, the daemon goes on.
  */
 #include "metrics_file.h"
 
 #include "log.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Once each: two lines of the same labels would spoil the file. */
@@ -56,6 +52,7 @@ int metrics_file_reconfigure(struct metrics_file *file, const struct settings *f
     if (path && (!fresh->metrics || strcmp(path, fresh->metrics))) {
         metrics_file_remove(file);
         file->written_ns = 0;
+        file->is_there = false;
         file->is_failing = false;
     }
     return 0;
@@ -106,78 +103,27 @@ int metrics_file_text(struct metrics_file *file, const struct riptide_agent *age
     return 0;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, text, size);
-
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            text += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
-/* Devices, FIFOs and links are somebody else's; the kernel itself says no to a directory. */
-static bool is_replaceable(const char *path)
-{
-    struct stat stat;
-
-    return lstat(path, &stat) < 0 || S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode);
-}
-
-/* No fsync: after a crash of the machine there is nothing to tell. */
-static int write_file(const char *path, const char *text, size_t size)
-{
-    char beside[PATH_MAX];
-    int fd;
-    int r;
-
-    /* Collectors take *.prom alone. */
-    if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
-        return -ENAMETOOLONG;
-    if (!is_replaceable(path) || !is_replaceable(beside))
-        return -EEXIST;
-    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return -errno;
-    /* The collector is another user, whatever the umask. */
-    r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, size);
-    if (close(fd) < 0 && r == 0)
-        r = -errno;
-    if (r == 0 && rename(beside, path) < 0)
-        r = -errno;
-    if (r < 0)
-        unlink(beside);
-    return r;
-}
-
-static void say(struct metrics_file *file, int r)
-{
-    const char *path = file->settings->metrics;
-
-    if (r < 0 && !file->is_failing)
-        log_line(LOG_LEVEL_WARNING, "metrics: %s: %s; it is written as soon as it can be", path,
-                 r == -EEXIST ? "it, or the .tmp beside it, is no regular file" : strerror(-r));
-    else if (r == 0 && file->is_failing)
-        log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
-    file->is_failing = r < 0;
-}
-
+/* No sync: after a crash of the machine there is nothing to tell. Whoever collects it may read. */
 static void write_metrics(struct metrics_file *file, const struct riptide_agent *agent)
 {
+    const char *path = file->settings->metrics;
+    struct riptide_error error = { "" };
     char *text;
     size_t size;
     int r = metrics_file_text(file, agent, &text, &size);
 
     if (r == 0) {
-        r = write_file(file->settings->metrics, text, size);
+        r = riptide_file_write(path, text, size, 0644, false, &error);
         free(text);
     }
-    say(file, r);
+    if (r < 0 && !file->is_failing)
+        log_line(LOG_LEVEL_WARNING, "metrics: %s; it is written as soon as it can be",
+                 log_error_text(&error, r));
+    else if (r == 0 && file->is_failing)
+        log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
+    file->is_failing = r < 0;
+    /* On a full disk the last one stays; -EINVAL is somebody else's in its place. */
+    file->is_there = r == 0 || (file->is_there && r != -EINVAL);
 }
 
 static void on_tick(struct metrics_file *file, const struct riptide_agent *agent,
@@ -207,6 +153,6 @@ void metrics_file_event(struct metrics_file *file, const struct riptide_agent *a
 
 void metrics_file_remove(const struct metrics_file *file)
 {
-    if (file->settings->metrics && file->written_ns != 0 && is_replaceable(file->settings->metrics))
+    if (file->settings->metrics && file->is_there)
         unlink(file->settings->metrics);
 }

@@ -12,6 +12,7 @@ struct metrics_file {
     struct metrics metrics;
     uint64_t written_ns; /* when the file was last tried; 0: not yet */
     bool is_failing;     /* said once, until it can be written again */
+    bool is_there;       /* and of ours */
 };
 
 /* Errors: -ENOMEM. */

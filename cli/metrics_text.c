@@ -27,15 +27,16 @@ static const struct metric {
     struct series series[11];
 } metrics_table[] = {
 #define FIGURE(field) offsetof(struct metrics, field)
-#define COUNTER(name, field, help)                                                                 \
+#define ONE(name, is_counter, is_ns, field, help)                                                  \
     {                                                                                              \
-        name, true, false, help,                                                                   \
+        name, is_counter, is_ns, help,                                                             \
         {                                                                                          \
             {                                                                                      \
                 "", FIGURE(field)                                                                  \
             }                                                                                      \
         }                                                                                          \
     }
+#define COUNTER(name, field, help) ONE(name, true, false, field, help)
     { "riptide_sockets",
       true,
       false,
@@ -54,16 +55,8 @@ static const struct metric {
             "Of all sockets, those that destroy events told of."),
     COUNTER("riptide_closed_sockets_lost", observer.closed_lost,
             "Destroy events that came faster than they were read."),
-    { "riptide_dump_cpu_seconds",
-      true,
-      true,
-      "Processor time of dumps.",
-      { { "", FIGURE(dump_cpu_ns) } } },
-    { "riptide_interval_seconds",
-      false,
-      true,
-      "Time between two ticks.",
-      { { "", FIGURE(interval_ns) } } },
+    ONE("riptide_dump_cpu_seconds", true, true, dump_cpu_ns, "Processor time of dumps."),
+    ONE("riptide_interval_seconds", false, true, interval_ns, "Time between two ticks."),
     COUNTER("riptide_dumps", observer.dumps, "Dumps of the open connections that were completed."),
     COUNTER("riptide_dump_restarts", observer.restarts, "Dumps that began anew."),
     COUNTER("riptide_dump_failures", observer.failures, "Dumps that were given up."),
@@ -76,11 +69,7 @@ static const struct metric {
             "Connections and windows refused because of max_destinations."),
     COUNTER("riptide_destinations_expired", estimator.expired,
             "Destinations whose time to live passed."),
-    { "riptide_destinations",
-      false,
-      false,
-      "Destinations known.",
-      { { "", FIGURE(estimator.destinations) } } },
+    ONE("riptide_destinations", false, false, estimator.destinations, "Destinations known."),
     { "riptide_routes",
       false,
       false,

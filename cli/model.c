@@ -157,17 +157,33 @@ static int read_inputs(struct inputs *inputs, const struct command_options *opti
     return r;
 }
 
-static struct transfer_model model_of(const struct command_options *options, uint32_t window)
+typedef int forecast_fn(void *to, uint32_t window, const struct transfer_forecast *forecast);
+
+/* What each window would make of the inputs. */
+static int forecast(const struct inputs *inputs, const struct command_options *options,
+                    forecast_fn *add, void *to)
 {
-    return (struct transfer_model){
-        .window = window,
-        .mss_bytes = options->mss_bytes,
-        .setup_rounds = options->setup_rounds,
-    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < inputs->n_windows; i++) {
+        const struct transfer_model model = {
+            .window = inputs->windows[i],
+            .mss_bytes = options->mss_bytes,
+            .setup_rounds = options->setup_rounds,
+        };
+        struct transfer_forecast result;
+
+        r = transfer_forecast(&model, &inputs->sizes_bytes, &inputs->rtts_ms, &result);
+        if (r < 0)
+            break;
+        r = add(to, model.window, &result);
+        transfer_forecast_deinit(&result);
+    }
+    return r;
 }
 
 /* Cells of a row: the window, shares within one to three round trips, their mean, times. */
-static int add_row(struct table *table, uint32_t window, const struct transfer_forecast *forecast)
+static int add_row(void *table, uint32_t window, const struct transfer_forecast *forecast)
 {
     static const double quantiles[] = { 0.5, 0.75, 0.9, 0.99 };
     enum { N_CELLS = 10, CELL_BYTES = 32 };
@@ -196,19 +212,10 @@ static int print_table(const struct inputs *inputs, const struct command_options
     };
     const struct table_style style = terminal_style();
     struct table table;
-    int r = 0;
+    int r;
 
     table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; r == 0 && i < inputs->n_windows; i++) {
-        struct transfer_model model = model_of(options, inputs->windows[i]);
-        struct transfer_forecast forecast;
-
-        r = transfer_forecast(&model, &inputs->sizes_bytes, &inputs->rtts_ms, &forecast);
-        if (r < 0)
-            break;
-        r = add_row(&table, model.window, &forecast);
-        transfer_forecast_deinit(&forecast);
-    }
+    r = forecast(inputs, options, add_row, &table);
     if (r == 0)
         table_print(&table, stdout, &style);
     table_deinit(&table);
@@ -216,7 +223,7 @@ static int print_table(const struct inputs *inputs, const struct command_options
 }
 
 /* Quantiles for each percent, and shares within each number of round trips up to all. */
-static json_t *forecast_to_json(uint32_t window, const struct transfer_forecast *forecast)
+static int add_object(void *windows, uint32_t window, const struct transfer_forecast *forecast)
 {
     json_t *within = json_array(), *times = json_array();
 
@@ -228,28 +235,20 @@ static json_t *forecast_to_json(uint32_t window, const struct transfer_forecast 
     for (int percent = 1; percent <= 99; percent++)
         json_array_append_new(times,
                               json_real(distribution_quantile(&forecast->times_ms, percent / 1e2)));
-    return json_pack("{s:I, s:o, s:f, s:o, s:f}", "initcwnd", (json_int_t)window,
-                     "share_within_rounds", within, "rounds_mean", forecast->rounds_mean,
-                     "time_ms_percentiles", times, "time_ms_mean",
-                     distribution_mean(&forecast->times_ms));
+    return json_array_append_new(windows, json_pack("{s:I, s:o, s:f, s:o, s:f}", "initcwnd",
+                                                    (json_int_t)window, "share_within_rounds",
+                                                    within, "rounds_mean", forecast->rounds_mean,
+                                                    "time_ms_percentiles", times, "time_ms_mean",
+                                                    distribution_mean(&forecast->times_ms)))
+               ? -ENOMEM
+               : 0;
 }
 
 static int print_json(const struct inputs *inputs, const struct command_options *options)
 {
     json_t *windows = json_array();
-    int r = 0;
+    int r = forecast(inputs, options, add_object, windows);
 
-    for (size_t i = 0; r == 0 && i < inputs->n_windows; i++) {
-        struct transfer_model model = model_of(options, inputs->windows[i]);
-        struct transfer_forecast forecast;
-
-        r = transfer_forecast(&model, &inputs->sizes_bytes, &inputs->rtts_ms, &forecast);
-        if (r < 0)
-            break;
-        if (json_array_append_new(windows, forecast_to_json(model.window, &forecast)))
-            r = -ENOMEM;
-        transfer_forecast_deinit(&forecast);
-    }
     if (r < 0) {
         json_decref(windows);
         return r;

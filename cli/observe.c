@@ -88,8 +88,11 @@ static void print_bytes(char text[CELL_BYTES], uint64_t bytes)
         snprintf(text, CELL_BYTES, "%" PRIu64, bytes);
         return;
     }
-    for (value /= 1000; value >= 999.5; value /= 1000)
+    value /= 1000;
+    while (value >= 999.5) {
+        value /= 1000;
         unit++;
+    }
     snprintf(text, CELL_BYTES, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
@@ -247,7 +250,7 @@ int observe_run(const struct command_options *options)
 
     if (r == 0)
         r = observe(&scope, options->json, &error);
-    prefix_list_deinit(&learn);
+    value_prefixes.clear(&learn);
     if (!error.text[0] && (r == -EACCES || r == -EPERM))
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));

@@ -86,6 +86,22 @@ static void report_applied(const struct settings *settings, const struct riptide
              route->initcwnd, figures, path);
 }
 
+/* The library says why where nobody asked for it; else the estimator has forgotten it. */
+static void report_withdrawn(const struct settings *settings,
+                             const struct riptide_agent_event *event, const char *dst)
+{
+    const char *reason = event->route->reason;
+
+    if (!*reason && !event->estimate)
+        reason = scope_has_peer(&settings->observer.scope, &event->route->dst)
+                     ? "no connection for the time to live"
+                     : "not in scope any more";
+    if (settings->router.dry_run)
+        log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
+    else
+        log_line(LOG_LEVEL_INFO, "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
+}
+
 static void report_route(const struct settings *settings, const struct riptide_agent_event *event)
 {
     const struct riptide_route *route = event->route;
@@ -97,11 +113,7 @@ static void report_route(const struct settings *settings, const struct riptide_a
         report_applied(settings, event, dst);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
-        if (settings->router.dry_run)
-            log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
-        else
-            log_line(LOG_LEVEL_INFO, "%s: withdrawn%s", dst,
-                     event->estimate ? "" : ", no connection for the time to live");
+        report_withdrawn(settings, event, dst);
         break;
     case RIPTIDE_ROUTE_LEFT_ALONE:
         log_line(LOG_LEVEL_INFO, "%s: left alone: %s", dst, route->reason);
@@ -159,21 +171,28 @@ static void report_overflow(const struct settings *settings, const struct riptid
     is_said = tick->overflow > 0;
 }
 
-/* Where it begins and where it ends. */
+/* How looks and --max-share stand: each of them is said where it begins. */
 static void report_interval(const struct settings *settings, const struct riptide_tick *tick)
 {
-    static bool is_said;
+    static enum { ENOUGH, STRETCHED, EXCEEDED } said;
+    double cpu_ms = (double)tick->observe_cpu_ns / 1e6, max_share = settings->agent.max_share;
+    double share = (double)tick->observe_cpu_ns / (double)tick->interval_ns;
     bool is_stretched = tick->interval_ns > settings->agent.interval_ns;
+    bool is_exceeded = max_share > 0 && share > max_share;
 
-    if (is_stretched && !is_said)
+    if (is_exceeded && said != EXCEEDED)
+        log_line(LOG_LEVEL_WARNING,
+                 "a look takes %.1f ms of a core: even at %g s, the longest interval that --ttl "
+                 "allows, that is a share of %.2g, %.2g times --max-share %g",
+                 cpu_ms, (double)tick->interval_ns / 1e9, share, share / max_share, max_share);
+    else if (!is_exceeded && is_stretched && said != STRETCHED)
         log_line(LOG_LEVEL_INFO,
                  "a look takes %.1f ms of a core: the interval is stretched to %g s to keep to "
                  "--max-share %g",
-                 (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9,
-                 settings->agent.max_share);
-    else if (!is_stretched && is_said)
-        log_line(LOG_LEVEL_INFO, "the interval is as configured again");
-    is_said = is_stretched;
+                 cpu_ms, (double)tick->interval_ns / 1e9, max_share);
+    else if (!is_exceeded && !is_stretched && said != ENOUGH)
+        log_line(LOG_LEVEL_INFO, "the interval as configured is enough again");
+    said = is_exceeded ? EXCEEDED : is_stretched ? STRETCHED : ENOUGH;
 }
 
 void report_event(const struct settings *settings, const struct riptide_agent_event *event)

@@ -106,7 +106,7 @@ static json_t *run_hint(struct call *call)
     struct riptide_hint hint = { .cwnd_max = 0 };
     json_int_t cwnd_max = 0, for_ms = 0;
     const char *text = NULL;
-    uint32_t cwnd_min;
+    struct request_hinted hinted;
     double scale = 0;
 
     if (!take_members(call, "{s:s, s?I, s?F, s:I}", "dst", &text, "cwnd_max", &cwnd_max, "scale",
@@ -121,11 +121,11 @@ static json_t *run_hint(struct call *call)
         return NULL;
     hint.cwnd_max = (uint32_t)cwnd_max;
     hint.scale = scale;
-    if (call->daemon->hint(call->daemon->userdata, &hint, (uint64_t)for_ms * 1000000, &cwnd_min,
+    if (call->daemon->hint(call->daemon->userdata, &hint, (uint64_t)for_ms * 1000000, &hinted,
                            &call->error) != 0)
         return NULL;
-    return json_pack("{s:s, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
-                     (json_int_t)cwnd_min);
+    return json_pack("{s:s, s:I, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
+                     (json_int_t)hinted.cwnd_min, "destinations", (json_int_t)hinted.destinations);
 }
 
 static json_t *set_paused(struct call *call, bool is_paused)

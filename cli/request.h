@@ -28,6 +28,12 @@ struct request_row {
     struct riptide_estimate estimate; /* cwnd 0: none */
 };
 
+/* What a hint is about. */
+struct request_hinted {
+    uint32_t destinations; /* known within its prefix */
+    uint32_t cwnd_min;     /* no window goes below, segments */
+};
+
 /* What a daemon can be asked to say and to do. Errors: -errno with a line. */
 struct request_daemon {
     void *userdata;
@@ -37,9 +43,9 @@ struct request_daemon {
     json_t *(*metrics)(void *userdata);
     /* Walks over the destinations; false behind the last. */
     bool (*next)(void *userdata, uint32_t *cursor, struct request_row *row);
-    /* The hint begins now and holds for for_ns, but for windows of *cwnd_minp or less, segments. */
-    int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns, uint32_t *cwnd_minp,
-                struct riptide_error *error);
+    /* The hint begins now and holds for for_ns. */
+    int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+                struct request_hinted *hinted, struct riptide_error *error);
     int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
     bool (*is_paused)(void *userdata);
     /* An fd that holds the state, the caller's. */

@@ -16,7 +16,8 @@ static int read_error(const struct nlmsghdr *message)
 {
     const struct nlmsgerr *error = nlmsg_data(message);
 
-    return nlmsg_valid_hdr(message, sizeof(*error)) ? error->error : -EBADMSG;
+    /* Above 0 it is none. */
+    return nlmsg_valid_hdr(message, sizeof(*error)) && error->error <= 0 ? error->error : -EBADMSG;
 }
 
 /* One message: ONGOING where more are to come, else how it ended. */

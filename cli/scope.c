@@ -34,11 +34,3 @@ bool scope_has_peer(const struct riptide_scope *scope, const struct riptide_pref
     sample.dst.len = peer->family == AF_INET ? 32 : 128;
     return riptide_scope_matches(&prefixes, &sample);
 }
-
-void scope_options_deinit(struct scope_options *options)
-{
-    prefix_list_deinit(&options->learn);
-    prefix_list_deinit(&options->exclude);
-    port_list_deinit(&options->local_ports);
-    port_list_deinit(&options->remote_ports);
-}

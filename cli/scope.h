@@ -24,6 +24,4 @@ struct riptide_scope scope_options_get(const struct scope_options *options);
 /* Whether an address is in it: ports, marks and interfaces are those of a connection. */
 bool scope_has_peer(const struct riptide_scope *scope, const struct riptide_prefix *peer);
 
-void scope_options_deinit(struct scope_options *options);
-
 #endif

@@ -38,10 +38,10 @@ const struct option_row settings_rows[] = {
         "learn from sockets bound to this interface"),
     ROW("observe", "slices", u32, observer.slices,
         "one of N parts of the connections each time, in turn"),
-    UNSET("observe", "max-share", weight, agent.max_share,
-          "stretch the interval to keep to this share of a core"),
+    UNSET("observe", "max-share", max_share, agent.max_share,
+          "stretch the interval to keep to this share of a core (on: 0.05; 0: off)"),
     ROW("observe", "destroy-events", flag, observer.destroy_events,
-        "learn from connections that close between two looks"),
+        "learn from closed connections as well; no without careful"),
     ROW("compute", "policy", policy, estimator.policy, "how windows are computed"),
     ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
@@ -129,6 +129,32 @@ const struct option_row override_rows[] = {
 _Static_assert(N_ROWS(settings_rows) <= SETTINGS_MAX_ROWS, "room for what is known of each row");
 _Static_assert(N_ROWS(override_rows) <= OVERRIDE_MAX_ROWS, "room for what is known of each row");
 
+static bool uses_careful(const struct settings *settings)
+{
+    const struct riptide_policy *careful = riptide_policy_find("careful");
+    bool is_used = settings->estimator.policy == careful;
+
+    for (size_t i = 0; i < settings->n_overrides; i++)
+        is_used |= settings->overrides[i].policy == careful;
+    return is_used;
+}
+
+/* Where nobody says whether: what a policy needs that is not had for nothing. */
+static void follow_policy(struct settings *settings)
+{
+    static const size_t said = offsetof(struct settings, observer.destroy_events);
+    bool is_careful = uses_careful(settings);
+    size_t row = 0;
+
+    while (settings_rows[row].offset != said)
+        row++;
+    /* The kernel tells no mark of a socket that closes. */
+    if (!settings->given[row] && settings->lines[row] == 0)
+        settings->observer.destroy_events = is_careful && settings->scope.mark.mask == 0;
+    /* Otherwise nobody here looks at the name, which the kernel writes for every socket. */
+    settings->observer.congestion_control = is_careful;
+}
+
 void settings_init(struct settings *settings)
 {
     *settings = (struct settings){
@@ -140,12 +166,12 @@ void settings_init(struct settings *settings)
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
     riptide_router_config_init(&settings->router, sizeof(settings->router));
-    /* Nobody here looks at the name, and the kernel writes it for every socket. */
-    settings->observer.congestion_control = false;
+    follow_policy(settings);
 }
 
 void settings_link(struct settings *settings)
 {
+    follow_policy(settings);
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.router = &settings->router;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How much may be lost where the power fails. */
@@ -40,12 +41,31 @@ void state_load(const struct daemon *daemon)
                  log_error_text(&error, r));
 }
 
-void state_save(struct daemon *daemon)
+int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np)
+{
+    *np = riptide_agent_save_bytes(agent, NULL, 0);
+    *bytesp = malloc(*np);
+    if (!*bytesp)
+        return -ENOMEM;
+    riptide_agent_save_bytes(agent, *bytesp, *np);
+    return 0;
+}
+
+void state_save(struct daemon *daemon, bool is_synced)
 {
     const char *path = find_path(daemon);
     struct riptide_error error = { "" };
-    int r = path ? riptide_agent_save(daemon->agent, path, &error) : 0;
+    void *bytes;
+    size_t n;
+    int r;
 
+    if (!path)
+        return;
+    r = state_take(daemon->agent, &bytes, &n);
+    if (r == 0) {
+        r = riptide_file_write(path, bytes, n, RIPTIDE_STATE_MODE, is_synced, &error);
+        free(bytes);
+    }
     if (r < 0 && !daemon->is_state_failing)
         log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
     if (r == 0 && daemon->is_state_failing)
@@ -57,6 +77,7 @@ void state_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     if (daemon->saved_ns != 0 && tick->finished_ns - daemon->saved_ns < SAVE_INTERVAL_NS)
         return;
-    state_save(daemon);
+    /* Not synced: routes that move must not wait for a disk. */
+    state_save(daemon, false);
     daemon->saved_ns = tick->finished_ns;
 }

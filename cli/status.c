@@ -1,13 +1,10 @@
 /*
  * riptide status: how the daemon is, on one screen.
  */
-#include "client.h"
-#include "commands.h"
-#include "log.h"
+#include "ask.h"
+#include "members.h"
 #include "terminal.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +16,6 @@ const struct option_row status_rows[] = {
     COMMAND_CONTROL,
     COMMAND_END,
 };
-
-static const json_t *get(const json_t *object, const char *name)
-{
-    return json_object_get(object, name);
-}
-
-static json_int_t number(const json_t *object, const char *name)
-{
-    return json_integer_value(get(object, name));
-}
-
-static double real(const json_t *object, const char *name)
-{
-    return json_number_value(get(object, name));
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(get(object, name));
-
-    return text ? text : "";
-}
 
 static enum table_mark mark_of(const char *health)
 {
@@ -121,10 +96,11 @@ static void print_messages(const json_t *status, const struct table_style *style
     }
 }
 
-static void print_status(const json_t *status)
+static void print_status(const struct command_options *options, const json_t *status)
 {
     const struct table_style style = terminal_style();
 
+    (void)options;
     print_health(status, &style);
     print_rules(status);
     print_round(status);
@@ -134,22 +110,11 @@ static void print_status(const json_t *status)
 /* Once. That nothing runs is an answer, too. */
 static int show_status(const struct command_options *options)
 {
-    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
-    json_t *status;
-    int exit_status =
-        client_command("status", &exchange, json_pack("{s:s}", "request", "status"), &status);
+    int status = ask(options, json_pack("{s:s}", "request", "status"), print_status);
 
-    if (exit_status == EXIT_NOT_RUNNING && options->json)
+    if (status == EXIT_NOT_RUNNING && options->json)
         command_print_json(json_pack("{s:s}", "health", "not running"));
-    if (exit_status != EXIT_SUCCESS)
-        return exit_status;
-    if (options->json) {
-        command_print_json(status);
-    } else {
-        print_status(status);
-        json_decref(status);
-    }
-    return EXIT_SUCCESS;
+    return status;
 }
 
 /* Signals wait until the screen is complete. */

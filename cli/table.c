@@ -82,7 +82,7 @@ static size_t least_width(const struct table *table, size_t i)
 /* Gives up spare columns, from the right, where cutting alone would not make the line fit. */
 static size_t drop(const struct table *table, size_t width, size_t *widths)
 {
-    size_t least = table->n_columns - 1, n_blanks = table->n_columns - 1;
+    size_t n_blanks = table->n_columns - 1, least = n_blanks;
 
     for (size_t i = 0; i < table->n_columns; i++)
         least += least_width(table, i);

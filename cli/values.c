@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <riptide/compute.h>
+#include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +164,14 @@ static int weight_parse(void *target, const char *text)
     return 0;
 }
 
+static int max_share_parse(void *target, const char *text)
+{
+    if (strcmp(text, "on") != 0)
+        return weight_parse(target, text);
+    *(double *)target = RIPTIDE_MAX_SHARE_DEFAULT;
+    return 0;
+}
+
 static int u32_parse(void *target, const char *text)
 {
     uint64_t value;
@@ -293,7 +301,7 @@ static int path_parse(void *target, const char *text)
 {
     size_t len = strlen(text);
 
-    if (len == 0 || len > PATH_MAX_BYTES || text[0] == ' ' || text[len - 1] == ' ' ||
+    if (len == 0 || len > PATH_MAX_BYTES || strchr(" ;#", text[0]) || text[len - 1] == ' ' ||
         strstr(text, " ;") || strstr(text, " #"))
         return -EINVAL;
     for (size_t i = 0; i < len; i++) {
@@ -348,6 +356,7 @@ const char *log_level_name(enum log_level level)
 KIND_OF_NAMES(flag, NULL, "not yes or no");
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min)", duration, duration);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
+KIND(max_share, "SHARE", "not a share (write on, 0.05 or 5%; 0 is off)", max_share, number);
 KIND(percent, "PERCENT", "not a percentage (write 10%)", percent, percent);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8);
@@ -359,8 +368,9 @@ KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outsid
      masked, masked);
 KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE",
-     "not a file name (at most 160 bytes, no control character, no blank before ; or #)", path,
-     path);
+     "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
+     "a blank)",
+     path, path);
 KIND(directory, "DIRECTORY", "not a directory's name", path, path);
 KIND(address, "ADDRESS", "not an address", path, path);
 KIND(user, "NAME", "not a user name", path, path);

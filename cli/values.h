@@ -43,6 +43,7 @@ struct value_kind {
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
 extern const struct value_kind value_duration;  /* uint64_t, ns */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
+extern const struct value_kind value_max_share; /* double; a share, or "on" for the usual one */
 extern const struct value_kind value_percent;   /* uint32_t; "10" or "10%" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_u8;        /* uint8_t */
@@ -62,8 +63,5 @@ extern const struct value_kind value_user;      /* const char *, the argument it
 extern const struct value_kind value_level;     /* enum log_level */
 
 const char *log_level_name(enum log_level level);
-
-void prefix_list_deinit(struct prefix_list *list);
-void port_list_deinit(struct port_list *list);
 
 #endif

@@ -3,24 +3,10 @@
  */
 #include "verdict.h"
 
-#include <inttypes.h>
+#include "members.h"
+
 #include <stdbool.h>
 #include <string.h>
-
-static const json_t *get(const json_t *object, const char *name)
-{
-    return json_object_get(object, name);
-}
-
-static json_int_t number(const json_t *object, const char *name)
-{
-    return json_integer_value(get(object, name));
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(get(object, name));
-}
 
 static bool is_there(const json_t *object, const char *name)
 {
@@ -29,9 +15,7 @@ static bool is_there(const json_t *object, const char *name)
 
 static bool is_state(const json_t *route, const char *state)
 {
-    const char *found = text_of(route, "state");
-
-    return found && !strcmp(found, state);
+    return !strcmp(text_of(route, "state"), state);
 }
 
 static json_int_t sum_left_out(const json_t *left_out)
@@ -75,10 +59,12 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
     else if (!json_is_object(route))
         snprintf(text, VERDICT_BYTES, "nothing yet: its route is written in this round");
     else if (is_state(route, "withdrawn"))
-        snprintf(text, VERDICT_BYTES, "nothing any more: its time to live has passed");
+        snprintf(text, VERDICT_BYTES, "nothing any more: %s",
+                 *text_of(route, "reason") ? text_of(route, "reason")
+                                           : "its time to live has passed");
     else if (!is_state(route, "applied"))
         snprintf(text, VERDICT_BYTES, "no route: %s: %s", text_of(route, "state"),
-                 text_of(route, "reason") ? text_of(route, "reason") : "no reason known");
+                 *text_of(route, "reason") ? text_of(route, "reason") : "no reason known");
     else if (json_is_true(get(document, "dry_run")))
         snprintf(text, VERDICT_BYTES,
                  "a dry run: connections would start with %" JSON_INTEGER_FORMAT " segments",
@@ -86,7 +72,7 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
     else if (!json_is_object(kernel))
         snprintf(text, VERDICT_BYTES,
                  "the kernel does not have the route that riptided has written");
-    else if (rules)
+    else if (*rules)
         snprintf(text, VERDICT_BYTES,
                  "connections start without us, the route is not looked at: %s", rules);
     else
@@ -145,13 +131,13 @@ static void print_bounds(const json_t *window, FILE *out)
     fprintf(out, "  bounds       %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT " segments",
             number(window, "cwnd_min"), number(window, "cwnd_max"));
     if (json_is_string(get(window, "override")))
-        fprintf(out, " by [prefix %s]", json_string_value(get(window, "override")));
+        fprintf(out, " by [prefix %s]", text_of(window, "override"));
     if (json_is_real(get(window, "override_scale")))
-        fprintf(out, ", times %g", json_real_value(get(window, "override_scale")));
+        fprintf(out, ", times %g", real(window, "override_scale"));
     if (json_is_integer(get(window, "hint_cwnd_max")))
         fprintf(out, ", hint at most %" JSON_INTEGER_FORMAT, number(window, "hint_cwnd_max"));
     if (json_is_real(get(window, "hint_scale")))
-        fprintf(out, ", hint times %g", json_real_value(get(window, "hint_scale")));
+        fprintf(out, ", hint times %g", real(window, "hint_scale"));
     json_array_foreach(bounds, i, bound)
         fprintf(out, "%s%s", i ? ", " : "; what bit: ", json_string_value(bound));
     fputc('\n', out);
@@ -159,15 +145,13 @@ static void print_bounds(const json_t *window, FILE *out)
 
 static void print_evidence(const json_t *evidence, FILE *out)
 {
-    if (json_number_value(get(evidence, "capacity")) == 0 && number(evidence, "sharers") == 0)
+    if (real(evidence, "capacity") == 0 && number(evidence, "sharers") == 0)
         return;
-    fprintf(out, "  evidence     capacity %.1f, burst %.1f segments, ",
-            json_number_value(get(evidence, "capacity")),
-            json_number_value(get(evidence, "burst")));
+    fprintf(out, "  evidence     capacity %.1f, burst %.1f segments, ", real(evidence, "capacity"),
+            real(evidence, "burst"));
     fprintf(out, "sharers %" JSON_INTEGER_FORMAT ", brake %.2f, rtt %.1f to %.1f ms\n",
-            number(evidence, "sharers"), json_number_value(get(evidence, "brake")),
-            json_number_value(get(evidence, "min_rtt_ms")),
-            json_number_value(get(evidence, "max_rtt_ms")));
+            number(evidence, "sharers"), real(evidence, "brake"), real(evidence, "min_rtt_ms"),
+            real(evidence, "max_rtt_ms"));
 }
 
 static void print_window(const json_t *window, FILE *out)
@@ -176,16 +160,16 @@ static void print_window(const json_t *window, FILE *out)
     print_connections(window, out);
     print_left_out(get(window, "left_out"), out);
     print_evidence(get(window, "evidence"), out);
-    fprintf(out, "  combined     %.1f segments (policy %s)\n",
-            json_number_value(get(window, "combined")), text_of(window, "policy"));
-    fprintf(out, "  smoothed     %.1f segments (%s)%s\n",
-            json_number_value(get(window, "smoothed")), text_of(window, "smoothing"),
+    fprintf(out, "  combined     %.1f segments (policy %s)\n", real(window, "combined"),
+            text_of(window, "policy"));
+    fprintf(out, "  smoothed     %.1f segments (%s)%s\n", real(window, "smoothed"),
+            text_of(window, "smoothing"),
             json_is_true(get(window, "is_drop")) ? ", the drop guard had history forgotten" : "");
     print_bounds(window, out);
     fprintf(out, "  window       %" JSON_INTEGER_FORMAT " segments, computed %.1f s ago",
-            number(window, "cwnd"), json_number_value(get(window, "age_s")));
+            number(window, "cwnd"), real(window, "age_s"));
     if (json_is_real(get(window, "expires_s")))
-        fprintf(out, ", expires in %.0f s", json_number_value(get(window, "expires_s")));
+        fprintf(out, ", expires in %.0f s", real(window, "expires_s"));
     fputc('\n', out);
 }
 
@@ -199,12 +183,11 @@ static void print_route(const char *what, const json_t *route, FILE *out)
         return;
     }
     if (!is_state(route, "applied"))
-        fprintf(out, "%s: %s\n", text_of(route, "state"),
-                text_of(route, "reason") ? text_of(route, "reason") : "");
+        fprintf(out, "%s: %s\n", text_of(route, "state"), text_of(route, "reason"));
     else
         fprintf(out, "%s initcwnd %" JSON_INTEGER_FORMAT "%s%s%s%s\n", text_of(route, "dst"),
-                number(route, "initcwnd"), gateway ? " via " : "", gateway ? gateway : "",
-                dev ? " dev " : " via several next hops", dev ? dev : "");
+                number(route, "initcwnd"), *gateway ? " via " : "", gateway,
+                *dev ? " dev " : " via several next hops", dev);
 }
 
 void verdict_print(const json_t *document, FILE *out)

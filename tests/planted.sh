@@ -1,6 +1,7 @@
 #!/bin/bash
 # A lane that cannot fail proves nothing: plants a fault in a copy of the code and runs the lane over
-# it. planted.sh --asan | --tsan | --valgrind | --analyze; exits 0 where the lane has caught it.
+# it. planted.sh LANE [WORD...]: --asan, --tsan, --valgrind, --analyze or --coverage, with the words
+# that ./dev test takes behind it; exits 0 where the lane has caught it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,13 +22,20 @@ case $lane in
 --analyze) # written through a null pointer
     sed -i '/^void closep/,/^{/s/^{/{\n    int *nothing = NULL;\n\n    *nothing = *fdp;/' lib/internal.c
     caught='analyzer-null-dereference|nullPointer' ;;
-*) echo "planted.sh --asan | --tsan | --valgrind | --analyze" >&2 && exit 2 ;;
+--coverage) # what nobody calls
+    {
+        printf 'int nobody(int n);\nint nobody(int n)\n{\n'
+        for ((i = 0; i < 400; i++)); do printf '    n += n == %d ? n : 1;\n' "$i"; done
+        printf '    return n;\n}\n'
+    } >>lib/compute/bound.c
+    caught='minimum (line|branch) coverage' ;;
+*) echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage" >&2 && exit 2 ;;
 esac
 status=0
 RIPTIDE_BUILD=$copy/build ./dev test "$lane" "${@:2}" >"$copy/log" 2>&1 || status=$?
-if ((status == 0)) || ! grep -qE "$caught" "$copy/log"; then
+if ((status == 0)) || ! grep -qaE "$caught" "$copy/log"; then
     tail -n 40 "$copy/log"
     echo "not caught"
     exit 1
 fi
-grep -E "$caught|passed, " "$copy/log" | head -n 5
+grep -aE "$caught|passed, " "$copy/log" | head -n 5

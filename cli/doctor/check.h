@@ -9,11 +9,13 @@
 
 typedef void check_fn(const struct host *host, struct finding *finding);
 
-/* Writes one of the three texts; what does not fit is cut off. */
-#define FINDING_SAY(text, ...) finding_say((text), sizeof(text), __VA_ARGS__)
-
-__attribute__((format(printf, 3, 4))) void finding_say(char *text, size_t size, const char *format,
-                                                       ...);
+/* What it is, what was read, and what to do about it; what does not fit is cut off. */
+void finding_is(struct finding *finding, enum severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void finding_read(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void finding_do(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* checks_kernel.c */
 check_fn check_kernel, check_sockets, check_namespace, check_vrf;

@@ -4,7 +4,6 @@
 #include "check.h"
 #include "receiver.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,29 +16,27 @@ void check_receiver(const struct host *host, struct finding *finding)
     uint32_t wanted = host->router.cwnd_max;
     uint64_t smallest = 4096, initial, largest = 6291456;
 
-    FINDING_SAY(finding->evidence, "net.ipv4.tcp_rmem = %s",
-                host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)");
+    finding_read(finding, "net.ipv4.tcp_rmem = %s",
+                 host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)");
     if (host->receiver_error) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "not known how much this host receives at first: %s",
-                    strerror(-host->receiver_error));
+        finding_is(finding, SEVERITY_NOTE, "not known how much this host receives at first: %s",
+                   strerror(-host->receiver_error));
         return;
     }
-    FINDING_SAY(finding->summary,
-                "this host lets its peers begin with %" PRIu32 " segments (cwnd_max %" PRIu32 ")",
-                host->initrwnd, wanted);
+    finding_is(finding, SEVERITY_OK,
+               "this host lets its peers begin with %" PRIu32 " segments (cwnd_max %" PRIu32 ")",
+               host->initrwnd, wanted);
     if (host->initrwnd >= wanted)
         return;
-    finding->severity = SEVERITY_WARNING;
-    FINDING_SAY(finding->summary,
-                "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32,
-                host->initrwnd, wanted);
+    finding_is(finding, SEVERITY_WARNING,
+               "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32,
+               host->initrwnd, wanted);
     sscanf(host->tcp_rmem, "%" SCNu64 " %*u %" SCNu64, &smallest, &largest);
     initial = receiver_rmem_bytes(wanted);
-    FINDING_SAY(finding->remedy,
-                "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
-                "\" (and in /etc/sysctl.d; helps where this host opens the connection)",
-                smallest, initial, initial > largest ? initial : largest);
+    finding_do(finding,
+               "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
+               "\" (and in /etc/sysctl.d; helps where this host opens the connection)",
+               smallest, initial, initial > largest ? initial : largest);
 }
 
 void check_peers(const struct host *host, struct finding *finding)
@@ -47,29 +44,28 @@ void check_peers(const struct host *host, struct finding *finding)
     const struct host_connections *connections = &host->connections;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    FINDING_SAY(finding->evidence,
-                "TCP_INFO of %" PRIu64 " connections, of which %" PRIu64
-                " have sent nothing yet: only there is tcpi_snd_wnd still the first window",
-                connections->n, connections->n_unused);
+    finding_read(finding,
+                 "TCP_INFO of %" PRIu64 " connections, of which %" PRIu64
+                 " have sent nothing yet: only there is tcpi_snd_wnd still the first window",
+                 connections->n, connections->n_unused);
     if (connections->n_unused == 0) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "not known how much peers take at first: no open connection "
-                                      "tells");
-        FINDING_SAY(finding->remedy, "riptide verify ADDRESS PORT opens one and looks");
+        finding_is(finding, SEVERITY_NOTE,
+                   "not known how much peers take at first: no open connection tells");
+        finding_do(finding, "riptide verify ADDRESS PORT opens one and looks");
     } else if (connections->n_bounded == 0) {
-        FINDING_SAY(finding->summary, "each peer seen takes %" PRIu32 " segments at first",
-                    host->router.cwnd_max);
+        finding_is(finding, SEVERITY_OK, "each peer seen takes %" PRIu32 " segments at first",
+                   host->router.cwnd_max);
     } else {
         riptide_prefix_format(&connections->smallest_dst, dst);
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary,
-                    "%" PRIu64 " of %" PRIu64 " connections seen have a peer that takes less than "
-                    "%" PRIu32 " segments at first; the least is %" PRIu32 " (%s)",
-                    connections->n_bounded, connections->n_unused, host->router.cwnd_max,
-                    connections->smallest, dst);
-        FINDING_SAY(finding->remedy, "where the peer opens connections: raise the middle value of "
-                                     "net.ipv4.tcp_rmem there; where this host does, 65535 bytes "
-                                     "are the limit of TCP");
+        finding_is(finding, SEVERITY_NOTE,
+                   "%" PRIu64 " of %" PRIu64
+                   " connections seen have a peer that takes less than %" PRIu32
+                   " segments at first; the least is %" PRIu32 " (%s)",
+                   connections->n_bounded, connections->n_unused, host->router.cwnd_max,
+                   connections->smallest, dst);
+        finding_do(finding,
+                   "where the peer opens connections: raise the middle value of net.ipv4.tcp_rmem "
+                   "there; where this host does, 65535 bytes are the limit of TCP");
     }
 }
 
@@ -89,42 +85,40 @@ void check_pacing(const struct host *host, struct finding *finding)
         else if (!unpaced)
             unpaced = link;
     }
-    FINDING_SAY(finding->evidence,
-                "net.ipv4.tcp_congestion_control = %s; links with queue fq: %zu; %s%s%s%s",
-                host->congestion_control, n_paced, unpaced ? unpaced->name : "no link",
-                unpaced ? " has queue " : " has another queue", unpaced ? unpaced->queue : "",
-                host->links.error ? " (the links cannot be read)" : "");
+    finding_read(finding,
+                 "net.ipv4.tcp_congestion_control = %s; links with queue fq: %zu; %s%s%s%s",
+                 host->congestion_control, n_paced, unpaced ? unpaced->name : "no link",
+                 unpaced ? " has queue " : " has another queue", unpaced ? unpaced->queue : "",
+                 host->links.error ? " (the links cannot be read)" : "");
     if (!strncmp(host->congestion_control, "bbr", 3)) {
-        FINDING_SAY(finding->summary, "first flights leave paced: %s does so itself",
-                    host->congestion_control);
+        finding_is(finding, SEVERITY_OK, "first flights leave paced: %s does so itself",
+                   host->congestion_control);
     } else if (n_paced > 0 && !unpaced) {
-        FINDING_SAY(finding->summary, "first flights leave paced: by queue fq");
+        finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
-        FINDING_SAY(finding->summary, "first flights leave at once, and are small");
+        finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {
-        finding->severity = SEVERITY_WARNING;
-        FINDING_SAY(finding->summary,
-                    "first flights of up to %" PRIu32 " segments leave at the speed of the link",
-                    host->router.cwnd_max);
-        FINDING_SAY(finding->remedy,
-                    "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to "
-                    "come), or net.ipv4.tcp_congestion_control=bbr, or a smaller --cwnd-max",
-                    unpaced ? unpaced->name : "LINK");
+        finding_is(finding, SEVERITY_WARNING,
+                   "first flights of up to %" PRIu32 " segments leave at the speed of the link",
+                   host->router.cwnd_max);
+        finding_do(finding,
+                   "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to come), "
+                   "or net.ipv4.tcp_congestion_control=bbr, or a smaller --cwnd-max",
+                   unpaced ? unpaced->name : "LINK");
     }
 }
 
 void check_idle(const struct host *host, struct finding *finding)
 {
-    FINDING_SAY(finding->evidence, "net.ipv4.tcp_slow_start_after_idle = %s",
-                host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
-    FINDING_SAY(finding->summary,
-                "idle connections begin again with their route's window, the learned one");
+    finding_read(finding, "net.ipv4.tcp_slow_start_after_idle = %s",
+                 host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
+    finding_is(finding, SEVERITY_OK,
+               "idle connections begin again with their route's window, the learned one");
     if (strcmp(host->slow_start_after_idle, "0") != 0)
         return;
-    finding->severity = SEVERITY_NOTE;
-    FINDING_SAY(finding->summary,
-                "idle connections keep the window that they had, however long ago: policy paper "
-                "learns from it as if it were of now");
-    FINDING_SAY(finding->remedy, "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or "
-                                 "riptided --policy careful");
+    finding_is(finding, SEVERITY_NOTE,
+               "idle connections keep the window that they had, however long ago: policy paper "
+               "learns from it as if it were of now");
+    finding_do(finding,
+               "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or riptided --policy careful");
 }

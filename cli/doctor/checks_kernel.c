@@ -23,35 +23,32 @@ void check_kernel(const struct host *host, struct finding *finding)
 {
     const struct host_kernel *kernel = &host->kernel;
 
-    FINDING_SAY(finding->summary, "this kernel has all that Riptide uses");
-    FINDING_SAY(finding->evidence,
-                "NETLINK_GET_STRICT_CHK: %s; policy rules: IPv4 %s, IPv6 %s; TCP_INFO: %" PRIu32
-                " bytes; notifications of closed connections: %s",
-                kernel->strict_error ? strerror(-kernel->strict_error) : "yes",
-                has_rules(host, AF_INET) ? "yes" : "no", has_rules(host, AF_INET6) ? "yes" : "no",
-                kernel->tcp_info_bytes,
-                kernel->destroy_error ? strerror(-kernel->destroy_error) : "yes");
+    finding_is(finding, SEVERITY_OK, "this kernel has all that Riptide uses");
+    finding_read(finding,
+                 "NETLINK_GET_STRICT_CHK: %s; policy rules: IPv4 %s, IPv6 %s; TCP_INFO: %" PRIu32
+                 " bytes; notifications of closed connections: %s",
+                 kernel->strict_error ? strerror(-kernel->strict_error) : "yes",
+                 has_rules(host, AF_INET) ? "yes" : "no", has_rules(host, AF_INET6) ? "yes" : "no",
+                 kernel->tcp_info_bytes,
+                 kernel->destroy_error ? strerror(-kernel->destroy_error) : "yes");
     if (kernel->strict_error) {
-        finding->severity = SEVERITY_ERROR;
-        FINDING_SAY(finding->summary, "this kernel is too old: it filters no dumps");
-        FINDING_SAY(finding->remedy, "boot Linux 5.4 or later");
+        finding_is(finding, SEVERITY_ERROR, "this kernel is too old: it filters no dumps");
+        finding_do(finding, "boot Linux 5.4 or later");
     } else if (!has_rules(host, AF_INET)) {
-        finding->severity = SEVERITY_ERROR;
-        FINDING_SAY(finding->summary, "this kernel has no policy rules: %s",
-                    host->rules_error ? strerror(-host->rules_error) : "it knows not one");
-        FINDING_SAY(finding->remedy, "boot a kernel with CONFIG_IP_MULTIPLE_TABLES=y and "
-                                     "CONFIG_IPV6_MULTIPLE_TABLES=y");
+        finding_is(finding, SEVERITY_ERROR, "this kernel has no policy rules: %s",
+                   host->rules_error ? strerror(-host->rules_error) : "it knows not one");
+        finding_do(
+            finding,
+            "boot a kernel with CONFIG_IP_MULTIPLE_TABLES=y and CONFIG_IPV6_MULTIPLE_TABLES=y");
     } else if (kernel->tcp_info_bytes < offsetof(struct tcp_info, tcpi_busy_time)) {
-        finding->severity = SEVERITY_WARNING;
-        FINDING_SAY(finding->summary,
-                    "this kernel's TCP_INFO lacks fields that policies other than paper need");
-        FINDING_SAY(finding->remedy, "boot Linux 5.4 or later, or keep --policy paper");
+        finding_is(finding, SEVERITY_WARNING,
+                   "this kernel's TCP_INFO lacks fields that policies other than paper need");
+        finding_do(finding, "boot Linux 5.4 or later, or keep --policy paper");
     } else if (kernel->destroy_error) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary,
-                    "connections shorter than the interval are not seen: no notification of closed "
-                    "ones");
-        FINDING_SAY(finding->remedy, "modprobe inet_diag");
+        finding_is(
+            finding, SEVERITY_NOTE,
+            "connections shorter than the interval are not seen: no notification of closed ones");
+        finding_do(finding, "modprobe inet_diag");
     }
 }
 
@@ -59,50 +56,46 @@ void check_sockets(const struct host *host, struct finding *finding)
 {
     int error = host->connections.error;
 
-    FINDING_SAY(finding->evidence, "sock_diag dump of the established connections: %s",
-                error ? strerror(-error) : "complete");
+    finding_read(finding, "sock_diag dump of the established connections: %s",
+                 error ? strerror(-error) : "complete");
     if (!error) {
-        FINDING_SAY(finding->summary, "open connections to other hosts: %" PRIu64,
-                    host->connections.n);
+        finding_is(finding, SEVERITY_OK, "open connections to other hosts: %" PRIu64,
+                   host->connections.n);
         return;
     }
-    finding->severity = SEVERITY_ERROR;
-    FINDING_SAY(finding->summary, "the open connections cannot be read");
+    finding_is(finding, SEVERITY_ERROR, "the open connections cannot be read");
     if (error == -EACCES || error == -EPERM)
-        FINDING_SAY(finding->remedy, "run it as root: the sockets are hidden from this user");
+        finding_do(finding, "run it as root: the sockets are hidden from this user");
     else
-        FINDING_SAY(finding->remedy, "modprobe tcp_diag (CONFIG_INET_TCP_DIAG)");
+        finding_do(finding, "modprobe tcp_diag (CONFIG_INET_TCP_DIAG)");
 }
 
 void check_namespace(const struct host *host, struct finding *finding)
 {
-    FINDING_SAY(finding->evidence,
-                "/proc/sys/net/core/default_qdisc: %s; mark of a container: %s; in /run/netns: "
-                "%" PRIu32,
-                host->is_initial_namespace ? "there" : "not there",
-                host->container[0] ? host->container : "none", host->n_named_namespaces);
+    finding_read(
+        finding,
+        "/proc/sys/net/core/default_qdisc: %s; mark of a container: %s; in /run/netns: %" PRIu32,
+        host->is_initial_namespace ? "there" : "not there",
+        host->container[0] ? host->container : "none", host->n_named_namespaces);
     if (!host->is_initial_namespace) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary,
-                    "this is %s with a network namespace of its own: only its connections are "
-                    "seen, only they start with learned windows",
-                    host->container[0] ? "a container" : "something");
-        FINDING_SAY(finding->remedy, "run riptided in each network namespace that is to have it "
-                                     "(nsenter --net=FILE riptided)");
+        finding_is(finding, SEVERITY_NOTE,
+                   "this is %s with a network namespace of its own: only its connections are seen, "
+                   "only they start with learned windows",
+                   host->container[0] ? "a container" : "something");
+        finding_do(finding, "run riptided in each network namespace that is to have it (nsenter "
+                            "--net=FILE riptided)");
     } else if (host->container[0]) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "this is a container with the host's network: what riptided "
-                                      "does here, it does to the host");
-        FINDING_SAY(finding->remedy, "give the container CAP_NET_ADMIN, and only one of them "
-                                     "a riptided");
+        finding_is(finding, SEVERITY_NOTE,
+                   "this is a container with the host's network: what riptided does here, it does "
+                   "to the host");
+        finding_do(finding, "give the container CAP_NET_ADMIN, and only one of them a riptided");
     } else if (host->n_named_namespaces > 0) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary,
-                    "there are other network namespaces: a riptided here sees none of their "
-                    "connections");
-        FINDING_SAY(finding->remedy, "ip netns exec NAME riptided ... in each that is to have it");
+        finding_is(
+            finding, SEVERITY_NOTE,
+            "there are other network namespaces: a riptided here sees none of their connections");
+        finding_do(finding, "ip netns exec NAME riptided ... in each that is to have it");
     } else {
-        FINDING_SAY(finding->summary, "this is the machine's own network namespace");
+        finding_is(finding, SEVERITY_OK, "this is the machine's own network namespace");
     }
 }
 
@@ -118,20 +111,17 @@ void check_vrf(const struct host *host, struct finding *finding)
             first = &host->links.list[i];
     }
     if (host->links.error) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "not known whether there are VRFs");
-        FINDING_SAY(finding->evidence, "RTM_GETLINK, RTM_GETQDISC: %s",
-                    strerror(-host->links.error));
+        finding_is(finding, SEVERITY_NOTE, "not known whether there are VRFs");
+        finding_read(finding, "RTM_GETLINK, RTM_GETQDISC: %s", strerror(-host->links.error));
         return;
     }
-    FINDING_SAY(finding->evidence, "RTM_GETLINK: %zu links, of kind vrf: %zu%s%s", host->links.n, n,
-                first ? ", the first is " : "", first ? first->name : "");
-    FINDING_SAY(finding->summary, "no VRF");
+    finding_read(finding, "RTM_GETLINK: %zu links, of kind vrf: %zu%s%s", host->links.n, n,
+                 first ? ", the first is " : "", first ? first->name : "");
+    finding_is(finding, SEVERITY_OK, "no VRF");
     if (n == 0)
         return;
-    finding->severity = SEVERITY_WARNING;
-    FINDING_SAY(finding->summary,
-                "connections within a VRF are counted, but led to a table of their own before they "
-                "come to ours: they start without us");
-    FINDING_SAY(finding->remedy, "riptided --exclude PREFIX for what lies behind VRFs alone");
+    finding_is(finding, SEVERITY_WARNING,
+               "connections within a VRF are counted, but led to a table of their own before they "
+               "come to ours: they start without us");
+    finding_do(finding, "riptided --exclude PREFIX for what lies behind VRFs alone");
 }

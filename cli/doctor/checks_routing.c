@@ -42,53 +42,49 @@ void check_daemon(const struct host *host, struct finding *finding)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)
         snprintf(holder, sizeof(holder), "held by a process out of sight");
-    FINDING_SAY(finding->evidence,
-                "claim of this network namespace: %s; our rules: IPv4 %zu, IPv6 %zu; our routes: "
-                "%zu",
-                holder, counts[0].n_ours, counts[1].n_ours, host->n_routes);
+    finding_read(
+        finding,
+        "claim of this network namespace: %s; our rules: IPv4 %zu, IPv6 %zu; our routes: %zu",
+        holder, counts[0].n_ours, counts[1].n_ours, host->n_routes);
     if (!host->has_holder && counts[0].n_ours + counts[1].n_ours + host->n_routes > 0) {
-        finding->severity = SEVERITY_WARNING;
-        FINDING_SAY(finding->summary, "rules or routes of ours are there, and nobody looks after "
-                                      "them: left by --once or by a crash");
-        FINDING_SAY(finding->remedy, "systemctl start riptided, or riptide flush");
+        finding_is(finding, SEVERITY_WARNING,
+                   "rules or routes of ours are there, and nobody looks after them: left by --once "
+                   "or by a crash");
+        finding_do(finding, "systemctl start riptided, or riptide flush");
     } else if (!host->has_holder) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "no riptided runs in this network namespace");
-        FINDING_SAY(finding->remedy, "systemctl start riptided");
+        finding_is(finding, SEVERITY_NOTE, "no riptided runs in this network namespace");
+        finding_do(finding, "systemctl start riptided");
     } else if (host->is_paused) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary,
-                    "a riptided runs and is paused: connections start without us");
-        FINDING_SAY(finding->remedy, "riptide resume");
+        finding_is(finding, SEVERITY_NOTE,
+                   "a riptided runs and is paused: connections start without us");
+        finding_do(finding, "riptide resume");
     } else if (is_incomplete(counts[0]) || is_incomplete(counts[1])) {
-        finding->severity = SEVERITY_ERROR;
-        FINDING_SAY(finding->summary,
-                    "a riptided runs, but its rules for %s are not in place (or its --table and "
-                    "--protocol are others): connections start without us",
-                    is_incomplete(counts[0]) ? "IPv4" : "IPv6");
-        FINDING_SAY(finding->remedy, "journalctl -u riptided says why: a line `off`");
+        finding_is(finding, SEVERITY_ERROR,
+                   "a riptided runs, but its rules for %s are not in place (or its --table and "
+                   "--protocol are others): connections start without us",
+                   is_incomplete(counts[0]) ? "IPv4" : "IPv6");
+        finding_do(finding, "journalctl -u riptided says why: a line `off`");
     } else {
-        FINDING_SAY(finding->summary, "a riptided runs and its rules are in place");
+        finding_is(finding, SEVERITY_OK, "a riptided runs and its rules are in place");
     }
 }
 
 void check_numbers(const struct host *host, struct finding *finding)
 {
-    FINDING_SAY(finding->evidence,
-                "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
-                host->router.table, host->router.protocol, host->router.mark);
+    finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
+                 host->router.table, host->router.protocol, host->router.mark);
     if (host->conflict_error == 0) {
-        FINDING_SAY(finding->summary, "table, protocol, mark and rule priority are free for us");
+        finding_is(finding, SEVERITY_OK, "table, protocol, mark and rule priority are free for us");
         return;
     }
-    finding->severity = SEVERITY_ERROR;
-    FINDING_SAY(finding->summary, "a riptided that starts would be refused: %s", host->conflict.text);
+    finding_is(finding, SEVERITY_ERROR, "a riptided that starts would be refused: %s",
+               host->conflict.text);
     if (host->conflict_error == -EEXIST)
-        FINDING_SAY(finding->remedy,
-                    "riptided --table, --protocol, --mark or --rule-priority with another number");
+        finding_do(finding,
+                   "riptided --table, --protocol, --mark or --rule-priority with another number");
     else
-        FINDING_SAY(finding->remedy, "ip rule shows them: an unconditional `lookup main` must be "
-                                     "there, and nothing between it and our priority");
+        finding_do(finding, "ip rule shows them: an unconditional `lookup main` must be there, and "
+                            "nothing between it and our priority");
 }
 
 /* Whether a rule of somebody else's takes packets before they come to ours. */
@@ -137,10 +133,9 @@ void check_rules(const struct host *host, struct finding *finding)
     char text[96];
 
     if (host->rules_error) {
-        finding->severity = SEVERITY_ERROR;
-        FINDING_SAY(finding->summary, "the rules cannot be read");
-        FINDING_SAY(finding->evidence, "RTM_GETRULE: %s", strerror(-host->rules_error));
-        FINDING_SAY(finding->remedy, "see `kernel` above");
+        finding_is(finding, SEVERITY_ERROR, "the rules cannot be read");
+        finding_read(finding, "RTM_GETRULE: %s", strerror(-host->rules_error));
+        finding_do(finding, "see `kernel` above");
         return;
     }
     for (size_t i = 0; i < host->n_rules; i++) {
@@ -153,21 +148,20 @@ void check_rules(const struct host *host, struct finding *finding)
         if (n++ == 0)
             first = rule;
     }
-    FINDING_SAY(finding->summary, "no rule leads TCP away before ours");
-    FINDING_SAY(finding->evidence, "RTM_GETRULE: %zu rules", host->n_rules);
+    finding_is(finding, SEVERITY_OK, "no rule leads TCP away before ours");
+    finding_read(finding, "RTM_GETRULE: %zu rules", host->n_rules);
     if (n == 0)
         return;
     describe_rule(text, sizeof(text), first);
-    finding->severity = SEVERITY_NOTE;
-    FINDING_SAY(finding->summary,
-                "rules of others come before ours: what they take starts without us%s",
-                n_at_ours ? "; one stands at our own priority" : "");
-    FINDING_SAY(finding->evidence, "RTM_GETRULE: %zu such rules, the first: %s", n, text);
+    finding_is(finding, SEVERITY_NOTE,
+               "rules of others come before ours: what they take starts without us%s",
+               n_at_ours ? "; one stands at our own priority" : "");
+    finding_read(finding, "RTM_GETRULE: %zu such rules, the first: %s", n, text);
     if (n_at_ours)
-        FINDING_SAY(finding->remedy, "riptided --rule-priority N keeps out of its way");
+        finding_do(finding, "riptided --rule-priority N keeps out of its way");
     else
-        FINDING_SAY(finding->remedy, "riptide verify ADDRESS PORT, with --mark or --source of the "
-                                     "application, shows whether it is meant");
+        finding_do(finding, "riptide verify ADDRESS PORT, with --mark or --source of the "
+                            "application, shows whether it is meant");
 }
 
 static const char *who_says(const struct networkd_setting *setting)
@@ -179,29 +173,29 @@ void check_networkd(const struct host *host, struct finding *finding)
 {
     const struct networkd *networkd = &host->networkd;
 
-    FINDING_SAY(finding->evidence,
-                "/run/systemd/netif/state: %s; ManageForeignRoutes=%s (%s); "
-                "ManageForeignRoutingPolicyRules=%s (%s)",
-                networkd->is_in_use ? "there" : "not there", networkd->routes.is_off ? "no" : "yes",
-                who_says(&networkd->routes), networkd->rules.is_off ? "no" : "yes",
-                who_says(&networkd->rules));
+    finding_read(finding,
+                 "/run/systemd/netif/state: %s; ManageForeignRoutes=%s (%s); "
+                 "ManageForeignRoutingPolicyRules=%s (%s)",
+                 networkd->is_in_use ? "there" : "not there",
+                 networkd->routes.is_off ? "no" : "yes", who_says(&networkd->routes),
+                 networkd->rules.is_off ? "no" : "yes", who_says(&networkd->rules));
     if (!networkd->is_in_use) {
-        FINDING_SAY(finding->summary, "systemd-networkd is not in use");
+        finding_is(finding, SEVERITY_OK, "systemd-networkd is not in use");
     } else if (networkd->routes.is_off && networkd->rules.is_off) {
-        FINDING_SAY(finding->summary, "systemd-networkd leaves rules and routes of others alone");
+        finding_is(finding, SEVERITY_OK,
+                   "systemd-networkd leaves rules and routes of others alone");
     } else {
-        finding->severity = SEVERITY_WARNING;
-        FINDING_SAY(finding->summary,
-                    "systemd-networkd removes our %s whenever it is restarted or a link is set up "
-                    "anew; riptided puts them back, but each time costs",
-                    networkd->routes.is_off  ? "rules"
-                    : networkd->rules.is_off ? "routes"
-                                             : "rules and routes");
-        FINDING_SAY(finding->remedy,
-                    "printf '[Network]\\nManageForeignRoutes=no\\n"
-                    "ManageForeignRoutingPolicyRules=no\\n' | "
-                    "install -D -m 644 /dev/stdin /etc/systemd/networkd.conf.d/riptide.conf && "
-                    "systemctl restart systemd-networkd");
+        finding_is(finding, SEVERITY_WARNING,
+                   "systemd-networkd removes our %s whenever it is restarted or a link is set up "
+                   "anew; riptided puts them back, but each time costs",
+                   networkd->routes.is_off  ? "rules"
+                   : networkd->rules.is_off ? "routes"
+                                            : "rules and routes");
+        finding_do(
+            finding,
+            "printf '[Network]\\nManageForeignRoutes=no\\nManageForeignRoutingPolicyRules=no\\n' | "
+            "install -D -m 644 /dev/stdin /etc/systemd/networkd.conf.d/riptide.conf && systemctl "
+            "restart systemd-networkd");
     }
 }
 
@@ -211,32 +205,31 @@ void check_main(const struct host *host, struct finding *finding)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
 
     if (routes->error) {
-        finding->severity = SEVERITY_NOTE;
-        FINDING_SAY(finding->summary, "not known whether others set windows");
-        FINDING_SAY(finding->evidence, "RTM_GETROUTE: %s", strerror(-routes->error));
+        finding_is(finding, SEVERITY_NOTE, "not known whether others set windows");
+        finding_read(finding, "RTM_GETROUTE: %s", strerror(-routes->error));
         return;
     }
     if (routes->n_windows == 0) {
-        FINDING_SAY(finding->summary, "nobody else sets initial windows");
-        FINDING_SAY(finding->evidence, "RTM_GETROUTE: no route of main has an initcwnd");
+        finding_is(finding, SEVERITY_OK, "nobody else sets initial windows");
+        finding_read(finding, "RTM_GETROUTE: no route of main has an initcwnd");
         return;
     }
     riptide_prefix_format(&routes->example, dst);
-    finding->severity = routes->n_hosts > 0 ? SEVERITY_WARNING : SEVERITY_NOTE;
-    FINDING_SAY(finding->summary,
-                routes->n_hosts > 0
-                    ? "another agent writes windows to single hosts: for destinations that both "
-                      "know, ours count"
-                    : "routes of main have windows of their own: where something was learned, "
-                      "ours count");
-    FINDING_SAY(finding->evidence,
-                "RTM_GETROUTE: %" PRIu64 " routes of main have an initcwnd, %" PRIu64
-                " of them lead to one address; the first: %s initcwnd %" PRIu32,
-                routes->n_windows, routes->n_hosts, dst, routes->example_initcwnd);
-    FINDING_SAY(finding->remedy, routes->n_hosts > 0
-                                     ? "stop the other agent, or riptided --exclude what it keeps"
-                                     : "ip route change ... without initcwnd, or `initcwnd lock N` "
-                                       "to keep it from us");
+    finding_is(
+        finding, routes->n_hosts > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
+        routes->n_hosts > 0
+            ? "another agent writes windows to single hosts: for destinations that both know, ours "
+              "count"
+            : "routes of main have windows of their own: where something was learned, ours count");
+    finding_read(finding,
+                 "RTM_GETROUTE: %" PRIu64 " routes of main have an initcwnd, %" PRIu64
+                 " of them lead to one address; the first: %s initcwnd %" PRIu32,
+                 routes->n_windows, routes->n_hosts, dst, routes->example_initcwnd);
+    finding_do(
+        finding,
+        routes->n_hosts > 0
+            ? "stop the other agent, or riptided --exclude what it keeps"
+            : "ip route change ... without initcwnd, or `initcwnd lock N` to keep it from us");
 }
 
 void check_destinations(const struct host *host, struct finding *finding)
@@ -246,33 +239,30 @@ void check_destinations(const struct host *host, struct finding *finding)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (destinations->error || destinations->n == 0) {
-        finding->severity = destinations->error ? SEVERITY_ERROR : SEVERITY_OK;
-        FINDING_SAY(finding->summary, "%s",
-                    destinations->error ? "the routes to open connections' peers cannot be read"
-                                        : "no open connection whose route could be judged");
-        FINDING_SAY(finding->evidence, "a dry run of the router: %s",
-                    destinations->error ? strerror(-destinations->error) : "nothing to resolve");
+        finding_is(finding, destinations->error ? SEVERITY_ERROR : SEVERITY_OK, "%s",
+                   destinations->error ? "the routes to open connections' peers cannot be read"
+                                       : "no open connection whose route could be judged");
+        finding_read(finding, "a dry run of the router: %s",
+                     destinations->error ? strerror(-destinations->error) : "nothing to resolve");
         return;
     }
-    FINDING_SAY(finding->summary, "each destination of an open connection can have a window");
-    FINDING_SAY(finding->evidence, "a dry run of the router: %" PRIu64 " destinations",
-                destinations->n);
+    finding_is(finding, SEVERITY_OK, "each destination of an open connection can have a window");
+    finding_read(finding, "a dry run of the router: %" PRIu64 " destinations", destinations->n);
     if (destinations->n_left_alone == 0)
         return;
-    finding->severity =
-        destinations->n_left_alone == destinations->n ? SEVERITY_WARNING : SEVERITY_NOTE;
     for (size_t i = 1; i < destinations->n_reasons; i++) {
         if (destinations->reasons[i].n > reason->n)
             reason = &destinations->reasons[i];
     }
     riptide_prefix_format(&reason->example, dst);
-    FINDING_SAY(finding->summary,
-                "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: "
-                "they start without us",
-                destinations->n_left_alone, destinations->n);
-    FINDING_SAY(finding->evidence,
-                "a dry run of the router; the most frequent of %zu reasons (%" PRIu64
-                " times, for example %s): %s",
-                destinations->n_reasons, reason->n, dst, reason->text);
-    FINDING_SAY(finding->remedy, "riptided --dry-run --once names the reason for each");
+    finding_is(finding,
+               destinations->n_left_alone == destinations->n ? SEVERITY_WARNING : SEVERITY_NOTE,
+               "%" PRIu64 " of %" PRIu64
+               " destinations of open connections are left alone: they start without us",
+               destinations->n_left_alone, destinations->n);
+    finding_read(finding,
+                 "a dry run of the router; the most frequent of %zu reasons (%" PRIu64
+                 " times, for example %s): %s",
+                 destinations->n_reasons, reason->n, dst, reason->text);
+    finding_do(finding, "riptided --dry-run --once names the reason for each");
 }

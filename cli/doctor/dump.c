@@ -44,8 +44,9 @@ static int dump(int type, uint8_t family, size_t header_bytes, rtnetlink_message
     return rtnetlink_ask(request, on_message, userdata);
 }
 
-static int dump_links_once(struct links *links)
+static int dump_links_once(void *userdata)
 {
+    struct links *links = userdata;
     int r;
 
     links->n = 0;
@@ -55,17 +56,9 @@ static int dump_links_once(struct links *links)
     return r;
 }
 
-void dump_links(struct links *links)
+static int dump_main_routes_once(void *userdata)
 {
-    for (int i = 0; i < MAX_TRIES; i++) {
-        links->error = dump_links_once(links);
-        if (links->error != -EINTR)
-            break;
-    }
-}
-
-static int dump_main_routes_once(struct main_routes *routes)
-{
+    struct main_routes *routes = userdata;
     int r;
 
     *routes = (struct main_routes){ .error = 0 };
@@ -76,11 +69,21 @@ static int dump_main_routes_once(struct main_routes *routes)
     return r;
 }
 
+static int dump_whole(int (*dump_once)(void *userdata), void *userdata)
+{
+    int r = -EINTR;
+
+    for (int i = 0; i < MAX_TRIES && r == -EINTR; i++)
+        r = dump_once(userdata);
+    return r;
+}
+
+void dump_links(struct links *links)
+{
+    links->error = dump_whole(dump_links_once, links);
+}
+
 void dump_main_routes(struct main_routes *routes)
 {
-    for (int i = 0; i < MAX_TRIES; i++) {
-        routes->error = dump_main_routes_once(routes);
-        if (routes->error != -EINTR)
-            break;
-    }
+    routes->error = dump_whole(dump_main_routes_once, routes);
 }

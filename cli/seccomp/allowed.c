@@ -46,10 +46,9 @@ static const char *const allowed[] = {
     }
 #define IS(n, value) HAS(n, 0xffffffff, value)
 
-/* What the flags of an open are judged by, and the two ways in which files are made. */
-#define OPENING      (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NOFOLLOW)
-#define MAKE_STATE   (O_RDWR | O_CREAT | O_EXCL) /* mkostemp(3) */
-#define MAKE_METRICS (O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+/* What the flags of an open are judged by, and the one way in which files are made: mkostemp(3). */
+#define OPENING   (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NOFOLLOW)
+#define MAKE_FILE (O_RDWR | O_CREAT | O_EXCL)
 
 /* Of these only what one of the rows says of their arguments. */
 static const struct {
@@ -61,11 +60,9 @@ static const struct {
     { "socket", 2, { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) } },
     { "socket", 2, { IS(0, AF_NETLINK), IS(2, NETLINK_SOCK_DIAG) } },
     { "open", 1, { HAS(1, OPENING, O_RDONLY) } },
-    { "open", 1, { HAS(1, OPENING, MAKE_STATE) } },
-    { "open", 1, { HAS(1, OPENING, MAKE_METRICS) } },
+    { "open", 1, { HAS(1, OPENING, MAKE_FILE) } },
     { "openat", 1, { HAS(2, OPENING, O_RDONLY) } },
-    { "openat", 1, { HAS(2, OPENING, MAKE_STATE) } },
-    { "openat", 1, { HAS(2, OPENING, MAKE_METRICS) } },
+    { "openat", 1, { HAS(2, OPENING, MAKE_FILE) } },
     /* the numbers of interfaces and their names; whether a stream is a terminal */
     { "ioctl", 1, { IS(1, SIOCGIFINDEX) } },
     { "ioctl", 1, { IS(1, SIOCGIFNAME) } },

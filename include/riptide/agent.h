@@ -10,6 +10,11 @@
  *     }
  *
  * Popping is optional: windows reach the kernel without it.
+ *
+ * The default policy, careful, learns from first flights, most of which only connections that
+ * closed between two dumps show. The observer hears of these where its configuration says
+ * `destroy_events = true`. The default is false, as they cost the kernel about 7 us for each TCP
+ * socket that closes; what the policy does without them, compute.h says.
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H
@@ -25,6 +30,9 @@ extern "C" {
 
 struct riptide_agent;
 
+/* A sensible max_share for those who want one. */
+#define RIPTIDE_MAX_SHARE_DEFAULT 0.05
+
 /*
  * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
  * estimator, the largest of its overrides included, so that both speak of the same bound.
@@ -37,12 +45,16 @@ struct riptide_agent_config {
     const struct riptide_router_config *router;
     /*
      * What share of one core dumps may take, 0 to 1; 0 (default): the interval stays as it is.
-     * Otherwise it stretches until they keep to that, 0.05 being a sensible share, up to half of
-     * the time to live (of one slice's share of it, where there are slices), and shrinks back when
-     * they become cheaper.
+     * Otherwise it stretches until they keep to that, up to half of the time to live (of one
+     * slice's share of it, where there are slices), and shrinks back when they become cheaper.
+     * Where that is not enough the share is exceeded: observe_cpu_ns / interval_ns of a tick is
+     * what they take. RIPTIDE_MAX_SHARE_DEFAULT is a sensible one.
      */
     double max_share;
-    /* The network namespace of both observer and router, as there; -1 (default): as they say. */
+    /*
+     * The network namespace of both observer and router, as there; -1 (default): as they say. An
+     * open(2) that failed returns -1 as well: unchecked, it selects the thread's own namespace.
+     */
     int netns_fd;
 };
 
@@ -105,7 +117,8 @@ int riptide_agent_stop(struct riptide_agent *agent);
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
- * Does one bounded piece of work: a netlink buffer, a tick or a batch.
+ * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope or slices
+ * the kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
  * Errors: -errno that leaves the agent unable to go on.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
@@ -142,14 +155,25 @@ int riptide_state_save(const struct riptide_estimator *estimator, const char *pa
 int riptide_state_load(struct riptide_estimator *estimator, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 
+/* A state is its owner's alone, and never larger than this. */
+#define RIPTIDE_STATE_MODE      0600u
+#define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
+
 /*
- * The same for bytes that come from elsewhere, and whose meaning is not looked at. Only a regular
- * file is replaced; what else is there is -EINVAL, with a line. What was read is the caller's, to
- * be given to free(3).
+ * Puts bytes in the place of a file, whole or not at all: written beside `path` with that mode,
+ * whatever the umask, and renamed. Only a regular file is replaced; what else is there is -EINVAL.
+ * Where `is_synced`, that holds even if the power fails, and the call blocks for as long as the
+ * disk takes; else what the power leaves may be neither file. Errors as riptide_state_save.
  */
-int riptide_state_write(const char *path, const void *bytes, size_t size,
-                        struct riptide_error *error);
-int riptide_state_read(const char *path, void **bytesp, size_t *sizep, struct riptide_error *error);
+int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
+                       bool is_synced, struct riptide_error *error);
+
+/*
+ * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
+ * Errors, each with a line: -EINVAL (no such file), -ENOMEM, those of open(2) and read(2).
+ */
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
+                      struct riptide_error *error);
 
 /* riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. */
 int riptide_agent_load(struct riptide_agent *agent, const char *path,

@@ -18,7 +18,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
 {
     const struct riptide_estimator_config defaults = {
         .size = size,
-        .policy = riptide_policy_find("paper"),
+        .policy = riptide_policy_find("careful"),
         .history_weight = 0.5,
         .cwnd_min = 10,
         .cwnd_max = 100,

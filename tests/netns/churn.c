@@ -8,6 +8,8 @@
  *
  * `open` prints a line each second: connections opened, failed, open now.
  */
+#include "program.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,7 +20,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -32,22 +33,6 @@ enum {
 };
 
 static char buffer[BUFFER_BYTES];
-
-static void check(long result, const char *what)
-{
-    if (result >= 0)
-        return;
-    perror(what);
-    exit(EXIT_FAILURE);
-}
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static void watch(int epoll_fd, int fd, uint32_t events, uint64_t what)
 {

@@ -23,7 +23,7 @@ from churn_figures import Figures  # noqa: E402
 from control import PATH, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, MOUNTED, RIPTIDE, RIPTIDED, TABLE, Network, routes, rules,  # noqa: E402
                    wait_until)
-from rtnetlink import Batch, Reader, Rtnetlink, is_alike, query  # noqa: E402
+from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
 
 CHURN = BUILD / "tests" / "netns" / "churn"
 PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
@@ -71,11 +71,12 @@ class Watch:
 
     def differences(self):
         tcp, udp = (self.link.ask(batch) for batch in self.batches)
+        mtus = link_mtus(self.link)
         return [(address, ours[0], base[0])
                 for (address, is_fib_match), ours, base in
                 ((asked, self.reader.read(a, asked[1]), self.reader.read(b, asked[1]))
                  for asked, a, b in zip(self.asked, tcp, udp))
-                if not is_alike(ours, base)]
+                if not is_alike(ours, base, mtus)]
 
     def judge(self):
         """Waits until there is no difference; returns how long that took, in ms."""

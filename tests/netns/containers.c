@@ -5,11 +5,13 @@
  *
  * containers INTERVAL_MS PATH...
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <riptide/agent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -23,12 +25,21 @@ struct container {
 static int start(struct container *container, int epoll_fd, uint64_t interval_ns)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = container };
+    struct riptide_estimator_config estimator;
     struct riptide_agent_config config;
     struct riptide_error error;
     int r;
 
     container->netns_fd = open(container->path, O_RDONLY | O_CLOEXEC);
+    if (container->netns_fd < 0) { /* as netns_fd it would mean this thread's own namespace */
+        r = -errno;
+        printf("%s: %s\n", container->path, strerror(-r));
+        return r;
+    }
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    estimator.policy = riptide_policy_find("paper");
     riptide_agent_config_init(&config, sizeof(config));
+    config.estimator = &estimator;
     config.interval_ns = interval_ns;
     config.netns_fd = container->netns_fd;
     r = riptide_agent_new(&container->agent, &config, &error);
@@ -83,10 +94,11 @@ static int open_signals(int epoll_fd)
 
 int main(int argc, char **argv)
 {
+    static struct container *containers; /* for the leak sanitizer, where a start fails */
     int n = argc - 2, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    struct container *containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
     struct epoll_event event = { .data.ptr = NULL };
 
+    containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
     if (!containers || open_signals(epoll_fd) < 0)
         return EXIT_FAILURE;
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -55,6 +55,8 @@ def riptide_json(host, *arguments, check=True):
     done = host.run(RIPTIDE, *arguments, "--json", check=check)
     document = json.loads(done.stdout)
     name = {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0])
+    if "--policy" in arguments:
+        name = "policies"
     schema = json.loads((REPOSITORY / "docs" / "schema" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(document)
@@ -86,3 +88,16 @@ def resident_kb(pid):
 
 def count_fds(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def one_line(done, status=1):
+    assert done.returncode == status, done
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def verdict(host, dst, *options):
+    found = riptide_json(host, "explain", dst, *options)
+    assert found["verdict"] in host.run(RIPTIDE, "explain", dst, *options).stdout
+    return found

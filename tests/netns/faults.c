@@ -6,29 +6,27 @@
  *
  * KIND: allocation, call or request (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
  * after the other. Each run is the life of an agent in a process of its own: load, start, rounds, a
- * route that changes, save, stop. Lines out: what was not as it should be, then the sum.
+ * route that changes, another configuration, a hint, save, stop, flush. Lines out: what was not as
+ * it should be, then the sum.
  */
+#include "faults_host.h"
 #include "shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <poll.h>
 #include <riptide/agent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    TEXT_BYTES = 4096,
     ROUNDS = 3,
     INTERVAL_NS = 10 * 1000 * 1000,
     MAX_LATE_ROUNDS = 5,
@@ -58,10 +56,11 @@ enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* What the kernel has of ours after the first round and after the change, from a run without
  * faults. */
-static char expected[2][TEXT_BYTES], reached[2][TEXT_BYTES];
+static char expected[2][HOST_TEXT_BYTES], reached[2][HOST_TEXT_BYTES];
 
 static struct riptide_router_config router_config;
 static char state_path[PATH_MAX];
+static int netns_fd;
 static bool is_right; /* nothing was wrong in this run */
 
 static uint64_t now_ns(void)
@@ -78,76 +77,6 @@ static bool complain(const char *what, const char *detail)
     return false;
 }
 
-static int on_rule(struct nl_msg *message, void *text)
-{
-    struct fib_rule_hdr *rule = nlmsg_data(nlmsg_hdr(message));
-    struct nlattr *protocol = nlmsg_find_attr(nlmsg_hdr(message), sizeof(*rule), FRA_PROTOCOL);
-
-    if (protocol && *(uint8_t *)nla_data(protocol) == 230)
-        sprintf((char *)text + strlen(text), "rule of family %u, action %u\n", rule->family,
-                rule->action);
-    return NL_OK;
-}
-
-/* Our rules and routes, as the kernel has them. */
-static void read_kernel(char text[TEXT_BYTES])
-{
-    struct nl_sock *socket = nl_socket_alloc();
-    struct riptide_route *routes = NULL;
-    size_t n = 0;
-
-    *text = '\0';
-    nl_connect(socket, NETLINK_ROUTE);
-    nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, on_rule, text);
-    for (unsigned char family = AF_INET; family; family = family == AF_INET ? AF_INET6 : 0) {
-        struct fib_rule_hdr rule = { .family = family };
-
-        nl_send_simple(socket, RTM_GETRULE, NLM_F_DUMP, &rule, sizeof(rule));
-        nl_recvmsgs_default(socket);
-    }
-    nl_socket_free(socket);
-
-    if (riptide_routes_read(&router_config, &routes, &n) < 0)
-        strcat(text, "unreadable\n");
-    for (size_t i = 0; i < n; i++) {
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        riptide_prefix_format(&routes[i].dst, dst);
-        riptide_prefix_format(&routes[i].gateway, gateway);
-        sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
-                routes[i].ifindex, routes[i].initcwnd);
-    }
-    riptide_routes_free(routes);
-}
-
-static bool kernel_has(const char *wanted)
-{
-    char found[TEXT_BYTES];
-
-    read_kernel(found);
-    return strcmp(found, wanted) == 0;
-}
-
-/* Another gateway for some of the destinations: 203.0.113.0/24 via 10.0.0.2. */
-static void move_route(uint16_t type, int flags)
-{
-    static const uint8_t dst[] = { 203, 0, 113, 0 }, gateway[] = { 10, 0, 0, 2 };
-    const struct rtmsg route = { .rtm_family = AF_INET,
-                                 .rtm_dst_len = 24,
-                                 .rtm_table = RT_TABLE_MAIN,
-                                 .rtm_protocol = RTPROT_STATIC,
-                                 .rtm_type = RTN_UNICAST };
-    struct nl_sock *socket = nl_socket_alloc();
-    struct nl_msg *message = nlmsg_alloc_simple(type, flags);
-
-    nl_connect(socket, NETLINK_ROUTE);
-    nlmsg_append(message, (void *)&route, sizeof(route), NLMSG_ALIGNTO);
-    nla_put(message, RTA_DST, sizeof(dst), dst);
-    nla_put(message, RTA_GATEWAY, sizeof(gateway), gateway);
-    nl_send_sync(socket, message); /* frees the message */
-    nl_socket_free(socket);
-}
-
 static uint32_t count_fds(void)
 {
     uint32_t n = 0;
@@ -156,6 +85,12 @@ static uint32_t count_fds(void)
         n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
+
+struct all_config {
+    struct riptide_agent_config agent; /* points to the other two */
+    struct riptide_observer_config observer;
+    struct riptide_estimator_config estimator;
+};
 
 struct run {
     struct riptide_agent *agent;
@@ -167,6 +102,7 @@ struct run {
     bool is_moved; /* the route has changed */
     bool is_right; /* the kernel's routes, at the end of the last such round */
     bool is_late;  /* they were not at the end of an earlier one */
+    bool has_asked;
 };
 
 /* A round has ended: look at the kernel, change the route after the first. */
@@ -176,13 +112,78 @@ static void on_round(struct run *run, const struct riptide_tick *tick)
     if (run->failed_ns && tick->started_ns > run->failed_ns) {
         run->rounds_after++;
         run->is_late |= run->rounds_after > 1 && !run->is_right;
-        run->is_right = kernel_has(expected[run->is_moved]);
+        run->is_right = host_has(&router_config, expected[run->is_moved]);
     }
+    host_close_connection(); /* of which destroy events tell */
     if (run->rounds == 1) {
-        read_kernel(reached[0]);
-        move_route(RTM_NEWROUTE, NLM_F_CREATE);
+        host_read(&router_config, reached[0]);
+        host_move_route(true);
         run->is_moved = true;
     }
+}
+
+/* Everything that a configuration can have that costs memory or a call. */
+static void configure(struct all_config *all)
+{
+    static const struct riptide_prefix learn[] = {
+        { AF_INET, 24, { 203, 0, 113 } },
+        { AF_INET, 24, { 198, 51, 100 } },
+        { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
+    };
+    static const struct riptide_override overrides[] = { { .dst = { AF_INET, 8, { 198 } },
+                                                           .cwnd_max = 90 } };
+
+    riptide_agent_config_init(&all->agent, sizeof(all->agent));
+    riptide_observer_config_init(&all->observer, sizeof(all->observer));
+    riptide_estimator_config_init(&all->estimator, sizeof(all->estimator));
+    all->estimator.policy = riptide_policy_find("paper");
+    all->observer.scope.learn = learn;
+    all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
+    all->observer.destroy_events = true;
+    all->estimator.aggregates = &learn[1];
+    all->estimator.n_aggregates = 1;
+    all->estimator.overrides = overrides;
+    all->estimator.n_overrides = 1;
+    all->agent.observer = &all->observer;
+    all->agent.estimator = &all->estimator;
+    all->agent.interval_ns = INTERVAL_NS;
+    all->agent.netns_fd = netns_fd;
+}
+
+static void expect_line(int r, const struct riptide_error *error)
+{
+    if (r < 0 && !error->text[0])
+        is_right = complain("an error without a line", strerror(-r));
+}
+
+/* What a host may ask of an agent in its rounds. It may fail, and then nothing has changed. */
+static void ask(struct run *run)
+{
+    const struct riptide_hint hint = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
+                                       .cwnd_max = 20,
+                                       .until_ns = RIPTIDE_NEVER_NS };
+    struct riptide_router_config config = router_config;
+    struct riptide_error error = { "" };
+    struct riptide_route *routes = NULL;
+    struct riptide_rule *rules = NULL;
+    struct all_config all;
+    uint32_t initrwnd;
+    int holder;
+    size_t n;
+
+    run->has_asked = true;
+    configure(&all);
+    expect_line(riptide_agent_reconfigure(run->agent, &all.agent, &error), &error);
+    error.text[0] = '\0';
+    expect_line(riptide_agent_add_hint(run->agent, &hint, &error), &error);
+    config.netns_fd = netns_fd;
+    riptide_routes_read(&config, &routes, &n);
+    riptide_routes_free(routes);
+    riptide_rules_read(&config, &rules, &n);
+    riptide_rules_free(rules);
+    riptide_receiver_get_initrwnd(1460, &initrwnd);
+    riptide_router_get_holder(&holder);
+    riptide_netns_is_at(netns_fd, "/proc/self/ns/net");
 }
 
 static int dispatch(struct run *run)
@@ -202,6 +203,8 @@ static int dispatch(struct run *run)
             on_round(run, event->tick);
         shim_resume();
     }
+    if (run->rounds > 0 && !run->has_asked && r == 0)
+        ask(run);
     return r;
 }
 
@@ -223,21 +226,19 @@ static int serve(struct run *run)
 /* The agent's life up to the end of its service. */
 static int live(struct run *run)
 {
-    struct riptide_agent_config config;
     struct riptide_error error = { "" };
     struct riptide_load_counts counts;
+    struct all_config all;
     int r;
 
-    riptide_agent_config_init(&config, sizeof(config));
-    config.interval_ns = INTERVAL_NS;
-    r = riptide_agent_new(&run->agent, &config, &error);
+    configure(&all);
+    r = riptide_agent_new(&run->agent, &all.agent, &error);
     if (r == 0) {
         riptide_agent_load(run->agent, state_path, &counts, NULL);
         r = riptide_agent_start(run->agent, &error);
     }
     run->is_started = r == 0;
-    if (r < 0 && !error.text[0])
-        is_right = complain("an error without a line", strerror(-r));
+    expect_line(r, &error);
     return r == 0 ? serve(run) : r;
 }
 
@@ -252,6 +253,7 @@ static void check_state(void)
     char pattern[sizeof(state_path) + 1];
 
     riptide_estimator_config_init(&config, sizeof(config));
+    config.policy = riptide_policy_find("paper");
     if (riptide_estimator_new(&estimator, &config, &error) == 0) {
         if (riptide_state_load(estimator, state_path, &counts, &error) != 0 || counts.loaded == 0)
             is_right = complain("the state is lost", error.text);
@@ -273,12 +275,28 @@ static void check_end(bool is_taken_back, uint32_t fds_before)
     /* Where taking back failed as well, flush must do. */
     if (!is_taken_back && riptide_flush(&router_config, NULL, NULL) < 0)
         is_right = complain("flush failed", "");
-    if (!kernel_has("")) {
-        char found[TEXT_BYTES];
+    if (!host_has(&router_config, "")) {
+        char found[HOST_TEXT_BYTES];
 
-        read_kernel(found);
+        host_read(&router_config, found);
         is_right = complain("left in the kernel", found);
     }
+}
+
+/* Of what somebody left, as riptide_flush is called for. */
+static int flush(void)
+{
+    struct riptide_router_config config = router_config;
+    struct riptide_error error = { "" };
+    int r;
+
+    shim_pause();
+    host_leave_route(&router_config);
+    shim_resume();
+    config.netns_fd = netns_fd;
+    r = riptide_flush(&config, NULL, &error);
+    expect_line(r, &error);
+    return r;
 }
 
 /* One life of an agent under a plan. */
@@ -293,7 +311,7 @@ static enum ending run_plan(const struct shim_plan *plan)
     shim_start(plan);
     r = live(&run);
     shim_pause();
-    read_kernel(reached[1]);
+    host_read(&router_config, reached[1]);
     if (r == 0 && run.failed_ns && !run.is_right)
         is_right = complain("the routes did not become right", reached[1]);
     shim_resume();
@@ -302,8 +320,8 @@ static enum ending run_plan(const struct shim_plan *plan)
         stopped = riptide_agent_stop(run.agent);
     }
     riptide_agent_free(run.agent);
+    is_taken_back = flush() == 0 && stopped == 0 && plan->n_fail <= 1;
     shim_pause();
-    is_taken_back = stopped == 0 && plan->n_fail <= 1;
     check_end(is_taken_back, fds_before);
     check_state();
     if (!is_right)
@@ -324,7 +342,7 @@ static bool learn(void)
     for (int i = 0; i < 2; i++) {
         if (run_plan(&none) != ENDED_UNTOUCHED && i > 0)
             return complain("without faults it does not work", "");
-        move_route(RTM_DELROUTE, 0);
+        host_move_route(false);
     }
     memcpy(expected, reached, sizeof(expected));
     if (strcmp(expected[0], expected[1]) == 0 || !strstr(expected[0], "initcwnd"))
@@ -371,7 +389,7 @@ static int run_all(struct shim_plan *plan)
             printf("^ %s %s %u\n", kinds[plan->kind], strerrorname_np(plan->error), plan->n);
             riptide_flush(&router_config, NULL, NULL);
         }
-        move_route(RTM_DELROUTE, 0);
+        host_move_route(false);
     }
     printf("%s %s: points %u, survived %u, of them late %u, refused %u, given up %u, wrong %u\n",
            kinds[plan->kind], strerrorname_np(plan->error), plan->n - 2,
@@ -398,8 +416,10 @@ static bool read_plan(struct shim_plan *plan, char **arguments)
 int main(int argc, char **argv)
 {
     struct shim_plan plan = { .n = 0 };
+    static char out[BUFSIZ]; /* no block of libc's own among those that are counted */
     bool is_learnt;
 
+    setvbuf(stdout, out, _IOLBF, sizeof(out));
     shim_pause();
     if (argc < 5 || !read_plan(&plan, argv + 2)) {
         fprintf(stderr, "faults STATE_FILE allocation|call|request ERROR N_FAIL [POINT]\n");
@@ -407,6 +427,7 @@ int main(int argc, char **argv)
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);
     riptide_router_config_init(&router_config, sizeof(router_config));
+    netns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     is_learnt = learn();
     if (!is_learnt)
         return EXIT_FAILURE;
@@ -414,6 +435,6 @@ int main(int argc, char **argv)
         return run_all(&plan);
     plan.n = (uint32_t)atoi(argv[5]);
     printf("ended %d\n", run_plan(&plan));
-    move_route(RTM_DELROUTE, 0);
+    host_move_route(false);
     return EXIT_SUCCESS;
 }

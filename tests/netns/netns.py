@@ -311,10 +311,11 @@ class TcpInfo:
         self.state = data[0]
         self.mss_bytes, self.unacked, self.cwnd = words[2], words[4], words[18]
         self.retrans_segs = words[23]
+        self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
 
 
 def tcp_info(end):
-    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104))
+    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
 
 
 def host_address(host, peer):
@@ -325,13 +326,16 @@ def host_address(host, peer):
 class Daemon:
     """A riptided on a host, with short ticks; `with` waits until its rules stand.
 
-    `command` starts it, where that is more than the program alone.
+    `command` starts it, where that is more than the program alone. Where no policy is asked for it
+    is paper, whose windows one can tell: the mean of what is open.
     """
 
     def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,)):
         self.host = host
         self.table = table
         self.log = tempfile.TemporaryFile("w+")
+        if "--policy" not in options:
+            options = ("--policy", "paper", *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid

@@ -29,7 +29,7 @@ class Routing:
             (8, self.add_rule), (7, self.delete_rule), (6, self.move_default),
             (6, self.nexthop), (2, self.delete_nexthop), (5, self.link_state), (2, self.link_gone),
             (4, self.address), (3, self.main_rule), (5, self.foreign_hand), (2, self.flush),
-            (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (1, self.mtu),
+            (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (3, self.mtu),
             (6, self.neighbour), (0.2, self.expiry), (3, self.sysctl),
         ] + ([(3, self.vrf)] if "vrf" in kinds else [])
 
@@ -123,7 +123,9 @@ class Routing:
                 (0.04, "rtt 30ms"), (0.04, "window 20000"), (0.04, "hoplimit 33"),
                 (0.04, "features ecn"), (0.03, "congctl reno"), (0.03, "cwnd lock 50"),
                 (0.03, "reordering 5"), (0.02, "realms 3/4" if family == 4 else "")):
-            if self.chance(share):
+            # Refused because it is there, it gives its mtu to what is there, but not to its caches.
+            is_split = family == 6 and verb in ("append", "prepend") and text.startswith("mtu")
+            if self.chance(share) and not is_split:
                 words.append(text)
         if self.chance(0.15):
             n = self.rng.randrange(N_LINKS)
@@ -363,8 +365,12 @@ class Routing:
         return [f"ip -{family} addr add {dst}/{length} dev eth{n}{nodad}"]
 
     def mtu(self):
+        """Of a link, or what IPv6 alone has of it, as advertisements set it: nobody is told."""
         n = self.rng.randrange(N_LINKS)
-        return [f"ip link set eth{n} mtu {self.rng.choice((1280, 1400, 1500))}"]
+        if self.chance(0.25):
+            return [f"sysctl ipv6/conf/eth{n}/mtu {self.rng.choice((1280, 1350, 1400, 1500))}"]
+        # The largest is more than a route can say.
+        return [f"ip link set eth{n} mtu {self.rng.choice((1280, 1400, 1500, 1500, 9000, 65535))}"]
 
     def neighbour(self):
         """A gateway is found, lost or forgotten: where several routes serve, the kernel looks."""

@@ -21,7 +21,9 @@ RTA_DST, RTA_SRC, RTA_OIF, RTA_PRIORITY, RTA_METRICS, RTA_MULTIPATH = 1, 2, 4, 6
 RTA_CACHEINFO, RTA_PREF = 12, 20
 RTA_TABLE, RTA_MARK, RTA_UID, RTA_IP_PROTO, RTA_NH_ID = 15, 16, 25, 27, 30
 RTNH_F_LINKDOWN = 0x10  # the state of a link, not of its route
-RTAX_LOCK, RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND = 1, 13, 11, 14
+RTAX_LOCK, RTAX_MTU, RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND = 1, 2, 13, 11, 14
+ROUTE_MAX_MTU = 65535 - 15  # more is cut down to it
+IFLA_MTU, IFLA_AF_SPEC, IFLA_INET6_CONF, DEVCONF_MTU6 = 4, 26, 2, 2
 OURS = (RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND)
 
 SOL_SOCKET_RCVBUFFORCE = 33
@@ -148,14 +150,18 @@ class Rtnetlink:
 
 class Route:
     """An answer taken apart. Two are alike where local TCP cannot tell them apart, but for the
-    windows; `table` and `dst` say whose route it was."""
+    windows; `table` and `dst` say whose route it was, `links` where it leads. `without_mtu` is its
+    likeness were its mtu its links'."""
 
-    __slots__ = ("error", "table", "type", "dst", "windows", "likeness")
+    __slots__ = ("error", "table", "type", "dst", "windows", "likeness", "mtu", "links",
+                 "without_mtu", "is_fib_match")
 
     def __init__(self, raw, is_fib_match):
         kind = struct.unpack_from("=H", raw)[0]
-        self.error = self.table = self.type = self.dst = None
+        self.error = self.table = self.type = self.dst = self.mtu = self.without_mtu = None
+        self.is_fib_match = is_fib_match
         self.windows = {}
+        self.links = set()
         if kind == NLMSG_ERROR:
             self.error = -struct.unpack_from("=i", raw, 2)[0]
             self.likeness = ("error", self.error)
@@ -163,7 +169,7 @@ class Route:
         family, dst_len, src_len, tos, self.table, _, scope, self.type, flags = \
             struct.unpack_from("=BBBBBBBBI", raw, 2)
         found = []
-        dst = b""
+        metrics = dst = b""
         for attr, payload in attributes(raw[14:]):
             if attr == RTA_TABLE:
                 self.table = u32.unpack(payload)[0]
@@ -173,20 +179,43 @@ class Route:
                     found.append((attr, payload))
             elif attr == RTA_METRICS:
                 metrics = tuple(self._metrics(payload))
-                if metrics:
-                    found.append((attr, metrics))
+                self.mtu = dict(metrics).get(RTAX_MTU)
             elif attr == RTA_MULTIPATH:
                 found.append((attr, tuple(_hops(payload))))
+                self.links.update(hop[2] for hop in found[-1][1])
             elif attr == RTA_NH_ID:
                 continue  # a name; the hops that it stands for are shown as well
             elif attr == RTA_PREF and not is_fib_match:
                 continue  # of an IPv6 multipath route it is that of the hop that was cached first
             else:
                 found.append((attr, payload))
+                if attr == RTA_OIF:
+                    self.links.add(u32.unpack(payload)[0])
         self.dst = (family, dst, dst_len)
+
         # Whose table, whose protocol, which prefix matched: that is what we change.
-        self.likeness = (family, src_len, tos, scope, self.type, flags & ~RTNH_F_LINKDOWN,
-                         tuple(sorted(found)))
+        def likeness(metrics):
+            return (family, src_len, tos, scope, self.type, flags & ~RTNH_F_LINKDOWN,
+                    tuple(sorted([*found, (RTA_METRICS, metrics)] if metrics else found)))
+
+        self.likeness = likeness(metrics)
+        if self.table == TABLE:
+            self.without_mtu = likeness(tuple(metric for metric in metrics
+                                              if metric[0] != RTAX_MTU))
+
+    def is_like(self, base, mtus):
+        """Whether it is alike but for its windows. What the base has from its links, a route of
+        ours says: exactly that, and nothing where it cannot. `mtus`: link_mtus of now."""
+        if self.table != TABLE or base.mtu is not None or base.error is not None:
+            return self.likeness == base.likeness
+        family = base.likeness[0]
+        own = {mtus.get((family, index), 0) for index in base.links}
+        expected = own.pop() if len(own) == 1 else 0
+        if not 0 < expected <= ROUTE_MAX_MTU:
+            expected = None
+        # Of several hops this is one, and the others may have another.
+        is_said = self.mtu == expected or (self.mtu is None and not self.is_fib_match)
+        return is_said and self.without_mtu == base.likeness
 
     def _metrics(self, block):
         """The metrics that are not ours to set; those that are go into windows."""
@@ -257,11 +286,25 @@ class Reader:
         return route, expires
 
 
-def is_alike(with_us, without_us):
+def link_mtus(link):
+    """The MTUs of a host's links: {(family, index): bytes}."""
+    found = {}
+    for message in link.dump(RTM_GETLINK, bytes(16)):
+        index = struct.unpack_from("=i", message, 4)[0]
+        got = dict(attributes(message[16:]))
+        found[socket.AF_INET, index] = u32.unpack(got[IFLA_MTU])[0]
+        ipv6 = dict(attributes(got.get(IFLA_AF_SPEC, b""))).get(socket.AF_INET6)
+        if ipv6:
+            settings = dict(attributes(ipv6))[IFLA_INET6_CONF]
+            found[socket.AF_INET6, index] = u32.unpack_from(settings, 4 * DEVCONF_MTU6)[0]
+    return found
+
+
+def is_alike(with_us, without_us, mtus):
     """Whether two of Reader.read's are the same way for TCP. Windows may differ where the route is
-    ours, and nowhere else."""
+    ours, and nowhere else. `mtus`: of their links, as link_mtus has them."""
     ours, base = with_us[0], without_us[0]
-    if ours is not base and (ours.likeness != base.likeness or
+    if ours is not base and (not ours.is_like(base, mtus) or
                              (ours.table != TABLE and ours.windows != base.windows)):
         return False
     # A route of ours may end earlier, and the next packet goes without us; later it may not.

@@ -182,6 +182,7 @@ static struct riptide_estimator *open_estimator(void)
     struct riptide_error error;
 
     riptide_estimator_config_init(&config, sizeof(config));
+    config.policy = riptide_policy_find("paper");
     config.prefix_len4 = config.prefix_len6 = 0; /* all are one destination */
     config.history_weight = 0;
     if (riptide_estimator_new(&estimator, &config, &error) != 0)

@@ -270,8 +270,10 @@ static void answer_refused(void *bytes, ssize_t n)
         struct nlmsgerr *answer = NLMSG_DATA(message);
 
         for (uint32_t i = 0; i < n_refused; i++) {
-            if (message->nlmsg_type == NLMSG_ERROR && message->nlmsg_seq == refused[i])
-                answer->error = -current.error;
+            if (message->nlmsg_type != NLMSG_ERROR || message->nlmsg_seq != refused[i])
+                continue;
+            answer->error = -current.error;
+            refused[i] = refused[--n_refused]; /* other sockets count from the same number */
         }
     }
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netns import Host, wait_until
+from netns import IS_SANITIZED, Host, wait_until
 from twins import Driver
 
 N = 10000
@@ -23,15 +23,12 @@ def test_base_routes_cost_what_they_are(is_one, capsys):
             host.batch("".join(f"route add 20.{n >> 8}.{n & 255}.0/24 via 10.0.0.1\n"
                                for n in range(N)))
         wait_until(host.is_ready, "links up")
-        driver = Driver(host).wait_ready()
-        try:
+        with Driver(host) as driver:
             driver.send(f"set 20.{n >> 8}.{n & 255}.7 40" for n in range(N))
             assert driver.quiet(30)["routes"] == N
             used_kb = memory_kb(driver.process.pid)
-        finally:
-            driver.kill()
     finally:
         host.close()
     with capsys.disabled():
         print(f"\n{N} destinations behind {1 if is_one else N} base routes: {used_kb} kB at most")
-    assert used_kb < 20000
+    assert IS_SANITIZED or used_kb < 20000  # a sanitizer keeps what was freed

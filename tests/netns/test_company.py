@@ -3,7 +3,8 @@
 import pytest
 
 from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, routes, rules, snapshot,
-                   wait_until)
+                   wait_until, wait_window)
+from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 from twins import Driver
 
 
@@ -49,7 +50,8 @@ def test_leftovers_of_a_predecessor_with_another_mark_go(net):
     with Daemon(net.host, "--mark", "0x99") as daemon:
         daemon.kill()
     with Daemon(net.host):
-        assert "0x99" not in net.host.ip("rule") + net.host.ip("-6", "rule")
+        wait_until(lambda: "0x99" not in net.host.ip("rule") + net.host.ip("-6", "rule"),
+                   "the old rules gone")  # they were rules, too
 
 
 def test_flush_finds_what_had_another_mark_and_protocol(net):
@@ -97,8 +99,7 @@ def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
         4: ("10.0.0.9", "via 10.0.1.1", [f"198.18.0.{n}" for n in range(1, 201)]),
         6: ("fd00::9", "via fd00:0:0:1::1", [f"2001:db8:18::{n:x}" for n in range(1, 201)]),
     }[family]
-    driver = Driver(net.host).wait_ready()
-    try:
+    with Driver(net.host) as driver:
         driver.send(f"set {dst} 40" for dst in dsts)
         driver.quiet()
         before = net.host.ip(f"-{family}", "rule").splitlines()
@@ -110,5 +111,89 @@ def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
         theirs = [rule for rule in after if rule not in before]
         assert len(theirs) == 1 and f"from {source} lookup {TABLE}" in theirs[0]
         assert sorted(before) == sorted(rule for rule in after if rule not in theirs)
-    finally:
-        driver.kill()
+
+
+FOREIGN = {
+    "prefix": {4: "route add 203.0.113.0/24", 6: "route add 2001:db8::/64"},
+    "default": {4: "route add default", 6: "route add default"},
+    "before": {4: f"route prepend {PEER[4]}", 6: f"route add {PEER[6]} metric 1"},
+    "instead": {4: f"route replace {PEER[4]}", 6: f"route replace {PEER[6]}"},
+}
+
+
+def in_table(host, family):
+    """Routes of another protocol in our table."""
+    lines = host.ip(f"-{family}", "-N", "route", "show", "table", TABLE).splitlines()
+    return [line for line in lines if f"proto {PROTOCOL} " not in line]
+
+
+@families
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, kind):
+    other = 10 - family
+    for dst in (PEER[family], PEER[other]):
+        net.learned(dst, 30)
+    with Daemon(net.host, "--log-level", "debug") as daemon:
+        for dst in (PEER[family], PEER[other]):
+            wait_window(net.host, dst)
+        net.host.ip(f"-{family}", *FOREIGN[kind][family].split(), "via", SECOND[family], "table",
+                    TABLE)
+        foreign = in_table(net.host, family)
+        assert len(foreign) == 1
+        wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the line that says so")
+        line = [line for line in daemon.said().splitlines() if ": off" in line]
+        assert len(line) == 1
+        for word in (f"table {TABLE}", "protocol 3", "delete it", "choose another table"):
+            assert word in line[0]
+        for dst in (PEER[family], OTHER[family]):
+            assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)
+        assert is_ours(net.host, PEER[other])
+        assert line[0].partition("without us: ")[2] in net.host.run(RIPTIDE, "status").stdout
+        # What is learned meanwhile brings the rules back as little as another look does.
+        net.learned(OTHER[family], 20)
+        net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
+        ticks = daemon.said().count("debug: tick")
+        wait_until(lambda: daemon.said().count("debug: tick") > ticks + 2, "some rounds")
+        assert in_table(net.host, family) == foreign
+        assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
+        net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
+        wait_until(lambda: f"IPv{family}: on again" in daemon.said(), "the return")
+        for dst in (PEER[family], OTHER[family]):
+            wait_window(net.host, dst)
+            wait_ours(net.host, dst)
+
+
+@families
+def test_foreign_route_that_goes_without_a_word_is_missed(net, family):
+    """Its link goes down: IPv4 announces no route of that, and main has none there."""
+    net.learned(PEER[family], 30)
+    net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
+    net.host.ip("link", "set", "apart", "up")
+    with Daemon(net.host) as daemon:
+        wait_window(net.host, PEER[family])
+        net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
+        wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the warning")
+        net.host.ip("link", "set", "apart", "down")
+        wait_until(lambda: f"IPv{family}: on again" in daemon.said(), "the return")
+
+
+@families
+def test_foreign_route_in_our_table_outlives_the_end(net, family):
+    with Daemon(net.host) as daemon:
+        net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)
+        wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the warning")
+        daemon.stop()
+    assert len(in_table(net.host, family)) == 1 and not rules(net.host)
+
+
+@families
+@pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
+def test_start_refused_for_a_foreign_route_takes_the_rules_of_the_dead_away(net, family, mark):
+    before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
+    with Daemon(net.host, "--mark", hex(mark)) as daemon:
+        daemon.kill()
+    net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)
+    assert len(rules(net.host)) == 2
+    assert f"table {TABLE}" in refusal(net.host)
+    assert net.host.ip("-4", "rule") + net.host.ip("-6", "rule") == before
+    assert len(in_table(net.host, family)) == 1

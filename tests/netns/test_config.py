@@ -315,18 +315,22 @@ def test_scope_that_shrinks_withdraws_at_once(net, config):
         config("[observe]\nexclude = 203.0.113.2\n")
         reload(daemon, "exclude nothing -> 203.0.113.2")
         wait_until(lambda: windows(net.host).keys() == {"203.0.113.1"}, "the excluded one withdrawn")
+        wait_until(lambda: "203.0.113.2: withdrawn, not in scope any more\n" in daemon.said(), "a line")
         config("[observe]\n")
         reload(daemon, "exclude 203.0.113.2 -> nothing")
         wait_until(lambda: len(windows(net.host)) == 2, "both again")
 
 
+STEP = "[apply]\nstep-segments = 50\n[compute]\n"
+
+
 def test_steps_follow(net, config):
     """A window within the step is written as soon as the step is smaller."""
-    path = config("[apply]\nstep-segments = 50\n[compute]\ncwnd-min = 40\n")
+    path = config(STEP + "cwnd-min = 40\n")
     net.learned("203.0.113.1", 20)
     with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
         assert wait_window(net.host, "203.0.113.1") == 40
-        config("[apply]\nstep-segments = 50\n[compute]\ncwnd-min = 60\n")
+        config(STEP + "cwnd-min = 60\n")
         reload(daemon, "cwnd-min 40 -> 60")
         wait_rounds(daemon, 2)
         config("[apply]\nstep-segments = 0\nstep-percent = 0%\n[compute]\ncwnd-min = 60\n")
@@ -336,18 +340,18 @@ def test_steps_follow(net, config):
 
 
 def test_lower_bound_is_written_whatever_the_step(net, config):
-    path = config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 60\n")
+    path = config(STEP + "cwnd-max = 60\n")
     net.learned("203.0.113.1", 80)
-    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
+    with Daemon(net.host, "--config", path) as daemon:
         assert wait_window(net.host, "203.0.113.1") == 60
-        config("[apply]\nstep-segments = 50\n[compute]\ncwnd-max = 40\n")
+        config(STEP + "cwnd-max = 40\n")
         reload(daemon, "cwnd-max 60 -> 40")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 40}, "the new bound")
 
 
 def test_interval_and_log_level_follow(net, config):
     net.learned("203.0.113.1", 30)
-    path = config("[observe]\ninterval = 10min\n[compute]\nttl = 2h\n")
+    path = config("[observe]\ninterval = 10min\n[compute]\nttl = 2h\npolicy = paper\n")
     log = (path.parent / "log").open("w+")
     process = net.host.start(RIPTIDED, "--config", path, stdout=log, stderr=log)
 
@@ -356,7 +360,7 @@ def test_interval_and_log_level_follow(net, config):
 
     wait_window(net.host, "203.0.113.1")
     assert said().count("tick:") == 0
-    config("[observe]\ninterval = 20ms\n[compute]\nttl = 2h\n[log]\nlog-level = debug\n")
+    config("[observe]\ninterval = 20ms\n[compute]\nttl = 2h\npolicy = paper\n[log]\nlog-level = debug\n")
     process.send_signal(signal.SIGHUP)
     wait_until(lambda: said().count("tick:") >= 3, "short rounds, and said")
     process.terminate()

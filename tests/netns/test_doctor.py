@@ -268,7 +268,7 @@ def test_destinations_that_are_left_alone(net):
     assert "1 of 2 destinations" in finding["summary"]
     assert "for example 203.0.113.2" in finding["evidence"]
     # The reason is the daemon's.
-    done = net.host.run(RIPTIDED, "--dry-run", "--once")
+    done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper")
     reason = finding["evidence"].partition("): ")[2]
     assert f"203.0.113.2: left alone: {reason}" in done.stderr
 

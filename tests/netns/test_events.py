@@ -1,5 +1,7 @@
 """Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
 
+import re
+import signal
 import socket
 import struct
 import subprocess
@@ -395,11 +397,34 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
 
 
 def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
+    with Daemon(net.host, "--max-share", "0.0001", "--log-level", "debug") as daemon:
+        wait_until(lambda: ticks(daemon) == 1, "a look")
+        assert re.search(r"stretched to \S+ s to keep to --max-share 0.0001$", daemon.said(), re.M)
+
+
+def test_a_share_that_the_longest_interval_exceeds_is_said_once_and_so_is_its_end(net, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[observe]\nmax-share = 0.00000001\n")
+    with Daemon(net.host, "--config", config, "--ttl", "400ms", "--log-level", "debug") as daemon:
+        wait_until(lambda: ticks(daemon) >= 3, "three looks")
+        (line,) = [line for line in daemon.said().splitlines() if "--max-share" in line]
+        figures = re.search(r"takes (.*) ms of a core: even at (.*) s, .*, that is a share of (.*), "
+                            "(.*) times --max-share 1e-08$", line)
+        look_ms, interval_s, share, times = map(float, figures.groups())
+        assert interval_s == 0.2
+        assert share == pytest.approx(look_ms / 200, rel=0.2, abs=0.0005)
+        assert times == pytest.approx(share * 1e8, rel=0.1)
+        config.write_text("[observe]\nmax-share = 0.9\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the interval as configured is enough again" in daemon.said(), "its end")
+        assert daemon.said().count("times --max-share") == 1
+
+
+def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
     with Daemon(net.host, "--max-share", "0.00000001", "--log-level", "debug") as daemon:
         wait_until(lambda: ticks(daemon) == 1, "a look")
-        # Half of the time to live, which the harness sets to two hours.
+        # The harness sets it to two hours.
         assert "the next is after 3600.000 s" in daemon.said()
-        assert daemon.said().count("stretched to 3600 s") == 1
         said = net.host.run(RIPTIDE, "status").stdout
         assert "interval   0.05 s, now 3600 s by --max-share, policy" in said
 

@@ -24,6 +24,9 @@ def symbols(name, option):
 
 
 def test_all_calls_of_the_library_are_among_them():
+    if any(name.startswith("__gcov") for name in symbols("lib/libriptide.so", "--undefined-only") |
+           symbols("tests/netns/faults", "--defined-only")):
+        pytest.skip("what counts lines has calls of its own")
     called = {name for name in symbols("lib/libriptide.so", "--undefined-only")
               if not name.startswith(("_", "nl_", "nla_", "nlmsg_", "rtnl_"))}
     assert len(called) > 40

@@ -34,7 +34,8 @@ def test_without_files_it_does_not_start_and_says_so(net):
     net.learned("203.0.113.1", 20)
     for limit in range(3, 32):
         done = subprocess.run(
-            ["ip", "netns", "exec", net.host.name, "prlimit", f"--nofile={limit}", RIPTIDED, "--once"],
+            ["ip", "netns", "exec", net.host.name, "prlimit", f"--nofile={limit}", RIPTIDED, "--once",
+             "--policy", "paper"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             universal_newlines=True, timeout=30, check=False)
         if done.returncode == 0:

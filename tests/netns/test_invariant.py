@@ -10,7 +10,7 @@ import signal
 
 import pytest
 from invariant import Figures, Found, Run, run
-from twins import Twins, probe_kinds
+from twins import Side, Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
 RUNS = 20
@@ -72,6 +72,44 @@ def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides)
         twins.driver.process.send_signal(signal.SIGCONT)
         assert found
         assert twins.is_without_riptide(found) is not is_riptides
+    finally:
+        twins.close()
+
+
+def test_shell_that_has_ended_says_before_which_line():
+    side = Side("side")
+    try:
+        tool = side.shell.tools["-4",]
+        tool.kill()
+        os.waitid(os.P_PID, tool.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(AssertionError, match="^ip had ended with -9 before: ip -4 route show: $"):
+            side.shell.run("ip -4 route show")
+    finally:
+        side.close()
+
+
+@pytest.mark.parametrize("line", ["ip link set eth0 mtu 1400", "sysctl ipv6/conf/eth0/mtu 1400"])
+def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
+    twins = Twins(["198.51.100.7", "2001:db8::7"])
+
+    def differences():
+        return twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
+
+    try:
+        twins.driver.send(["set 198.51.100.7 40", "set 2001:db8::7 40"])
+        assert twins.driver.quiet()["routes"] == 2
+        assert not differences()
+        twins.driver.process.send_signal(signal.SIGSTOP)
+        for side in (twins.with_us, twins.without_us):
+            if line.startswith("ip "):
+                side.shell.run(line)
+            else:
+                side.host.sysctl(*line.split()[1:])
+        found = differences()
+        twins.driver.process.send_signal(signal.SIGCONT)
+        # IPv6 follows its link by itself, but not its sysctl.
+        assert {":" in twins.questions[n].address for n in found} == {"sysctl" in line}
+        twins.judge()
     finally:
         twins.close()
 

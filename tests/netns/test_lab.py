@@ -36,7 +36,9 @@ def test_quick_form_of_an_evaluation(name, tmp_path):
     for path in tmp_path.glob("*.csv"):
         with path.open() as file:
             assert list(csv.DictReader(file)), path
-    assert list(tmp_path.glob("*.csv")) and list(tmp_path.glob("*.png"))
+    assert list(tmp_path.glob("*.csv"))
+    # A busy machine is late too often for figures, and is told so: then there is nothing to draw.
+    assert list(tmp_path.glob("*.png")) or out.count("No cell has two repetitions that were on time")
     assert json.loads((tmp_path / "conditions.json").read_text())["seed"] == 3
     assert namespaces() == before
 

@@ -10,6 +10,7 @@ from netns import (AS_NOBODY, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, WITHOUT_NET_AD
 
 OURS = re.compile(rf"proto {PROTOCOL}\b")
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
+PAPER = ("--policy", "paper")  # whose windows are those of the connections
 
 
 def learn(net):
@@ -113,7 +114,7 @@ def test_start_after_sigkill_cleans_up_and_works(net):
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):
     connection = net.learned("203.0.113.1", 30)
     net.learned("203.0.113.2", 30)
-    with Daemon(net.host, "--ttl", "300ms"):
+    with Daemon(net.host, "--ttl", "300ms") as daemon:
         wait_window(net.host, "203.0.113.1")
         wait_window(net.host, "203.0.113.2")
         connection.close()
@@ -121,6 +122,15 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
         wait_until(lambda: "203.0.113.1" not in windows(net.host), "withdrawal", deadline_s=1)
         assert "203.0.113.2" in windows(net.host)
         assert net.connect("203.0.113.1").cwnd() == 10
+        assert "203.0.113.1: withdrawn, no connection for the time to live\n" in daemon.said()
+
+
+def test_route_that_somebody_puts_there_is_withdrawn_as_such(net):
+    with Daemon(net.host) as daemon:
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
+        net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", TABLE, "proto", PROTOCOL)
+        wait_until(lambda: "203.0.113.9: withdrawn, nobody asked for it\n" in daemon.said(), "a line")
+        assert windows(net.host) == {}
 
 
 def test_window_outlives_its_connections_until_the_time_to_live(net):
@@ -180,7 +190,7 @@ def test_namespaces_do_not_disturb_one_another(net):
 def test_once_does_one_round_and_leaves_the_routes(net):
     before = snapshot(net.host)
     expected = learn(net)
-    done = net.host.run(RIPTIDED, "--once")
+    done = net.host.run(RIPTIDED, "--once", *PAPER)
     assert windows(net.host) == expected
     assert "riptide flush" in done.stderr
     assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
@@ -191,7 +201,7 @@ def test_once_does_one_round_and_leaves_the_routes(net):
 def test_dry_run_says_the_windows_and_changes_nothing(net):
     before = snapshot(net.host)
     expected = learn(net)
-    done = net.host.run(RIPTIDED, "--dry-run", "--once")
+    done = net.host.run(RIPTIDED, "--dry-run", "--once", *PAPER)
     for peer, cwnd in expected.items():
         assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
     assert snapshot(net.host) == before
@@ -199,7 +209,7 @@ def test_dry_run_says_the_windows_and_changes_nothing(net):
 
 def test_dry_run_needs_no_privilege(net):
     expected = learn(net)
-    done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once")
+    done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once", *PAPER)
     for peer, cwnd in expected.items():
         assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
 

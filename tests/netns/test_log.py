@@ -49,7 +49,7 @@ def test_debug_writes_all(storm):
 
 
 def test_dry_run_writes_all(storm):
-    done = storm.host.run(RIPTIDED, "--dry-run", "--once")
+    done = storm.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper")
     assert len(set_lines(done.stderr)) == STORM
     assert "more like it" not in done.stderr
 

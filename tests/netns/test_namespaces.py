@@ -48,6 +48,13 @@ def learn(networks):
     networks[1].learned("203.0.113.2", 60)
 
 
+def test_a_path_that_leads_nowhere_is_not_taken_for_the_own_namespace(host):
+    containers = Containers(host, "/run/netns/mistyped")
+    assert containers.line() == "/run/netns/mistyped: No such file or directory"
+    assert containers.process.wait(10) == 1
+    assert not rules(host)
+
+
 def test_each_namespace_learns_from_its_own_connections(host, networks):
     learn(networks)
     containers = Containers(host, *(path_of(network.host) for network in networks))
@@ -150,8 +157,8 @@ def test_observe_looks_into_another_namespace(host, net):
 
 def daemon(home, netns, *options):
     """riptided on one host for another."""
-    return home.start(RIPTIDED, "--netns", netns, "--interval", "50ms", *options,
-                      stderr=subprocess.PIPE, universal_newlines=True)
+    return home.start(RIPTIDED, "--netns", netns, "--interval", "50ms", "--policy", "paper",
+                      *options, stderr=subprocess.PIPE, universal_newlines=True)
 
 
 def test_the_daemon_works_in_a_named_namespace_until_it_is_gone(host, net):

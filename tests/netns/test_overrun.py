@@ -11,6 +11,7 @@ import time
 
 import pytest
 from invariant import Run
+from netns import PROTOCOL, rules
 from routing_base import OUR_TABLE
 from rtnetlink import Rtnetlink, attributes, u32
 from twins import Driver
@@ -97,3 +98,41 @@ def test_overrun_lifts_the_rules_and_makes_all_right(is_stopped, capsys):
         print(f"\noverrun, {'stopped' if is_stopped else 'smallest queue'}: {CHANGES} changes, "
               f"{after['overruns'] - before['overruns']} overruns, rules lifted "
               f"{len(happened[2]) // 2} times, quiet {lasted_ms:.0f} ms after the last")
+
+
+def beside(dst, turn):
+    """A line for somebody who puts a route beside ours: the router looks at everything and takes it
+    away, and lifts nothing for that."""
+    return (f"route replace {dst} via 10.0.0.2 dev eth0 table {OUR_TABLE} proto {PROTOCOL} "
+            f"metric {9 + turn % 2}\n")
+
+
+def test_rules_return_whenever_they_are_lifted(net):
+    """Also in the middle of a look that has seen them in place."""
+    net.host.batch("".join(f"route add 2001:db8:{n >> 8:x}:{n & 255:x}::/64 via fd00::1 dev eth0\n"
+                           for n in range(20000)))
+    with Driver(net.host) as driver:
+        driver.send(f"set 198.18.0.{n} 40" for n in range(200))
+        driver.quiet()
+        for turn in range(20):
+            net.host.batch(beside("198.18.0.1", turn))
+            time.sleep(turn / 1000)  # further into the look each time
+            net.host.ip("route", "replace", "default", "via", f"10.0.0.{1 + turn % 2}")
+            driver.quiet()
+            assert len(rules(net.host)) == 2, f"turn {turn}"
+
+
+def test_interrupted_look_lifts_the_rules(net):
+    """A link that comes while links are dumped, and concerns no route of ours: what the dump has
+    shown may not be all."""
+    net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
+    with Driver(net.host) as driver:
+        before = driver.follow("set 198.18.0.1 40")["lifts"]
+        for turn in range(200):
+            net.host.batch(beside("198.18.0.1", turn) + "route get 127.0.0.1\n" * (turn % 40)
+                           + "link add gone type veth\nlink del gone\n")
+            lifts = driver.quiet()["lifts"] - before
+            assert len(rules(net.host)) == 2, f"turn {turn}"
+            if lifts:
+                break
+        assert lifts

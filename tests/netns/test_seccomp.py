@@ -107,11 +107,8 @@ def test_it_is_on_by_default(net, options):
     wait_until(lambda: is_filtered(process.pid), "the filter")
 
 
-def test_where_it_cannot_be_had_it_is_said_and_the_daemon_goes_on(net, tmp_path):
-    source, library = tmp_path / "refusing.c", tmp_path / "refusing.so"
-    source.write_text(REFUSING)
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
-    with Daemon(net.host, command=("env", f"LD_PRELOAD={library}", RIPTIDED)) as daemon:
+def test_where_it_cannot_be_had_it_is_said_and_the_daemon_goes_on(net, preload):
+    with Daemon(net.host, command=("env", preload(REFUSING), RIPTIDED)) as daemon:
         net.learned("203.0.113.1", 30)
         wait_window(net.host, "203.0.113.1")
         assert not is_filtered(daemon.pid)

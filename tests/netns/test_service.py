@@ -134,12 +134,10 @@ def test_watchdog_hears_nothing_of_a_stopped_daemon(net, managed):
         managed.wait_pets(1)
 
 
-def test_watchdog_is_not_petted_when_a_round_does_not_end(net, managed, tmp_path):
+def test_watchdog_is_not_petted_when_a_round_does_not_end(net, managed, tmp_path, preload):
     """Though the loop turns and answers signals."""
-    source, library, flag = tmp_path / "stuck.c", tmp_path / "stuck.so", tmp_path / "stuck"
-    source.write_text(STUCK)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    command = [managed.command[0], f"LD_PRELOAD={library}", f"STUCK={flag}", *managed.command[1:]]
+    flag = tmp_path / "stuck"
+    command = [managed.command[0], preload(STUCK), f"STUCK={flag}", *managed.command[1:]]
     with Daemon(net.host, command=command) as daemon:
         managed.wait_pets(1)
         flag.touch()
@@ -185,6 +183,7 @@ def unit(tmp_path):
     text = (BUILD / "cli" / "riptided.service").read_text()
     path = tmp_path / "riptided.service"
     path.write_text(re.sub(r"=/\S+/riptided\b", f"={RIPTIDED}", text))
+    path.chmod(0o644)  # whatever the umask
     return path
 
 

@@ -2,12 +2,13 @@
 
 import socket
 import struct
+import time
 
 import pytest
 
 from netns import MARK, Host, join, wait_until
 from routing_base import default_line, mac
-from rtnetlink import Batch, Reader, Rtnetlink, is_alike, query
+from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query
 from twins import Driver, Side
 
 DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
@@ -65,7 +66,8 @@ class Advertised:
         reader = Reader()
         ours, base = ([reader.read(raw, True) for raw in self.link.ask(
             Batch([query(dst, True, mark=mark) for dst in DSTS]))] for mark in (None, MARK))
-        return sum(not is_alike(a, b) for a, b in zip(ours, base))
+        mtus = link_mtus(self.link)
+        return sum(not is_alike(a, b, mtus) for a, b in zip(ours, base))
 
 
 @pytest.fixture
@@ -75,9 +77,12 @@ def advertised():
     network.close()
 
 
-@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1300}, {"lifetime_s": 60}],
+@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}, {"lifetime_s": 60}],
                          ids=["hop limit", "MTU", "lifetime"])
 def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
+    if "mtu_bytes" in change:  # less than they have the kernel gives to all routes, ours too
+        advertised.advertise(mtu_bytes=1300)
+        advertised.driver.quiet()
     events = advertised.driver.stats["events"]
     advertised.advertise(**change)
     assert advertised.differing() == len(DSTS)
@@ -85,6 +90,19 @@ def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
     assert advertised.differing() == 0
     assert advertised.driver.stats["routes"] == len(DSTS)
     assert advertised.driver.stats["events"] == events, "the kernel does announce it"
+
+
+def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advertised):
+    """By a sysctl, as by an advertisement: for routes whose own mtu nobody has said."""
+    host, driver = advertised.host, advertised.driver
+    host.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0", "metric", "1")
+    driver.quiet()
+    for mtu_bytes in (1400, 1300, 1450):
+        host.sysctl("ipv6/conf/eth0/mtu", mtu_bytes)
+        assert advertised.differing() == len(DSTS)
+        driver.quiet()
+        assert advertised.differing() == 0
+        assert advertised.driver.stats["routes"] == len(DSTS)
 
 
 def test_round_without_an_advertisement_asks_for_one_destination(advertised):
@@ -102,26 +120,64 @@ def test_neighbour_that_is_asked_for_again_makes_no_difference():
 
     def gateway(mark):
         raw, = link.ask(Batch([query(DSTS[0], True, mark=mark)]))
-        return reader.read(raw, True)[0]
+        return reader.read(raw, True)
+
+    def is_same():
+        return is_alike(gateway(None), gateway(MARK), link_mtus(link))
 
     side.settle()
     for line in (f"{default_line(6, 'add', 1)} metric 2000",
                  f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud stale",
                  f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud failed"):
         side.shell.run(line)
-    driver = Driver(side.host).wait_ready()
-    try:
-        driver.send([f"set {DSTS[0]} 40"])
-        driver.quiet()
-        around = str(gateway(MARK))
+    with Driver(side.host) as driver:
+        driver.follow(f"set {DSTS[0]} 40")
+        around = str(gateway(MARK)[0])
         with side.host.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
             udp.sendto(b"", ("fd00::1", 9))
-        assert str(gateway(MARK)) != around, "the kernel does not ask for it again"
-        assert gateway(None).likeness == gateway(MARK).likeness
+        assert str(gateway(MARK)[0]) != around, "the kernel does not ask for it again"
+        assert is_same()
         side.shell.run(f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud reachable")
         wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
-        assert gateway(None).likeness == gateway(MARK).likeness
+        assert is_same()
+        link.close()
+        side.close()
+
+
+def test_route_in_its_last_moment_is_not_taken_for_one_that_stays():
+    """It shows a lifetime of 0 then, as one without: asked for just then, as for an event."""
+    side = Side("lines")
+    link = Rtnetlink(side.host)
+    reader = Reader()
+    question = Batch([query(DSTS[0], True, mark=MARK)])
+    side.settle()
+    driver = Driver(side.host).wait_ready()
+
+    def base():
+        """The length of the prefix that main leads by, and its time left, 1/100 s."""
+        route, expires = reader.read(*link.ask(question), True)
+        return route.dst[2], expires
+
+    n_seen = 0
+    try:
+        for n in range(3):
+            for line in (f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {1 + n % 2}",
+                         f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n} dev eth0"):
+                side.shell.run(line)
+            driver.send([f"set {DSTS[0]} 40"])
+            driver.quiet()
+            while base() > (32, 0):
+                time.sleep(max(0, base()[1] / 100 - 0.02))
+            n_seen += base() == (32, 0)
+            side.shell.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n} dev eth0")
+            wait_until(lambda: base()[0] == 24, "its end")
+            driver.quiet()
+            driver.quiet()
+            raw, = link.ask(Batch([query(DSTS[0], True)]))
+            assert is_alike(reader.read(raw, True), reader.read(*link.ask(question), True),
+                            link_mtus(link)), driver.routes
     finally:
         driver.kill()
         link.close()
         side.close()
+    assert n_seen

@@ -5,7 +5,9 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
+import subprocess
 import termios
 import time
 
@@ -127,10 +129,13 @@ def test_watch_ends_with_the_keyboard(net, keys):
 def test_watch_into_a_file_has_no_escapes(net):
     with Daemon(net.host):
         wait_until(lambda: status()["round"], "a round")
-        process = net.host.start("timeout", "-s", "INT", "1.5", RIPTIDE, "status", "--watch",
-                                 stdout=-1)
-        said = process.communicate()[0]
-        assert said.count(b"riptided     ok") >= 1 and b"\033" not in said
+        process = net.host.start(RIPTIDE, "status", "--watch", stdout=subprocess.PIPE)
+        said = b""
+        while said.count(b"riptided     ok") < 2:
+            said += os.read(process.stdout.fileno(), 4096) or pytest.fail("it has ended")
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=30)[0]
+        assert b"\033" not in said
 
 
 def test_window_within_the_step_is_no_fault(net):

@@ -64,6 +64,30 @@ def test_state_that_cannot_be_kept_is_said_once(net, tmp_path, trouble, reason):
         assert not list(directory.glob("file*")) if directory.exists() else True
 
 
+# Says that it was called.
+FSYNC = """
+    #include <unistd.h>
+    int fsync(int fd)
+    {
+        (void)fd;
+        return write(STDERR_FILENO, "fsync\\n", 6) == 6 ? 0 : -1;
+    }
+"""
+
+
+def test_rounds_do_not_wait_for_a_disk_and_the_end_does(net, tmp_path, preload):
+    path = tmp_path / "state"
+    net.learned("203.0.113.1", 30)
+    command = ("env", preload(FSYNC), RIPTIDED)
+    with Daemon(net.host, "--state", path, "--metrics", tmp_path / "metrics",
+                command=command) as daemon:
+        wait_window(net.host, "203.0.113.1")
+        wait_until(path.exists, "a state")
+        assert "fsync" not in daemon.said()
+        daemon.stop()
+        assert daemon.said().count("fsync") == 2, "the file and its directory"
+
+
 def test_state_that_can_be_kept_again_is_said(net, tmp_path):
     directory = tmp_path / "state"
     with Daemon(net.host, "--state", directory / "file") as daemon:

@@ -15,7 +15,7 @@ from netns import BUILD, Host
 from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines,
                           link_lines)
 from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
-                       is_alike, query)
+                       is_alike, link_mtus, query)
 
 DRIVER = BUILD / "tests" / "netns" / "driver"
 QUIET_S = 10
@@ -66,7 +66,11 @@ class Shell:
         self.n += 1
         end = f"end{self.n}"
         # What it does not know it says at once, and so we know that the line is done.
-        os.write(tool.stdin.fileno(), f"{' '.join(words)}\n{end}\n".encode())
+        try:
+            os.write(tool.stdin.fileno(), f"{' '.join(words)}\n{end}\n".encode())
+        except BrokenPipeError:
+            status, said = tool.wait(), tool.stderr.read().decode()
+            raise AssertionError(f"ip had ended with {status} before: {line}: {said}") from None
         said = b""
         while True:
             data = os.read(tool.stderr.fileno(), 1 << 16)
@@ -113,6 +117,17 @@ class Driver:
         words = self._read_until(f"quiet {self.n} ", deadline_s).split()[2:]
         self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
         return self.stats
+
+    def follow(self, *lines):
+        """Sends them, and waits until all of it has been followed; returns the router's counters."""
+        self.send(lines)
+        return self.quiet()
+
+    def __enter__(self):
+        return self.wait_ready()
+
+    def __exit__(self, *_):
+        self.kill()
 
     def _read_until(self, start, deadline_s):
         end = time.monotonic() + deadline_s
@@ -262,17 +277,22 @@ class Twins:
     def read(self, raw, n):
         return self.reader.read(raw, self.questions[n].is_fib_match)
 
+    def mtus(self):
+        """Of the links of the one whose answers are right."""
+        return link_mtus(self.without_us.link)
+
     def differences(self, ours, base):
         """The questions that the twins answer differently: [number]."""
         found = []
         table = rtnetlink.routes_of_table(self.with_us.link)
+        mtus = self.mtus()
         read, asked = self.reader.read, self.questions
         for n, (a, b) in enumerate(zip(ours, base)):
             if a == b:
                 continue
             question = asked[n]
             route = read(a, question.is_fib_match)
-            if not is_alike(route, read(b, question.is_fib_match)):
+            if not is_alike(route, read(b, question.is_fib_match), mtus):
                 found.append(n)
             elif route[0].table == OUR_TABLE:
                 # A connection gets what its own route says, not what a neighbour's does.
@@ -312,16 +332,19 @@ class Twins:
         down and up in a hurry can leave hops of a route dead in one kernel and not in the other."""
         self.driver.stop()
         both = self.ask(self.with_us), self.ask(self.without_us)
-        return all(not is_alike(*(self.read(answers[n], n) for answers in both)) for n in found)
+        return all(not is_alike(*(self.read(answers[n], n) for answers in both), self.mtus())
+                   for n in found)
 
     def _is_taking_turns(self, n):
         question = self.questions[n]
         batch = Batch([question.body] * 8)
-        base = {self.reader.read(raw, question.is_fib_match)[0].likeness
-                for raw in self.without_us.link.ask(batch)}
-        ours = {self.reader.read(raw, question.is_fib_match)[0].likeness
-                for raw in self.with_us.link.ask(batch)}
-        is_it = len(base) > 1 and ours == base
+        ours, base = ({self.reader.read(raw, question.is_fib_match)[0]
+                       for raw in side.link.ask(batch)}
+                      for side in (self.with_us, self.without_us))
+        mtus = self.mtus()
+        is_it = (len({route.likeness for route in base}) > 1
+                 and all(any(a.is_like(b, mtus) for b in base) for a in ours)
+                 and all(any(a.is_like(b, mtus) for a in ours) for b in base))
         self.n_undecided += is_it
         return is_it
 

@@ -68,7 +68,7 @@ static inline bool stand_in_next(void *userdata, uint32_t *cursor, struct reques
 }
 
 static inline int stand_in_hint(void *userdata, struct riptide_hint *given, uint64_t for_ns,
-                                uint32_t *cwnd_minp, struct riptide_error *error)
+                                struct request_hinted *hinted, struct riptide_error *error)
 {
     struct stand_in *stand_in = userdata;
 
@@ -79,7 +79,7 @@ static inline int stand_in_hint(void *userdata, struct riptide_hint *given, uint
     stand_in->n_changes++;
     stand_in->hint = *given;
     stand_in->for_ns = for_ns;
-    *cwnd_minp = 10;
+    *hinted = (struct request_hinted){ .destinations = 3, .cwnd_min = 10 };
     return 0;
 }
 

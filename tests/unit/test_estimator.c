@@ -59,7 +59,7 @@ static void defaults_are_careful_and_the_papers_bounds(void **state)
 
     (void)state;
     riptide_estimator_config_init(&config, sizeof(config));
-    assert_string_equal(config.policy->name, "paper");
+    assert_string_equal(config.policy->name, "careful");
     assert_int_equal(config.cwnd_min, 10);
     assert_int_equal(config.cwnd_max, 100);
     assert_int_equal(config.ttl_ns, 90 * S);

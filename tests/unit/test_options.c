@@ -134,7 +134,8 @@ static void test_unknown_options(void **state)
     assert_error(ARGV("--bogus"), "--bogus: unknown option (--help lists them)");
     assert_error(ARGV("--bogus=1"), "--bogus=1: unknown option (--help lists them)");
     /* An abbreviation today is ambiguous tomorrow. */
-    assert_error(ARGV("--int", "5s"), "--int: unknown option; is --interval meant? (--help lists them)");
+    assert_error(ARGV("--int", "5s"),
+                 "--int: unknown option; is --interval meant? (--help lists them)");
     assert_error(ARGV("-t", "5s"), "-t: unknown option (--help lists them)");
     assert_error(ARGV("-xtable", "5"), "-xtable: unknown option (--help lists them)");
     assert_error(ARGV("--=5"), "--=5: unknown option (--help lists them)");
@@ -206,6 +207,29 @@ static void test_help_has_every_row(void **state)
     free(text);
 }
 
+static void test_careful_hears_of_closed_connections_unless_told_otherwise(void **state)
+{
+    const struct {
+        char **argv;
+        bool destroy_events;
+    } cases[] = {
+        { ARGV(NULL), true },
+        { ARGV("--policy", "paper"), false },
+        { ARGV("--policy", "paper", "--destroy-events"), true },
+        { ARGV("--destroy-events=no"), false },
+        { ARGV("--socket-mark", "1"), false }, /* the kernel tells none of those that close */
+    };
+    struct riptide_error error;
+    struct settings settings;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(parse(&settings, cases[i].argv, &error), 0);
+        assert_int_equal(settings.observer.destroy_events, cases[i].destroy_events);
+        settings_deinit(&settings);
+    }
+}
+
 static void test_values_in_one_line(void **state)
 {
     struct riptide_error error;
@@ -219,7 +243,7 @@ static void test_values_in_one_line(void **state)
         parse(&settings, ARGV("--scope", "10.0.0.0/8", "--scope", "::/0", "--dry-run"), &error), 0);
     options_print_values(out, settings_rows, &settings);
     fclose(out);
-    assert_non_null(strstr(text, "policy paper, cwnd-min 10, cwnd-max 100, ttl 90s"));
+    assert_non_null(strstr(text, "policy careful, cwnd-min 10, cwnd-max 100, ttl 90s"));
     assert_non_null(strstr(text, ", scope 10.0.0.0/8 ::/0, "));
     assert_non_null(strstr(text, ", dry-run yes"));
     assert_null(strstr(text, "exclude"));
@@ -240,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_operands_move_to_the_front),
         cmocka_unit_test(test_short_help),
         cmocka_unit_test(test_help_has_every_row),
+        cmocka_unit_test(test_careful_hears_of_closed_connections_unless_told_otherwise),
         cmocka_unit_test(test_values_in_one_line),
     };
 

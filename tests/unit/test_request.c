@@ -96,7 +96,8 @@ static void changes_are_made(void **state)
     assert_answer(&stand_in,
                   "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"scale\":0.5,"
                   "\"for_ms\":600000}",
-                  "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,\"cwnd_min\":10,\"ok\":true}");
+                  "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,\"cwnd_min\":10,"
+                  "\"destinations\":3,\"ok\":true}");
     assert_int_equal(stand_in.hint.cwnd_max, 20);
     assert_true(stand_in.hint.scale == 0.5);
     assert_int_equal(stand_in.hint.dst.len, 24);

@@ -52,8 +52,7 @@ static size_t count_files(void)
 
 static void save(uint32_t cwnd)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_error error = { "" };
 
     add_cwnd(estimator, cwnd);
@@ -65,8 +64,7 @@ static void save(uint32_t cwnd)
 
 static int load(uint32_t *cwnd, struct riptide_error *error)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     int r = riptide_state_load(estimator, path, NULL, error);
 
     *cwnd = cwnd_of(estimator);
@@ -115,8 +113,7 @@ static void refusal_names_the_file(void **state)
 
 static void save_that_fails_leaves_nothing(void **state)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_error error = { "" };
 
     (void)state;

@@ -4,7 +4,7 @@
 #include "values.h"
 
 #include <errno.h>
-#include <riptide/compute.h>
+#include <riptide/agent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -151,6 +151,22 @@ static void test_numbers_refused(void **state)
     assert_refuses(&value_u8, beyond_u8);
 }
 
+static void test_max_shares(void **state)
+{
+    static const char *const refused[] = { "of", "onn", "yes", "5 %", "", NULL };
+    double share = 1;
+
+    (void)state;
+    assert_int_equal(value_max_share.parse(&share, "on"), 0);
+    assert_true(share == RIPTIDE_MAX_SHARE_DEFAULT);
+    assert_prints(&value_max_share, &share, "0.05");
+    assert_int_equal(value_max_share.parse(&share, "20%"), 0);
+    assert_true(share == 0.2);
+    assert_int_equal(value_max_share.parse(&share, "0"), 0);
+    assert_true(share == 0);
+    assert_refuses(&value_max_share, refused);
+}
+
 static void test_weights(void **state)
 {
     static const char *const refused[] = { "",     ".",      "-0.5", "+0.5", "nan",
@@ -192,7 +208,7 @@ static void test_prefixes(void **state)
     value_prefixes.clear(&list);
     assert_int_equal(list.n, 0);
     assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8 2001:db8::1"), 0);
-    prefix_list_deinit(&list);
+    value_prefixes.clear(&list);
     assert_int_equal(list.n, 0);
     assert_refuses(&value_prefixes, refused);
 }
@@ -233,7 +249,7 @@ static void test_ports(void **state)
     assert_int_equal(value_ports.parse(&list, "80, 81x"), -EINVAL);
     assert_int_equal(value_ports.parse(&list, "80, 81-82 83"), 0);
     assert_int_equal(list.n, 6);
-    port_list_deinit(&list);
+    value_ports.clear(&list);
     assert_refuses(&value_ports, refused);
 }
 
@@ -268,12 +284,12 @@ static void test_masked_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations), cmocka_unit_test(test_durations_refused),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_numbers_refused),
-        cmocka_unit_test(test_weights),   cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_ports),     cmocka_unit_test(test_masked_marks),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_durations),    cmocka_unit_test(test_durations_refused),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_numbers_refused),
+        cmocka_unit_test(test_max_shares),   cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_prefixes),     cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_masked_marks), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_flags),        cmocka_unit_test(test_paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

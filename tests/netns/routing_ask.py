@@ -1,0 +1,70 @@
+"""The kernel asked which way TCP goes, with us and without: queries with our mark skip our rule."""
+
+import re
+
+import pytest
+from netns import MARK, TABLE, wait_until, windows
+
+PEER = {4: "203.0.113.1", 6: "2001:db8::1"}
+OTHER = {4: "198.51.100.1", 6: "2001:db8:1::1"}
+FIRST = {4: "10.0.0.1", 6: "fd00::1"}
+SECOND = {4: "10.0.0.2", 6: "fd00::2"}
+OTHER_LINK = {4: "10.0.1.1", 6: "fd00:0:0:1::1"}
+SOURCES = {4: ("10.0.0.10", "10.0.1.10"), 6: ("fd00::10", "fd00:0:0:1::10")}
+WITHOUT_US = ("ipproto", "tcp", "mark", MARK)
+
+families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
+
+
+def ask(host, dst, *query, fibmatch=False):
+    """The kernel's answer to a query for a route, as text."""
+    words = ["fibmatch"] if fibmatch else []
+    done = host.run("ip", "-d", "route", "get", *words, dst, *query, check=False)
+    return done.stderr if done.returncode else done.stdout
+
+
+def way(host, dst, *query):
+    """How packets would go: the answer without whose route it is, its initial windows, and the MTU
+    of the links, which ours says."""
+    found = []
+    for fibmatch in (False, True):
+        text = re.sub(r"\s*nh_info .*", "", ask(host, dst, *query, fibmatch=fibmatch))
+        text = re.sub(r"\b(unicast|table|proto|nhid|metric|uid|mark|expires|initcwnd|initrwnd) \S+"
+                      r"|\bmtu 1500\b", "", text)
+        found.append(sorted(" ".join(line.split()) for line in text.splitlines()))
+    return found
+
+
+def is_ours(host, dst):
+    return f"table {TABLE} " in ask(host, dst, "ipproto", "tcp")
+
+
+def is_as_without_us(host, dst):
+    return way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
+
+
+def wait_as_without_us(host, dst, deadline_s=1):
+    wait_until(lambda: is_as_without_us(host, dst), "the same way as without us", deadline_s)
+
+
+def wait_ours(host, dst):
+    """Waits a second at most until TCP to dst uses a route of ours that leads the same way."""
+    try:
+        wait_until(lambda: is_ours(host, dst) and is_as_without_us(host, dst),
+                   "our route, the same way", deadline_s=1)
+    except AssertionError:
+        assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
+        assert is_ours(host, dst), ask(host, dst, "ipproto", "tcp")
+        raise
+
+
+def wait_gateway(host, dst, gateway):
+    """Waits a second at most until TCP to dst goes through the gateway."""
+    wait_until(lambda: f"via {gateway} " in ask(host, dst, "ipproto", "tcp"), f"via {gateway}",
+               deadline_s=1)
+
+
+def wait_none(host, dst):
+    """Waits a second at most until we have no route to dst."""
+    wait_until(lambda: dst not in windows(host), f"no route to {dst}", deadline_s=1)
+    assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)

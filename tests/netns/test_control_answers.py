@@ -1,0 +1,132 @@
+"""riptide status and show: what they say is what is so."""
+
+import os
+import signal
+
+from control import ask, riptide_json, status
+from netns import RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, wait_window, windows
+
+
+def test_status_says_how_it_is(net):
+    net.learned("203.0.113.1", 30)
+    net.learned("2001:db8::1", 60)
+    assert riptide_json(net.host, "status", check=False) == {"health": "not running"}
+    with Daemon(net.host) as daemon:
+        for address in ("203.0.113.1", "2001:db8::1"):
+            wait_window(net.host, address)
+        found = wait_until(lambda: (riptide_json(net.host, "status")), "an answer")
+        assert (found["health"], found["reason"]) == ("ok", None)
+        assert (found["pid"], found["interval_s"], found["policy"]) == (daemon.pid, 0.05, "paper")
+        assert (found["connections"], found["destinations"], found["routes"]) == (2, 2, 2)
+        assert found["messages"][0]["text"] in daemon.said()
+        screen = net.host.run(RIPTIDE, "status").stdout
+        assert len(screen.splitlines()) <= 24
+        assert "2 connections, 2 destinations" in screen
+        net.host.run(RIPTIDE, "pause")
+        assert riptide_json(net.host, "status")["health"] == "paused"
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: status()["health"] == "ok", "the return")
+        net.host.ip("rule", "del", "pref", "32766")
+        off = wait_until(lambda: (found := riptide_json(net.host, "status"))["health"] == "off"
+                         and found, "rules without a place")
+        assert "lookup main" in off["reason"] and off["rules"]["ipv6"] is None
+
+
+def test_watch_goes_on_until_interrupted(net):
+    def start():
+        process = net.host.start(RIPTIDE, "status", "--watch", "--json", stdout=writing,
+                                 stderr=writing)
+        os.close(writing)
+        return process
+
+    reading, writing = os.pipe()
+    with Daemon(net.host), start() as process, os.fdopen(reading) as output:
+        for _ in range(2):  # two screens
+            assert any(line == "}\n" for line in output)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) == 0
+
+
+def test_watch_survives_the_daemon(net):
+    reading, writing = os.pipe()
+    with Daemon(net.host):
+        process = net.host.start(RIPTIDE, "status", "--watch", stdout=writing, stderr=writing)
+        os.close(writing)
+        output = os.fdopen(reading)
+        assert any("riptided     ok" in line for line in iter(output.readline, ""))
+    assert any("not running" in line for line in iter(output.readline, ""))
+    with Daemon(net.host):
+        assert any("riptided     ok" in line for line in iter(output.readline, ""))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(5) == 0
+    output.close()
+
+
+def test_show_puts_kernel_and_daemon_side_by_side(net):
+    net.learned("203.0.113.1", 30)
+    net.learned("2001:db8::1", 60)
+    with Daemon(net.host):
+        for address in ("203.0.113.1", "2001:db8::1"):
+            wait_window(net.host, address)
+        found = riptide_json(net.host, "show")
+        assert found["daemon_is_running"] and found["differences"] == 0
+        assert {row["dst"]: row["initcwnd"] for row in found["routes"]} == windows(net.host)
+        for row in found["routes"]:
+            assert row["daemon"]["state"] == "applied"
+            assert row["daemon"]["initcwnd"] == row["initcwnd"]
+            assert row["daemon"]["connections"] == 1
+        only = riptide_json(net.host, "show", "2001:db8::/32")
+        assert [row["dst"] for row in only["routes"]] == ["2001:db8::1"]
+
+
+def test_show_marks_differences(net):
+    """A dry run writes nothing, so that whatever is in the kernel is not what it believes."""
+    for last in (1, 2, 3):
+        net.learned(f"203.0.113.{last}", 30)
+    path = "/run/dry"
+    process = net.host.start(RIPTIDED, "--dry-run", "--policy", "paper", "--control", path)
+    wait_until(lambda: os.path.exists(path), "the socket")
+    wait_until(lambda: [row for row in ask({"request": "show"}, path)["routes"]
+                        if row[1] == "applied"][2:], "three destinations")
+    for dst, window in (("203.0.113.2", 77), ("203.0.113.9", 50)):
+        net.host.ip("route", "add", dst, "via", "10.0.0.1", "table", TABLE, "proto", "230",
+                    "initcwnd", window)
+    found = riptide_json(net.host, "show", "--control", path)
+    assert found["differences"] >= 3
+    said = {row["dst"]: row["difference"] for row in found["routes"]}
+    assert said["203.0.113.1"] == "the kernel does not have it"
+    assert said["203.0.113.2"] == "the kernel has another window"
+    assert said["203.0.113.9"] == "the daemon does not know it"
+    assert "differs: the daemon does not know it" in \
+        net.host.run(RIPTIDE, "show", "--control", path).stdout
+    process.terminate()
+    process.wait(10)
+
+
+def test_show_without_a_daemon_is_the_kernels_side(net):
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host) as daemon:
+        window = wait_window(net.host, "203.0.113.1")
+        daemon.kill()
+    done = net.host.run(RIPTIDE, "show")
+    assert done.stdout.splitlines()[1].split()[:2] == ["203.0.113.1", str(window)]
+    assert "not running" in done.stderr
+    found = riptide_json(net.host, "show")
+    assert not found["daemon_is_running"] and found["routes"][0]["daemon"] is None
+    net.host.run(RIPTIDE, "flush")
+
+
+def test_show_says_that_it_is_paused(net):
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
+        net.host.run(RIPTIDE, "pause")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is True
+        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
+        assert first.startswith("paused: ") and "riptide resume" in first
+        assert header.startswith("DESTINATION")
+        net.host.run(RIPTIDE, "resume")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+    assert riptide_json(net.host, "show")["daemon_is_paused"] is False

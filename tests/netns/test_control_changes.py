@@ -1,0 +1,186 @@
+"""riptide hint, pause, resume, save, load and merge: what they change, and what not."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from control import ask, many, one_line, riptide_json, status, verdict, write_state
+from netns import RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
+
+
+def test_hint_lowers_windows_and_passes(net):
+    net.learned("203.0.113.1", 60)
+    net.learned("198.51.100.1", 60)
+    with Daemon(net.host) as daemon:
+        for address in ("203.0.113.1", "198.51.100.1"):
+            wait_until(lambda: windows(net.host).get(address, 0) >= 60, "a window")
+        before = windows(net.host)
+        riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "10min")
+        wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
+        assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
+        assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_max"]
+        said = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "300ms")
+        assert said.stdout == (
+            "203.0.113.0/24: 1 destination held down, from the next round on, for 0.3 s: windows "
+            "times 0.5, but the minimum of 10 stays; an older hint for the prefix is replaced\n")
+        said = net.host.run(RIPTIDE, "hint", "192.0.2.0/24", "--max", "20", "--for", "1s")
+        assert said.stdout.startswith("192.0.2.0/24: no destination within is known, and what is "
+                                      "learned in the next 1 s is held down: at most 20, but")
+        wait_until(lambda: windows(net.host)["203.0.113.1"] == before["203.0.113.1"] // 2, "half")
+        wait_until(lambda: windows(net.host) == before, "the end of the hint")
+        said = daemon.said()
+    assert "windows at most 20\n" in said and "windows times 0.5\n" in said
+
+
+def test_hint_for_a_part_of_a_destination_names_the_whole(net):
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--prefix-len4", "24", "--aggregate", "198.51.100.0/28"):
+        wait_window(net.host, "203.0.113.0/24")
+        done = net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "20", "--for", "1s", check=False)
+        assert one_line(done) == ("riptide: hint: 203.0.113.1: counts as a part of 203.0.113.0/24; "
+                                  "give that\n")
+        for dst in ("203.0.113.0/24", "203.0.112.0/20", "198.51.100.0/25"):
+            riptide_json(net.host, "hint", dst, "--max", "20", "--for", "1s")
+
+
+def test_hint_below_the_minimum_says_that_this_stays(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 203.0.113.0/24]\ncwnd-min = 12\n[prefix 203.0.113.1]\ncwnd-max = 20\n")
+    with Daemon(net.host, "--config", path):
+        for dst, cwnd_min in (("203.0.113.2", 12), ("203.0.113.1", 10), ("203.0.112.0/23", 10)):
+            words = ("hint", dst, "--max", "5", "--for", "1s")
+            assert riptide_json(net.host, *words)["cwnd_min"] == cwnd_min
+            said = net.host.run(RIPTIDE, *words).stdout
+            assert f"at most 5, but the minimum of {cwnd_min} stays" in said
+
+
+@pytest.mark.parametrize("members, said", [
+    ({"cwnd_max": 70000}, "cwnd_max"), ({"scale": 1.5}, "scale"), ({}, "scale"),
+    ({"cwnd_max": 20, "for_ms": 0}, "for_ms"), ({"cwnd_max": 20, "for_ms": 10**12}, "for_ms"),
+])
+def test_hint_that_makes_no_sense_is_refused_with_a_line(net, members, said):
+    with Daemon(net.host):
+        answer = ask({"request": "hint", "dst": "203.0.113.1", "for_ms": 1000, **members})
+        assert not answer["ok"] and said in answer["error"]
+
+
+def test_pause_and_resume_while_rules_are_looked_at(net):
+    """Somebody's rules come and go: whatever a look that is under way has seen, the end is right."""
+    with Daemon(net.host):
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
+        for n in range(100):
+            net.host.start("ip", "rule", *(("add", "del")[n % 2], "pref", 100, "lookup", 100))
+            ask({"request": "pause"})
+            ask({"request": "resume"})
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
+
+
+def test_pause_is_off_at_once_and_resume_loses_nothing(net):
+    net.learned("203.0.113.1", 30)
+    net.learned("2001:db8::1", 30)
+    with Daemon(net.host) as daemon:
+        for address in ("203.0.113.1", "2001:db8::1"):
+            wait_window(net.host, address)
+        before = windows(net.host)
+        assert riptide_json(net.host, "pause") == {"paused": True}
+        assert rules(net.host) == []  # at once: the answer came after it
+        assert windows(net.host) == before
+        assert net.connect("203.0.113.1").cwnd() == 10
+        # What moves meanwhile is followed.
+        net.host.ip("route", "replace", "default", "via", "10.0.0.2")
+        wait_until(lambda: routes(net.host)["203.0.113.1"]["gateway"] == "10.0.0.2", "the gateway")
+        net.learned("203.0.113.2", 50)
+        wait_window(net.host, "203.0.113.2")
+        assert rules(net.host) == []
+        assert riptide_json(net.host, "resume") == {"paused": False}
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
+        assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
+        wait_until(lambda: "on again" in daemon.said(), "a line in the log")
+    assert rules(net.host) == []
+
+
+def test_state_goes_from_one_daemon_to_the_next(net):
+    connection = net.learned("203.0.113.1", 30)
+    with Daemon(net.host):
+        window = wait_window(net.host, "203.0.113.1")
+        saved = riptide_json(net.host, "save", "/run/state")
+        assert saved == {"file": "/run/state", "bytes": Path("/run/state").stat().st_size}
+        assert Path("/run/state").stat().st_mode & 0o777 == 0o600
+    net.connections.remove(connection)
+    connection.close()
+    with Daemon(net.host):
+        assert riptide_json(net.host, "load", "/run/state")["loaded"] == 1
+        assert wait_window(net.host, "203.0.113.1") == window
+
+
+def test_load_takes_the_place_and_merge_joins(net):
+    write_state("/run/old", {"203.0.113.1": 30, "203.0.113.2": 40}, age_s=100)
+    write_state("/run/new", {"203.0.113.2": 50, "203.0.113.3": 60}, age_s=10)
+    with Daemon(net.host):
+        riptide_json(net.host, "load", "/run/new")
+        wait_until(lambda: windows(net.host) == {"203.0.113.2": 50, "203.0.113.3": 60}, "new")
+        counts = riptide_json(net.host, "merge", "/run/old")
+        assert (counts["loaded"], counts["older"]) == (1, 1)
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30, "203.0.113.2": 50,
+                                                 "203.0.113.3": 60}, "both, newer wins")
+        assert riptide_json(net.host, "load", "/run/old")["loaded"] == 2
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30, "203.0.113.2": 40}, "old")
+
+
+@pytest.mark.parametrize("how", ["missing", "directory", "empty", "garbage", "policy", "fifo"])
+@pytest.mark.parametrize("command", ["load", "merge"])
+def test_file_that_is_no_state_changes_nothing(net, command, how, tmp_path):
+    path = tmp_path / "state"
+    if how == "directory":
+        path.mkdir()
+    elif how == "fifo":
+        os.mkfifo(path)
+    elif how == "policy":
+        write_state(path, {"203.0.113.9": 40}, policy=b"careful")
+    elif how != "missing":
+        path.write_bytes(b"" if how == "empty" else b"riptide\ngarbage" * 20)
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host):
+        window = wait_window(net.host, "203.0.113.1")
+        assert str(path) in one_line(net.host.run(RIPTIDE, command, path, check=False))
+        rounds = status()["round"]["number"]
+        wait_until(lambda: status()["round"]["number"] > rounds + 1, "two rounds")
+        assert windows(net.host) == {"203.0.113.1": window}
+
+
+@pytest.mark.parametrize("how", ["fifo", "symlink", "device", "dangling"])
+def test_save_replaces_nothing_but_files(net, how, tmp_path):
+    path = tmp_path / "state"
+    if how == "fifo":
+        os.mkfifo(path)
+    else:  # through a link of ours: what is in /dev belongs to all
+        target = {"symlink": tmp_path / "other", "device": "/dev/full", "dangling": "/none"}[how]
+        path.symlink_to(target)
+    (tmp_path / "other").write_text("kept")
+    before = path.lstat()
+    with Daemon(net.host):
+        said = one_line(net.host.run(RIPTIDE, "save", path, check=False))
+    assert said == f"riptide: save: {path}: exists and is no regular file, so it is not replaced\n"
+    assert path.lstat() == before
+    assert (tmp_path / "other").read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["other", "state"]
+
+
+def test_save_to_a_full_disk_leaves_the_old_file(net):
+    full = Path("/run/full")
+    full.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", full], check=True)
+    try:
+        state = full / "state"
+        state.write_text("old")
+        (full / "filler").write_bytes(bytes(4096 * 2))
+        write_state("/run/state", many(1000))
+        with Daemon(net.host):
+            net.host.run(RIPTIDE, "load", "/run/state")
+            done = net.host.run(RIPTIDE, "save", state, check=False)
+            assert str(state) in one_line(done)
+        assert state.read_text() == "old"
+        assert sorted(path.name for path in full.iterdir()) == ["filler", "state"]
+    finally:
+        subprocess.run(["umount", full], check=True)

@@ -1,0 +1,109 @@
+"""What an open connection sends after the route to its peer was written anew is cut as before.
+
+The kernel takes the device from a route that goes, and a connection that has it cached reads the
+MTU of none, 68, before it looks for another: docs/decisions.md, "A route that goes".
+"""
+
+import socket
+
+import pytest
+
+from netns import TABLE, routes, tcp_info, windows
+from routing_base import ENCAPS
+
+PEER = {4: "198.51.100.7", 6: "2001:db8::7"}
+PREFIX = {4: "198.51.100.0/24", 6: "2001:db8::/48"}
+SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, whatever a segment's options
+LINK_BYTES, NARROW_BYTES = 1500, 1400
+GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
+families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
+
+
+def give(host, driver, dst, cwnd):
+    """A window, and no trace left of the route that had another."""
+    driver.follow(f"set {dst} {cwnd}")
+    assert windows(host).get(dst, 0) == cwnd
+    forget(host)
+
+
+def forget(host):
+    """Until the kernel has freed what was deleted: to take a link away, it waits for that."""
+    host.ip("link", "add", "gone", "type", "veth")
+    host.ip("link", "del", "gone")
+
+
+def mtu_of(connection, family):
+    """What it would go by if it sent now."""
+    return connection.near.getsockopt(*GET_MTU[family])
+
+
+def segments_of(connection):
+    """How many segments it makes of the same data now."""
+    before = tcp_info(connection.near).data_segs_out
+    connection.send(SEGMENTS * SEGMENT_BYTES)
+    return tcp_info(connection.near).data_segs_out - before
+
+
+@families
+@pytest.mark.parametrize("dsts", [PEER, PREFIX], ids=["host", "prefix"])
+def test_are_as_large_after_a_new_window_and_after_withdrawal(net, driver, dsts, family):
+    give(net.host, driver, dsts[family], 20)
+    connection = net.connect(PEER[family])
+    assert segments_of(connection) == SEGMENTS
+    for cwnd in (40, 80, 0):
+        give(net.host, driver, dsts[family], cwnd)
+        assert mtu_of(connection, family) == LINK_BYTES
+        assert segments_of(connection) == SEGMENTS
+
+
+def test_are_as_large_behind_several_hops_of_equal_links(net, driver):
+    net.host.ip("route", "replace", "default", "nexthop", "via", "10.0.0.1", "dev", "eth0",
+                "nexthop", "via", "10.0.1.1", "dev", "eth1")
+    give(net.host, driver, PEER[4], 20)
+    connection = net.connect(PEER[4])
+    assert segments_of(connection) == SEGMENTS
+    give(net.host, driver, PEER[4], 40)
+    assert mtu_of(connection, 4) == LINK_BYTES
+    net.host.ip("link", "set", "eth1", "mtu", str(NARROW_BYTES))
+    driver.quiet()
+    assert "mtu" not in str(routes(net.host)[PEER[4]]["metrics"])
+
+
+@families
+def test_fit_a_link_whose_mtu_changes(net, driver, family):
+    """As they would without us, once Riptide has followed."""
+    give(net.host, driver, PEER[family], 20)
+    connection = net.connect(PEER[family])
+    assert segments_of(connection) == SEGMENTS
+    for link_bytes in (NARROW_BYTES, LINK_BYTES):
+        net.host.ip("link", "set", "eth0", "mtu", str(link_bytes))
+        driver.quiet()
+        assert f"'mtu': {link_bytes}" in str(routes(net.host)[PEER[family]]["metrics"])
+        segments_of(connection)  # what it has cached ends with its first segment
+        assert mtu_of(connection, family) == link_bytes
+        assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
+        assert net.connect(PEER[family]) and segments_of(net.connections[-1]) >= SEGMENTS
+
+
+def mtu_of_new(net, family):
+    """What a connection that opens goes by."""
+    with net.host.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family]) as opening:
+        opening.setblocking(False)
+        opening.connect_ex((PEER[family], 9))
+        return opening.getsockopt(*GET_MTU[family])
+
+
+@families
+@pytest.mark.parametrize("base", ["", "mtu 1300", "mtu lock 1300", "mtu 9000", "encap"])
+def test_have_the_mtu_that_they_have_without_us(net, driver, family, base):
+    """A tunnel's headers take their room from an mtu as from the link's."""
+    gateway = {4: "10.0.0.1", 6: "fd00::1"}[family]
+    words = {4: ENCAPS["ip"], 6: ENCAPS["seg6"]}[family] if base == "encap" else base
+    before = net.host.run("ip", f"-{family}", "route", "replace", "default", *words.split(), "via",
+                          gateway, "dev", "eth0", check=base != "encap")
+    if before.returncode != 0:
+        pytest.skip(f"this kernel lacks it: {before.stderr.strip()}")
+    without = mtu_of_new(net, family)
+    assert driver.follow(f"set {PEER[family]} 20")["routes"] == 1
+    assert "mtu" in net.host.ip(f"-{family}", "route", "show", "table", TABLE)
+    assert mtu_of_new(net, family) == without

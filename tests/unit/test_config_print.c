@@ -1,0 +1,185 @@
+/*
+ * What is printed of settings reads back as the same ones, whatever they are.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "config_case.h"
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)random() % n;
+}
+
+static bool is_share(const struct option_row *row)
+{
+    return row->kind == &value_weight || row->kind == &value_max_share;
+}
+
+static bool is_double(const struct option_row *row)
+{
+    return is_share(row) || row->kind == &value_number;
+}
+
+/* One that the kind reads, in one of the ways that people write it. */
+static void any_value(const struct option_row *row, char text[256])
+{
+    size_t n_names = 0;
+
+    while (row->kind->name && row->kind->name(n_names))
+        n_names++;
+    if (n_names > 0)
+        snprintf(text, 256, "%s", row->kind->name(below((uint32_t)n_names)));
+    else if (row->kind == &value_duration)
+        snprintf(text, 256, "%u%s", below(100000),
+                 (const char *[]){ "ms", "s", "min", "h" }[below(4)]);
+    else if (is_double(row))
+        snprintf(text, 256, "%u.%0*u", below(1000), 1 + (int)below(12), below(100000000));
+    else if (row->kind == &value_prefixes)
+        snprintf(text, 256, "10.%u.0.0/16%s 2001:db8:%x::/48", below(256), below(2) ? "," : "",
+                 below(65536));
+    else if (row->kind == &value_ports)
+        snprintf(text, 256, "%u, 8000-%u", below(65536), 8000 + below(1000));
+    else if (row->kind == &value_masked)
+        snprintf(text, 256, below(2) ? "0x%x/0xffff" : "0x%x", below(65536));
+    else if (row->kind == &value_name)
+        snprintf(text, 256, "eth%u", below(100));
+    else if (row->kind == &value_path)
+        snprintf(text, 256, "/a#b;c=%u [%u]", below(100), below(100));
+    else if (row->kind == &value_u8)
+        snprintf(text, 256, "%u", below(256));
+    else
+        snprintf(text, 256, below(2) ? "%u" : "0x%x", below(UINT32_MAX));
+    if (row->kind == &value_percent)
+        snprintf(text, 256, "%u%%", below(101));
+    else if (is_share(row) && below(2))
+        strcat(text, "%");
+    if (row->kind == &value_max_share && below(4) == 0)
+        strcpy(text, "on");
+}
+
+static char *print(const struct settings *settings, size_t *np)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, np);
+
+    assert_non_null(out);
+    config_print(out, settings);
+    fclose(out);
+    return text;
+}
+
+static void print_any(FILE *out, const struct option_row *rows)
+{
+    const char *section = "";
+
+    for (const struct option_row *row = rows; row->name; row++) {
+        char value[256];
+
+        if (!row->section)
+            continue;
+        if (rows == settings_rows && strcmp(section, row->section))
+            fprintf(out, "[%s]\n", section = row->section);
+        for (uint32_t n = below(row->kind->clear ? 4 : 2); n > 0; n--) {
+            any_value(row, value);
+            fprintf(out, "%s = %s\n", row->name, value);
+        }
+    }
+}
+
+static void assert_same(const struct settings *a, const struct settings *b, const char *text)
+{
+    char changes[4096] = "";
+    FILE *out = fmemopen(changes, sizeof(changes), "w");
+
+    settings_print_changes(a, b, out);
+    fclose(out);
+    if (changes[0])
+        fail_msg("%s\n%s", changes, text);
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        if (is_double(row))
+            assert_memory_equal((const char *)a + row->offset, (const char *)b + row->offset,
+                                sizeof(double));
+    }
+}
+
+static void what_is_printed_reads_back(void **state)
+{
+    const char *seed = getenv("SEED");
+    unsigned int drawn = seed ? (unsigned int)strtoul(seed, NULL, 10) : (unsigned int)time(NULL);
+
+    (void)state;
+    print_message("# seed %u\n", drawn);
+    srandom(drawn);
+    for (int i = 0; i < 300; i++) {
+        struct settings written, again;
+        char *text = NULL, *printed;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+
+        print_any(out, settings_rows);
+        for (uint32_t j = below(4); j > 0; j--) {
+            fprintf(out, "[prefix 10.%u.0.0/16]\n", j);
+            print_any(out, override_rows);
+        }
+        fclose(out);
+        if (read_bytes(&written, text, n) != 0)
+            fail_msg("%s\n%s", written.mistakes[0].text, text);
+        printed = print(&written, &n);
+        if (read_bytes(&again, printed, n) != 0)
+            fail_msg("%s\n%s", again.mistakes[0].text, printed);
+        assert_same(&written, &again, printed);
+        settings_deinit(&written);
+        settings_deinit(&again);
+        free(printed);
+        free(text);
+    }
+}
+
+/* A line of the example begins with # and a letter where a key is commented out. */
+static void example_is_the_defaults(void **state)
+{
+    struct settings defaults, read;
+    char *text = NULL, *at;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+
+    (void)state;
+    settings_init(&defaults);
+    config_print_example(out, &defaults);
+    fclose(out);
+    read_text(&read, text);
+    assert_same(&defaults, &read, text);
+    assert_null(read.overrides);
+    settings_deinit(&read);
+    for (at = text; at && *at; at = strchr(at, '\n') + 1) {
+        char *end = strchr(at, '\n');
+
+        if (at[0] == '#' && at[1] != ' ' && end[-1] != '=' && at[1] != '[')
+            at[0] = ' ';
+    }
+    read_text(&read, text);
+    assert_same(&defaults, &read, text);
+    assert_true(read.lines[0] > 0);
+    settings_deinit(&read);
+    settings_deinit(&defaults);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_printed_reads_back),
+        cmocka_unit_test(example_is_the_defaults),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
