@@ -35,7 +35,8 @@ def parse(arguments):
                         help="one of: " + ", ".join(names()))
     parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
-    parser.add_argument("--cells", choices=("some", "all"), help="how much of its grid (duel)")
+    parser.add_argument("--cells", help="how much of its grid (duel, oracle): some, all, or a"
+                        " regular expression for scenes of some")
     parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
     return parser.parse_args(arguments)
 

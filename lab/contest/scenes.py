@@ -1,6 +1,7 @@
 """What arms are compared over: scenes, their objects and the arms. Pure."""
 
 import itertools
+import re
 from typing import NamedTuple
 
 PACKET_BYTES = 1500
@@ -97,3 +98,15 @@ def some_scenes():
 
 def quick_scenes():
     return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
+
+
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "all": all_scenes}
+
+
+def numbered_scenes(cells):
+    """(number, scene) of a grid, or of those scenes of "some" in whose label the regular expression
+    is found. What is drawn for a scene depends on its number in the grid."""
+    if cells in GRIDS:
+        return list(enumerate(GRIDS[cells](), 1))
+    return [(number, scene) for number, scene in enumerate(some_scenes(), 1)
+            if re.search(cells, scene.label())]

@@ -1,23 +1,23 @@
 """initial windows against each other: static ones, riptided's policies, the kernel's cache
 
---cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it.
+--cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it; anything
+else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr".
 """
 
 from contest import judge
 from contest.play import COLUMNS, expected_s, play
-from contest.scenes import ARMS, all_scenes, quick_scenes, some_scenes
+from contest.scenes import ARMS, all_scenes, numbered_scenes
 
 SIDE_BY_SIDE = 4
 LEAST_SAVED = -75  # of the picture
 MBIT_TOGETHER = 200  # of the scenes that are played side by side
-REPETITIONS = {"quick": 2, "some": 10, "all": 10}
-SCENES = {"quick": quick_scenes, "some": some_scenes, "all": all_scenes}
+REPETITIONS, QUICK_REPETITIONS = 10, 2
 
 
-def batches(scenes):
+def batches(numbered):
     """Numbered scenes in groups that the machine can play side by side."""
     batch, rate_mbit = [], 0
-    for number, scene in enumerate(scenes, 1):
+    for number, scene in numbered:
         if batch and (len(batch) == SIDE_BY_SIDE or rate_mbit + scene.rate_mbit > MBIT_TOGETHER):
             yield batch
             batch, rate_mbit = [], 0
@@ -70,22 +70,30 @@ def say_arms(evaluation, cells):
                        f" {cwnd:>7.1f}")
 
 
-def evaluate(evaluation):
+def play_cells(evaluation, arms):
+    """Plays what --cells says with these arms; returns the cells, repetitions left out, and all.
+    Where all of them were late, that is the verdict."""
     grid = "quick" if evaluation.quick else evaluation.cells or "some"
-    scenes = SCENES[grid]()
-    repetitions = REPETITIONS[grid]
-    groups = list(batches(scenes))
+    numbered = numbered_scenes(grid)
+    repetitions = QUICK_REPETITIONS if evaluation.quick else REPETITIONS
+    groups = list(batches(numbered))
     minutes = sum(max(expected_s(scene, repetitions) for _, scene in group) for group in groups) / 60
-    evaluation.say(f"{len(scenes)} scenes of {len(all_scenes())}, {len(ARMS)} arms, {repetitions}"
+    evaluation.say(f"{len(numbered)} scenes of {len(all_scenes())}, {len(arms)} arms, {repetitions}"
                    f" repetitions: about {minutes:.0f} min; all of the grid takes --cells all")
     table = evaluation.table("transfers", *COLUMNS)
     for group in evaluation.steps(groups, lambda group: group[0][1].label()):
-        play(evaluation, group, ARMS, repetitions, table)
-    cells, n_late, n_all = judge.cells_of(table.rows, dict(enumerate(scenes, 1)))
+        play(evaluation, group, arms, repetitions, table)
+    cells, n_late, n_all = judge.cells_of(table.rows, dict(numbered))
     evaluation.conditions.update(cells=grid, repetitions=n_all, repetitions_left_out=n_late)
     if not cells:
         evaluation.verdict("No cell has two repetitions that were on time.",
                            f"Left out as late: {n_late} of {n_all} repetitions.")
+    return cells, n_late, n_all
+
+
+def evaluate(evaluation):
+    cells, n_late, n_all = play_cells(evaluation, ARMS)
+    if not cells:
         return
     write_figures(evaluation, cells)
     draw(evaluation, cells)
@@ -101,6 +109,6 @@ def evaluate(evaluation):
         misses.add("none", "", "")
     evaluation.verdict(
         f"{judge.OURS} reaches {sum(target.is_met for target in targets)} of {len(targets)} targets"
-        f" in {len(cells)} cells of the grid '{grid}'; misses.csv names the cells that do not.",
+        f" in {len(cells)} cells of the grid '{evaluation.conditions['cells']}'; misses.csv names the cells that do not.",
         f"{n_late} of {n_all} repetitions were left out: a packet was late, or a transfer"
         " incomplete.")

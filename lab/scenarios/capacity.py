@@ -1,8 +1,9 @@
 """Capacity drops by ten while windows are high: how many ticks until first flights fit again.
 
-100 Mbit/s and 50 ms become 10 Mbit/s with a buffer of one bandwidth-delay product. New connections
-bring 150 KB four times a second, 4.8 Mbit/s in all, and stay open for two seconds. Arms work side
-by side, each on a path of its own.
+100 Mbit/s and 50 ms become 10 Mbit/s with a buffer of one bandwidth-delay product, 42 packets. New connections
+bring 150 KB, one after the other, so that a flight that is lost from was too large for the path and not in
+another one's way. Before the drop three busy connections fill the path between them: from these, policies
+learn what it carries. Arms work side by side, each on a path of its own.
 """
 
 from figures import estimate_share
@@ -11,8 +12,12 @@ from testbed import Testbed
 from traffic import Transfer
 
 OBJECT_BYTES = 150000
-BEFORE_S, AFTER_S = 10, 15
-EVERY_S = 0.25
+BEFORE_S, AFTER_S = 30, 15
+EVERY_S, JITTER_S, STAGGER_S = 0.5, 0.05, 0.04
+# Together for two thirds of a second, at another point of riptided's second each time.
+BUSY_CONNECTIONS, BUSY_BYTES, BUSY_EVERY_S = 3, 1000000, 2.3
+OPENING_AFTER_BUSY_S = (1.2, 1.7)
+REPETITIONS = 3
 FAST = "delay=25ms,rate=100mbit,buffer=625kb"
 SLOW = "rate=10mbit,buffer=62500b"
 
@@ -21,8 +26,8 @@ def run(evaluation):
     table = evaluation.table("capacity", "arm", "repetition", "after_s", "window", "retrans_first",
                              "retrans_segs", "data_segs", "time_ms", "complete", "on_time")
     arms = ("paper", "careful") if evaluation.quick else STATICS + POLICIES
-    before_s, after_s = (2, 2) if evaluation.quick else (BEFORE_S, AFTER_S)
-    for repetition in range(1 if evaluation.quick else 5):
+    before_s, after_s = (3, 2) if evaluation.quick else (BEFORE_S, AFTER_S)
+    for repetition in range(1 if evaluation.quick else REPETITIONS):
         results, on_time = drop(evaluation, arms, before_s, after_s,
                                 evaluation.drawn("capacity", repetition))
         for one, at_s in results:
@@ -30,32 +35,52 @@ def run(evaluation):
                       one.retrans_segs, one.data_segs, one.done_us / 1e3, one.complete, on_time)
     draw(evaluation, table.rows, arms)
     return "after the drop first flights fit again within: " + ", ".join(
-        f"{arm} {ticks_until_fit(table.rows, arm)}" for arm in arms)
+        f"{arm} {ticks_until_fit(table.rows, arm)} (from {window_before(table.rows, arm):.0f})"
+        for arm in arms)
 
 
 def drop(evaluation, arms, before_s, after_s, drawn):
     paths = [f"from=sender{n},{FAST}" for n in range(len(arms))]
     with Testbed(evaluation, pairs(arms), [*paths, "delay=25ms"]) as testbed:
         set_arms(testbed, arms)
+        before = busy_and_openings(arms, before_s)
         results = [(one, one.start_us / 1e6 - before_s)
-                   for one in testbed.transfer(objects(arms, before_s, drawn))]
+                   for one in testbed.transfer(before) if one.tag == "opening"]
         for n in range(len(arms)):
             testbed.wan.change(n + 1, SLOW)
         results += [(one, one.start_us / 1e6)
-                    for one in testbed.transfer(objects(arms, after_s, drawn))]
+                    for one in testbed.transfer(openings(arms, after_s, drawn))]
     return results, testbed.on_time
 
 
-def objects(arms, seconds, drawn):
-    return [Transfer(f"sender{n}", f"receiver{n}", OBJECT_BYTES, idle_s=2,
-                     at_s=(index + drawn.random()) * EVERY_S)
+def openings(arms, seconds, drawn):
+    return [Transfer(f"sender{n}", f"receiver{n}", OBJECT_BYTES, tag="opening",
+                     at_s=index * EVERY_S + drawn.random() * JITTER_S)
             for n in range(len(arms)) for index in range(int(seconds / EVERY_S))]
+
+
+def busy_and_openings(arms, seconds):
+    transfers = []
+    for begin_s in range(0, int(seconds * 10) - 20, int(BUSY_EVERY_S * 10)):
+        for n in range(len(arms)):
+            ends, at_s = (f"sender{n}", f"receiver{n}"), begin_s / 10 + n * STAGGER_S
+            transfers += [Transfer(*ends, BUSY_BYTES, at_s, tag="busy", reuse=True, idle_s=BUSY_EVERY_S)
+                          for _ in range(BUSY_CONNECTIONS)]
+            transfers += [Transfer(*ends, OBJECT_BYTES, at_s + after_s, tag="opening")
+                          for after_s in OPENING_AFTER_BUSY_S]
+    return transfers
 
 
 def share_that_resent(rows, arm, second):
     """Of the transfers that began in that second after the drop."""
     chosen = [row for row in rows if row["arm"] == arm and second <= row["after_s"] < second + 1]
     return estimate_share(sum(row["retrans_first"] > 0 for row in chosen), len(chosen))
+
+
+def window_before(rows, arm):
+    """Mean of the last four seconds before the drop."""
+    cwnds = [row["window"] for row in rows if row["arm"] == arm and -4 <= row["after_s"] < 0]
+    return sum(cwnds) / max(1, len(cwnds))
 
 
 def ticks_until_fit(rows, arm):
