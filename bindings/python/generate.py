@@ -3,7 +3,8 @@
     generate.py --output native.c --depfile native.c.d --package riptide --header rows.h -- cc -I...
 
 The C compiler preprocesses the headers, cffi reads what they declare, and what the package asks
-for by name is looked up there: a name that no header has ends the build with its place.
+for is looked up there: a name that no header has ends the build with its place, and so does a
+function that is declared otherwise than riptide/_native.pyi says (stub.py; --stub writes it anew).
 """
 
 import argparse
@@ -15,8 +16,11 @@ from pathlib import Path
 
 import cffi
 
+import stub
+
 INCLUDE = "#include <riptide/agent.h>\n"
 LINE = re.compile(r'# \d+ "([^"]*)"')
+KINDS = "int", "float", "bool", "str"
 DEFINE = re.compile(r"#define (RIPTIDE_\w+) (.+)")
 
 
@@ -65,35 +69,50 @@ def struct_name(class_name):
     return "riptide_" + "_".join(words).lower()
 
 
+def kind(type_):
+    """Which of KINDS a field is in Python; None: what the package makes of it."""
+    name = type_.get_c_name()
+    if isinstance(type_, (cffi.model.ArrayType, cffi.model.PointerType)):
+        return "str" if re.match(r"char\b", name) else None
+    if name in ("_Bool", "double"):
+        return {"_Bool": "bool", "double": "float"}[name]
+    return "int" if isinstance(type_, (cffi.model.PrimitiveType, cffi.model.EnumType)) else None
+
+
 def wrong_fields(package, structs):
-    """Fields of the package's classes that the struct of the same name does not have."""
+    """Fields of the package's classes that the struct of the same name has not, or otherwise."""
     path = package / "_types.py"
     for node in ast.parse(path.read_text()).body:
-        fields = structs.get(struct_name(node.name)) if isinstance(node, ast.ClassDef) else None
+        struct = struct_name(node.name) if isinstance(node, ast.ClassDef) else None
+        fields = structs.get(struct)
         for item in node.body if fields else ():
             if not isinstance(item, ast.AnnAssign):
                 continue
-            if not {item.target.id, f"{item.target.id}_ns"} & fields:
-                yield (f"{path}:{item.lineno}: struct {struct_name(node.name)} has no "
-                       f"'{item.target.id}'")
+            name = item.target.id
+            there = fields.get(name, fields.get(f"{name}_ns"))
+            annotated = ast.unparse(item.annotation).split(" | ")[0]
+            if there is None:
+                yield f"{path}:{item.lineno}: struct {struct} has no '{name}'"
+            elif annotated in KINDS and kind(there) not in (annotated, None):
+                yield (f"{path}:{item.lineno}: '{name}' of struct {struct} is no {annotated}, but "
+                       f"{there.get_c_name()}")
 
 
 def wrong_names(package, names):
     """Functions and constants of the library that the package calls and no header declares."""
-    for path in sorted(package.glob("*.py")):
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            for name in re.findall(r'\blib\.(\w+)|"struct (riptide_\w+)', line):
-                if not set(name) & names:
-                    yield f"{path}:{number}: no header declares '{''.join(name)}'"
+    for path, number, name in stub.uses(package):
+        if name not in names:
+            yield f"{path}:{number}: no header declares '{name}'"
 
 
-def check(ffi, package):
+def check(ffi, text, package):
     """Ends the build where package and headers do not fit."""
     declared = ffi._parser._declarations
-    structs = {name[len("struct "):]: set(type_.fldnames or ())
+    structs = {name[len("struct "):]: dict(zip(type_.fldnames or (), type_.fldtypes or ()))
                for name, (type_, _) in declared.items() if name.startswith("struct ")}
     names = {name.split()[-1] for name in declared} | set(ffi._parser._int_constants) | set(structs)
-    wrong = [*wrong_fields(package, structs), *wrong_names(package, names)]
+    wrong = [*wrong_fields(package, structs), *wrong_names(package, names),
+             *stub.wrong_functions(package, text)]
     if wrong:
         sys.exit("\n".join(wrong))
 
@@ -102,13 +121,18 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("output", "depfile", "package", "header"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--stub", action="store_true", help="write riptide/_native.pyi instead")
     parser.add_argument("compiler", nargs="+")
     given = parser.parse_args()
 
+    text = "\n".join(declarations(
+        preprocess(given.compiler, given.header, given.output, given.depfile), given.header))
+    if given.stub:
+        (given.package / "_native.pyi").write_text(stub.made_of(given.package, text))
+        return
     ffi = cffi.FFI()
-    text = preprocess(given.compiler, given.header, given.output, given.depfile)
-    ffi.cdef("\n".join(declarations(text, given.header)))
-    check(ffi, given.package)
+    ffi.cdef(text)
+    check(ffi, text, given.package)
     ffi.set_source("riptide._native", f'{INCLUDE}#include "{given.header.name}"\n')
     ffi.emit_c_code(str(given.output))
 

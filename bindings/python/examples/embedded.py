@@ -1,6 +1,6 @@
 """A daemon that has an asyncio loop already, and gets an agent: no thread, no second process.
 
-    embedded.py [--interval 1] [--for 10]
+    embedded.py [--interval 1] [--policy paper] [--for 10]
 
 The daemon here counts connections on a port of its own; the agent's work goes on between its
 answers. SIGTERM and SIGINT take everything back. Needs CAP_NET_ADMIN.
@@ -31,13 +31,13 @@ async def adapt(agent: riptide.Agent) -> None:
             print(f"a round failed: {event.error.strerror}", flush=True)
 
 
-async def run(interval_s: float, for_s: Optional[float]) -> None:
+async def run(interval_s: float, policy: str, for_s: Optional[float]) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     print(f"answering on port {server.sockets[0].getsockname()[1]}", flush=True)
-    with riptide.Agent(interval=interval_s) as agent:
+    with riptide.Agent(interval=interval_s, estimator={"policy": policy}) as agent:
         agent.start()
         adapting = asyncio.create_task(adapt(agent))
         end = asyncio.create_task(ended.wait())
@@ -51,6 +51,7 @@ async def run(interval_s: float, for_s: Optional[float]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interval", type=float, default=1, help="seconds between two rounds")
+    parser.add_argument("--policy", default="careful", help="how windows are computed")
     parser.add_argument("--for", type=float, dest="for_s", help="seconds to run; else to SIGTERM")
     given = parser.parse_args()
-    asyncio.run(run(given.interval, given.for_s))
+    asyncio.run(run(given.interval, given.policy, given.for_s))

@@ -19,10 +19,11 @@ def main() -> int:
     parser.add_argument("files", nargs="+")
     parser.add_argument("--output", required=True)
     parser.add_argument("--prefix", type=ipaddress.ip_network, help="list what is known within it")
+    parser.add_argument("--policy", default="careful", help="of the hosts (default careful)")
     given = parser.parse_args()
 
     refused = 0
-    with riptide.Estimator(max_destinations=1_000_000) as fleet:
+    with riptide.Estimator(policy=given.policy, max_destinations=1_000_000) as fleet:
         for path in given.files:
             try:
                 counts = fleet.load(path)

@@ -3,7 +3,9 @@
 The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;
 observe(), observe_columns(), explain(), routes() for scripts; Control for riptided. Windows are in
 segments; every other figure has its unit in its name; durations that go in are a timedelta or
-seconds. A failure is an OSError, another outcome an OutcomeError.
+seconds. A failure is an OSError, another outcome an OutcomeError, a value that cannot be a
+TypeError, ValueError or OverflowError whose line begins with the argument's name. One thread at a
+time may use an object, of the process that made it: ConcurrentUseError, ForkedError.
 """
 
 from ._agent import Agent
@@ -16,8 +18,9 @@ from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush, receiver_initrwnd, router_holder, routes, rules
 from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, LoadCounts, ObserverOptions,
-                     Override, Route, RouterOptions, RouteState, Rule, Sample, Scope, Tick)
+                     Evidence, Explanation, Filter, FlushCounts, LeftOut, LoadCounts,
+                     ObserverOptions, Override, Route, RouterOptions, RouteState, Rule, Sample,
+                     Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
 
 __version__ = version()
@@ -26,7 +29,7 @@ __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
-    "ForkedError", "FullError", "InvalidError", "LoadCounts", "Network", "Observer",
+    "ForkedError", "FullError", "InvalidError", "LeftOut", "LoadCounts", "Network", "Observer",
     "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput", "PrefixLike",
     "RefusedError", "RestartedError", "Route", "RouteState", "Router", "RouterOptions", "Rule",
     "Sample", "Scope", "Tick", "UnknownError", "explain", "flush", "observe", "observe_columns",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
+from ._calls import new_object, pop, pop_all
 from ._errors import ConcurrentUseError, check, new_error
 from ._estimator import Estimated, load, new_hint
-from ._handle import Handle, Part
-from ._native import ffi, lib
+from ._handle import KernelHandle, Part, Waiter
+from ._native import lib
 from ._observer import Observed
-from ._policy import raise_failure, rows
+from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
-from ._values import Buffer, Duration, PrefixLike, new_config, path_bytes, read, text
+from ._values import (Buffer, Duration, PrefixLike, new_config, path_bytes, read, state_buffer,
+                      text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,7 +42,7 @@ def _end_wait(loop: Any, fd: int, ready: Any) -> None:
         ready.set_result(None)
 
 
-class Agent(Handle):
+class Agent(KernelHandle):
     """Learns from the open connections and gives windows to the kernel. Needs CAP_NET_ADMIN.
 
         with riptide.Agent(interval=1) as agent:
@@ -48,20 +51,18 @@ class Agent(Handle):
                 print(event)
 
     In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
-    everything back, unless it is told to leave the routes. `observer`, `estimator` and `router`
-    read the three stages.
+    everything back, unless it is told to leave the routes; one that is dropped without close()
+    leaves rules and routes too, to the next start() or flush(). `observer`, `estimator` and
+    `router` read the three stages.
 
     Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
     """
 
     def __init__(self, **options: Unpack[AgentOptions]) -> None:
-        keep: list[Any] = []
+        keep = Keep([])
         config = new_config(CONFIG, options, keep)
-        pointer, error = ffi.new("struct riptide_agent **"), new_error()
-        check(lib.riptide_agent_new(pointer, config, error), error)
-        super().__init__(pointer[0], lib.riptide_agent_free)
+        super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
         self._rows = rows(keep)
-        self._wake: Callable[[], None] | None = None  # of the task that waits
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
         self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
@@ -69,9 +70,6 @@ class Agent(Handle):
 
     def close(self, leave_routes: bool = False) -> None:
         """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
-        if self._wake:
-            self._wake()
-            self._wake = None
         self._close(lib.riptide_agent_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -88,38 +86,40 @@ class Agent(Handle):
         self._stop(lib.riptide_agent_stop)
 
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
-        """Goes on with other options from the next round. Errors: OSError; nothing changed."""
-        keep: list[Any] = list(self._rows)
-        config, error = new_config(CONFIG, options, keep), new_error()
+        """Goes on with other options from the next round; what is not named is as by default.
+
+        Errors: as the constructor; OSError (EBUSY: the router's table, protocol, priority, mark and
+        namespace stay). Nothing has changed then.
+        """
+        error = new_error()
         with self._use as c:
-            check(lib.riptide_agent_reconfigure(c, config, error), error)
-            self._rows = rows(keep)
+            keep = Keep(self._rows)
+            config = new_config(CONFIG, options, keep)
+            observer = lib.riptide_agent_get_observer(c)
+            result = lib.riptide_agent_reconfigure(c, config, error)
+            if lib.riptide_agent_get_observer(c) != observer:  # an error may come after that
+                self._rows = rows(keep)
+            check(result, error)
 
     def dispatch(self) -> None:
         """Does one bounded piece of work. Errors: OSError: it cannot go on; those of a Policy."""
         with self._use as c:
             check(lib.riptide_agent_dispatch(c))
-        raise_failure(self._rows)
+            raise_failure(self._rows)
 
     def pop(self) -> AgentEvent:
         """The next event. Errors: AgainError: there is none."""
-        pointer = ffi.new("struct riptide_agent_event **")
-        with self._use as c:
-            check(lib.riptide_agent_pop(c, pointer))
-            return _read_event(pointer[0])
+        return pop(self._use, lib.riptide_agent_pop, _read_event)
 
     def events(self) -> Iterator[AgentEvent]:
-        """Pops all that there are."""
-        pointer = ffi.new("struct riptide_agent_event **")
-        while True:
-            with self._use as c:
-                if lib.riptide_agent_pop(c, pointer) == lib.RIPTIDE_E_AGAIN:
-                    return
-                event = _read_event(pointer[0])
-            yield event
+        """Pops all that there are; they may be left alone, windows reach the kernel without."""
+        return pop_all(self._use, lib.riptide_agent_pop, _read_event)
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
         """Runs the agent in this asyncio loop, which it never holds up, and gives events.
+
+        A wait that is cancelled, also by the timeout of asyncio.wait_for around one anext(), ends
+        this iteration; the agent goes on with another `async for`.
 
         Errors: as dispatch; ValueError once it is closed; ConcurrentUseError in a second task.
         """
@@ -127,20 +127,26 @@ class Agent(Handle):
 
         loop = asyncio.get_running_loop()
         while True:
-            if self._wake:
-                raise ConcurrentUseError("Agent: another task waits for it")
-            fd, ready = self.fileno(), loop.create_future()
-            wake = self._wake = partial(_end_wait, loop, fd, ready)
-            loop.add_reader(fd, wake)
-            try:
-                await ready
-            finally:
-                if self._wake is wake:
-                    self._wake = None
-                    loop.remove_reader(fd)
+            await self._readable(loop)
             self.dispatch()
             for event in self.events():
                 yield event
+
+    async def _readable(self, loop: Any) -> None:
+        """Waits for the fd, and until close()."""
+        with self._guard as c:
+            if self._guard.waiter:
+                raise ConcurrentUseError("Agent: another task waits for it")
+            fd, ready = lib.riptide_agent_get_fd(c), loop.create_future()
+            waiter = Waiter(threading.get_ident(), partial(_end_wait, loop, fd, ready))
+            loop.add_reader(fd, waiter.wake)
+            self._guard.waiter = waiter
+        try:
+            await ready
+        finally:
+            if self._guard.waiter is waiter:
+                self._guard.waiter = None
+                loop.remove_reader(fd)
 
     def pause(self) -> None:
         """Lifts the rules: all local TCP is without us; learning goes on. Errors: OSError."""
@@ -166,10 +172,12 @@ class Agent(Handle):
 
     def load_bytes(self, state: Buffer) -> LoadCounts:
         """As Estimator.load_bytes; felt at the end of the round."""
+        data = state_buffer(state)
         with self._use as c:
-            return load(lib.riptide_agent_load_bytes, c, ffi.from_buffer(state), len(state))
+            return load(lib.riptide_agent_load_bytes, c, data, len(data))
 
     def replace_bytes(self, state: Buffer) -> LoadCounts:
         """As Estimator.replace_bytes; felt at the end of the round."""
+        data = state_buffer(state)
         with self._use as c:
-            return load(lib.riptide_agent_replace_bytes, c, ffi.from_buffer(state), len(state))
+            return load(lib.riptide_agent_replace_bytes, c, data, len(data))

@@ -6,56 +6,58 @@ import fcntl
 import json
 import os
 import socket
+import time
 from typing import Any
 
 from ._errors import RefusedError
-from ._handle import Guard
-from ._values import Duration, PrefixLike, duration_ns
+from ._estimator import Estimator
+from ._handle import Handle
+from ._native import ffi
+from ._values import (Buffer, Duration, PrefixLike, duration_ns, path_bytes, prefix_text,
+                      shown, state_buffer)
 
+MAX_TIMEOUT_S = 1e9  # Python takes no more than 292 years
+MAX_LINE_BYTES = 4096  # riptided closes a connection that sends a longer one
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
-class Control:
+class Control(Handle):
     """A connection to riptided. Answers are the members of its JSON, without "ok".
 
-    One thread at a time may use it, and none of a child of fork(2). A request that ended before its
-    answer came closes it. Errors: FileNotFoundError, ConnectionRefusedError (no daemon),
-    TimeoutError, other OSErrors of the socket; RefusedError where it says no; ValueError where it
-    is closed.
+    `path` is that of its socket; `timeout`, above 0, is how long the daemon may take for a whole
+    answer. A request that ended before its answer came closes it. Errors, also of each request:
+    FileNotFoundError, ConnectionRefusedError (no daemon), TimeoutError, other OSErrors of the
+    socket; RefusedError where it says no; TypeError and ValueError for what JSON, or a line of 4096
+    bytes, cannot hold.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
                  timeout: Duration = 5) -> None:
+        timeout_ns = duration_ns("timeout", timeout)
+        if timeout_ns == 0:
+            raise ValueError("timeout: above 0")
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.settimeout(duration_ns(timeout) / 1e9)
-            connection.connect(os.fspath(path))
+            self._timeout_s = min(timeout_ns / 1e9, MAX_TIMEOUT_S)
+            connection.settimeout(self._timeout_s)
+            connection.connect(path_bytes(path))
         except BaseException:
             connection.close()
             raise
-        self._socket = connection
-        self._guard = Guard("Control", connection)
-
-    def __enter__(self) -> Control:
-        with self._guard:
-            return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the connection; a second time does nothing."""
-        self._guard.c = None
-        self._socket.close()
+        super().__init__(connection, socket.socket.close)
 
     def fileno(self) -> int:
         """The socket, as selectors take it."""
-        with self._guard:
-            return self._socket.fileno()
+        with self._guard as connection:
+            return int(connection.fileno())
 
-    def request(self, name: str, **members: Any) -> dict[str, Any]:
-        """The answer to a request of docs/control.md."""
-        return self._ask(name, members)[0]
+    def request(self, name: str, /, **members: Any) -> dict[str, Any]:
+        """The answer to a request of docs/control.md, by its name and members."""
+        if not isinstance(name, str):
+            raise TypeError(f"name: no string: {shown(name)}")
+        if "request" in members:
+            raise TypeError(f"request: is named first: {shown(members['request'])}")
+        return self._ask(name, members)
 
     def status(self) -> dict[str, Any]:
         """How the daemon is: docs/schema/status.json."""
@@ -63,83 +65,122 @@ class Control:
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
         """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections."""
-        answer = self.request("show", **({"prefix": str(prefix)} if prefix else {}))
+        members = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
+        answer = self.request("show", **members)
         return [dict(zip(answer["columns"], row)) for row in answer["routes"]]
 
     def explain(self, dst: PrefixLike) -> dict[str, Any]:
-        """How a window came about, or why there is none: docs/schema/explain.json."""
-        return self.request("explain", dst=str(dst))
+        """How the daemon came to a window, or why there is none: docs/schema/explain.json.
+
+        riptide.explain() computes here instead, from what is open now.
+        """
+        return self.request("explain", dst=prefix_text("dst", dst))
 
     def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
              scale: float | None = None) -> None:
-        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both."""
-        limits = {"cwnd_max": cwnd_max, "scale": scale}
-        self.request("hint", dst=str(dst), for_ms=duration_ns(duration) // 1_000_000,
-                     **{name: limit for name, limit in limits.items() if limit is not None})
+        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
+
+        None: no such limit; at least one of them is to be given. Errors: as Estimator.add_hint too.
+        """
+        with self._use, Estimator(max_destinations=1) as judge:
+            judge.add_hint(dst, duration, cwnd_max=0 if cwnd_max is None else cwnd_max,
+                           scale=0 if scale is None else scale)
+        limits: dict[str, float] = {}
+        if cwnd_max is not None:
+            limits["cwnd_max"] = int(cwnd_max)
+        if scale is not None:
+            limits["scale"] = float(scale)
+        self.request("hint", dst=prefix_text("dst", dst),
+                     for_ms=duration_ns("duration", duration) // 1_000_000, **limits)
 
     def pause(self) -> None:
         """Lifts the rules: connections start without us."""
         self.request("pause")
 
     def resume(self) -> None:
+        """Gives it all back."""
         self.request("resume")
 
     def save(self) -> bytes:
         """What the daemon knows, as Estimator.load_bytes takes it."""
-        _, fd = self._ask("save", {})
-        if fd < 0:
+        state: list[bytes] = []
+        self._ask("save", {}, files=state)
+        if not state:
             raise RefusedError("riptided sent no state")
-        with open(fd, "rb") as file:
-            file.seek(0)
-            return file.read()
+        return state[0]
 
-    def load(self, state: bytes) -> dict[str, int]:
-        """A state takes the place of what the daemon knows. Counts: LoadCounts."""
+    def load(self, state: Buffer) -> dict[str, int]:
+        """A state takes the place of what the daemon knows. The counts are those of LoadCounts."""
         return self._send_state("load", state)
 
-    def merge(self, state: bytes) -> dict[str, int]:
+    def merge(self, state: Buffer) -> dict[str, int]:
         """A state joins what the daemon knows; of each destination the newer window wins."""
         return self._send_state("merge", state)
 
-    def _send_state(self, name: str, state: bytes) -> dict[str, int]:
+    def _send_state(self, name: str, state: Buffer) -> dict[str, int]:
+        data = state_buffer(state)
         fd = os.memfd_create("riptide", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         with open(fd, "r+b", buffering=0) as file:
-            file.write(state)
+            file.write(ffi.buffer(data))
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
-            return self._ask(name, {}, fd)[0]
+            return self._ask(name, {}, fd)
 
-    def _ask(self, name: str, members: dict[str, Any], fd: int = -1) -> tuple[dict[str, Any], int]:
-        """The answer, and the fd that came with it or -1."""
-        line = json.dumps({"request": name, **members}).encode() + b"\n"
-        with self._guard:
-            try:
-                sent = socket.send_fds(self._socket, [line], [fd]) if fd >= 0 else 0
-                self._socket.sendall(line[sent:])
-                received, fds = self._read_line()
-            except BaseException:  # the answer, if it comes, must not be that to the next request
-                self.close()
-                raise
-        try:
-            answer = json.loads(received)
-        except ValueError:
-            answer = None
-        if isinstance(answer, dict) and answer.pop("ok", False):
-            return answer, fds[-1] if fds else -1
-        for fd in fds:
-            os.close(fd)
-        raise RefusedError(answer["error"] if isinstance(answer, dict) and "error" in answer
-                           else f"riptided gave an answer that is none: {received[:80]!r}")
-
-    def _read_line(self) -> tuple[bytes, list[int]]:
-        chunks: list[bytes] = []
+    def _ask(self, name: str, members: dict[str, Any], fd: int = -1,
+             files: list[bytes] | None = None) -> dict[str, Any]:
+        """The answer; what is in the files that came with it is added to `files`."""
+        line = json.dumps({**members, "request": name}, allow_nan=False).encode() + b"\n"
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"request: {len(line)} bytes; riptided takes up to {MAX_LINE_BYTES}")
         fds: list[int] = []
-        while not chunks or not chunks[-1].endswith(b"\n"):
+        try:
+            answer = _read_answer(self._exchange(line, fd, fds))
+            if files is not None:
+                files += [os.pread(got, os.fstat(got).st_size, 0) for got in fds]
+            return answer
+        finally:
+            for got in fds:
+                os.close(got)
+
+    def _exchange(self, line: bytes, fd: int, fds: list[int]) -> bytes:
+        """Sends a line, with an fd unless that is -1, and reads one."""
+        with self._guard as connection:
+            deadline_s = time.monotonic() + self._timeout_s
             try:
-                data, some, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
-            except socket.timeout as error:  # TimeoutError from Python 3.10 on
-                raise TimeoutError("riptided gave no answer in time") from error
-            fds += some
-            if not data:
-                raise ConnectionResetError("riptided ended before its answer did")
-            chunks.append(data)
-        return b"".join(chunks), fds
+                connection.settimeout(self._timeout_s)
+                sent = socket.send_fds(connection, [line], [fd]) if fd >= 0 else 0
+                connection.sendall(line[sent:])
+                return _read_line(connection, fds, deadline_s)
+            except BaseException as failure:  # a late answer must not be that to the next request
+                self._guard.c = None
+                connection.close()
+                if isinstance(failure, socket.timeout):  # TimeoutError from Python 3.10 on
+                    raise TimeoutError("riptided gave no answer in time") from failure
+                raise
+
+
+def _read_answer(line: bytes) -> dict[str, Any]:
+    """What riptided says, without "ok". Errors: RefusedError."""
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and answer.pop("ok", False):
+        return answer
+    raise RefusedError(answer["error"] if isinstance(answer, dict) and "error" in answer
+                       else f"riptided gave an answer that is none: {shown(line)}")
+
+
+def _read_line(connection: socket.socket, fds: list[int], deadline_s: float) -> bytes:
+    """A line; the fds that come with it are added to `fds`."""
+    chunks: list[bytes] = []
+    while not chunks or not chunks[-1].endswith(b"\n"):
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise socket.timeout
+        connection.settimeout(left_s)
+        data, some, _, _ = socket.recv_fds(connection, 1 << 16, 1)
+        fds += some
+        if not data:
+            raise ConnectionResetError("riptided ended before its answer did")
+        chunks.append(data)
+    return b"".join(chunks)

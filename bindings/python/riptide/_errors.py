@@ -33,7 +33,7 @@ class InvalidError(OutcomeError, ValueError):
 
 
 class UnknownError(OutcomeError, LookupError):
-    """Nothing is known about that destination."""
+    """Nothing is known about that: the destination, or who holds the namespace."""
 
 
 class RefusedError(Exception):

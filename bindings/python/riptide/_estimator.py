@@ -6,15 +6,17 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
+from ._calls import counters, new_object, pop, pop_all, walk
 from ._errors import check, new_error
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
-from ._policy import raise_failure, rows
-from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LoadCounts,
+from ._policy import Keep, raise_failure, rows
+from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut, LoadCounts,
                      ObserverOptions, Sample, Scope)
-from ._values import (Buffer, Duration, Network, PrefixLike, counters, duration_ns, network,
-                      new_config, new_prefix, path_bytes, read, vars_of, write)
+from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network,
+                      new_config, new_prefix, options_of, path_bytes, read, shown,
+                      state_buffer, vars_of, whole, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,18 +25,23 @@ CONFIG = "struct riptide_estimator_config *"
 
 
 def _now_ns(now_ns: int | None = None) -> int:
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) if now_ns is None else now_ns
+    given = time.clock_gettime_ns(time.CLOCK_BOOTTIME) if now_ns is None else now_ns
+    return whole("now_ns", given)
 
 
 def _realtime_ns(realtime_ns: int | None) -> int:
-    return time.time_ns() if realtime_ns is None else realtime_ns
+    return whole("realtime_ns", time.time_ns() if realtime_ns is None else realtime_ns)
+
+
+def _read_estimate(c: Any) -> Estimate:
+    return read(Estimate, c)
 
 
 def new_hint(dst: PrefixLike, duration: Duration, cwnd_max: int, scale: float,
              now_ns: int | None = None) -> Any:
     c = ffi.new("struct riptide_hint *")
     write(c, {"dst": dst, "cwnd_max": cwnd_max, "scale": scale}, [])
-    c.until_ns = _now_ns(now_ns) + duration_ns(duration)
+    c.until_ns = whole("duration", _now_ns(now_ns) + duration_ns("duration", duration))
     return c
 
 
@@ -52,43 +59,39 @@ class Estimated:
 
     def find(self, dst: PrefixLike) -> Estimate:
         """What is known about that destination. Errors: UnknownError."""
-        prefix, estimate = new_prefix(dst), ffi.new("struct riptide_estimate *")
+        prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
         with self._use as c:
             check(lib.riptide_estimator_find(c, prefix, estimate))
-        return read(Estimate, estimate)
+        return _read_estimate(estimate)
 
     def group(self, peer: PrefixLike) -> Network:
         """What counts as one destination with this peer."""
-        prefix, dst = new_prefix(peer), ffi.new("struct riptide_prefix *")
+        return self._group(new_prefix("peer", peer))
+
+    def _group(self, peer: Any) -> Network:
+        dst = ffi.new("struct riptide_prefix *")
         with self._use as c:
-            lib.riptide_estimator_group(c, prefix, dst)
+            lib.riptide_estimator_group(c, peer, dst)
         found = network(dst)
         assert found is not None  # a peer always has a destination
         return found
 
     def explain(self, dst: PrefixLike) -> Explanation:
         """Why that destination has its window. Errors: UnknownError."""
-        prefix, explanation = new_prefix(dst), ffi.new("struct riptide_explanation *")
+        prefix, explanation = new_prefix("dst", dst), ffi.new("struct riptide_explanation *")
         with self._use as c:
             check(lib.riptide_estimator_explain(c, prefix, explanation, ffi.sizeof(explanation[0])))
             return read(Explanation, explanation, bounds=Bound,
-                        evidence=lambda evidence: read(Evidence, evidence))
+                        evidence=lambda evidence: read(Evidence, evidence),
+                        left_out=lambda left_out: LeftOut(*left_out))
 
     def __iter__(self) -> Iterator[Estimate]:
         """All that has a window; what ticks change meanwhile may be missed, or seen twice."""
-        cursor, estimate = ffi.new("uint32_t *"), ffi.new("struct riptide_estimate *")
-        while True:
-            with self._use as c:
-                outcome = lib.riptide_estimator_next(c, cursor, estimate)
-            if outcome == lib.RIPTIDE_E_DONE:
-                return
-            yield read(Estimate, estimate)
+        return walk(self._use, lib.riptide_estimator_next, _read_estimate)
 
     def stats(self) -> dict[str, int]:
         """The counters of struct riptide_estimator_stats."""
-        with self._use as c:
-            return counters("struct riptide_estimator_stats",
-                            lambda stats, size: lib.riptide_estimator_get_stats(c, stats, size))
+        return counters(self._use, lib.riptide_estimator_get_stats)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keeps what is known in a file, whole or not at all. Errors: OSError."""
@@ -120,11 +123,9 @@ class Estimator(Handle, Estimated):
     """
 
     def __init__(self, **options: Unpack[EstimatorOptions]) -> None:
-        keep: list[Any] = []
+        keep = Keep([])
         config = new_config(CONFIG, options, keep)
-        pointer, error = ffi.new("struct riptide_estimator **"), new_error()
-        check(lib.riptide_estimator_new(pointer, config, error), error)
-        super().__init__(pointer[0], lib.riptide_estimator_free)
+        super().__init__(new_object(lib.riptide_estimator_new, config, lib.riptide_estimator_free))
         self._rows = rows(keep)
 
     def reconfigure(self, scope: Scope | None = None, **options: Unpack[EstimatorOptions]) -> None:
@@ -132,21 +133,21 @@ class Estimator(Handle, Estimated):
 
         Errors: as the constructor; nothing has changed then.
         """
-        keep: list[Any] = list(self._rows)
-        config = new_config(CONFIG, options, keep)
         c_scope, error = ffi.new("struct riptide_scope *"), new_error()
-        write(c_scope, vars_of("scope", scope or Scope()), keep)
         with self._use as c:
+            keep = Keep(self._rows)
+            config = new_config(CONFIG, options, keep)
+            write(c_scope, vars_of("scope", Scope() if scope is None else scope), keep, "scope.")
             check(lib.riptide_estimator_reconfigure(c, config, c_scope, error), error)
             self._rows = rows(keep)
 
     def add(self, sample: Sample) -> None:
         """Adds a sample to the coming tick. Errors: FullError, InvalidError; both are counted."""
         if not isinstance(sample, Sample):
-            raise TypeError(f"not a Sample: {sample!r}")
+            raise TypeError(f"sample: not a Sample: {shown(sample)}")
         with self._use as c:
             check(lib.riptide_estimator_add(c, ffi.addressof(sample.c)))
-        raise_failure(self._rows)
+            raise_failure(self._rows)
 
     def discard(self) -> None:
         """Forgets the samples added since the last tick."""
@@ -161,30 +162,22 @@ class Estimator(Handle, Estimated):
         """
         with self._use as c:
             check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
-        raise_failure(self._rows)
+            raise_failure(self._rows)
 
     def pop(self) -> Estimate:
         """The next destination whose window is not the one popped last. Errors: AgainError."""
-        pointer = ffi.new("struct riptide_estimate **")
-        with self._use as c:
-            check(lib.riptide_estimator_pop(c, pointer))
-            return read(Estimate, pointer[0])
+        return pop(self._use, lib.riptide_estimator_pop, _read_estimate)
 
     def changes(self) -> Iterator[Estimate]:
         """Pops all that there are."""
-        pointer = ffi.new("struct riptide_estimate **")
-        while True:
-            with self._use as c:
-                if lib.riptide_estimator_pop(c, pointer) == lib.RIPTIDE_E_AGAIN:
-                    return
-                change = read(Estimate, pointer[0])
-            yield change
+        return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
 
     def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0, scale: float = 0,
                  now_ns: int | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
 
-        Errors: OSError (EINVAL), FullError.
+        cwnd_max 0: no limit; scale above 0, up to 1, or 0 for none. Errors: OSError (EINVAL),
+        FullError (1024 hints).
         """
         hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
         with self._use as c:
@@ -210,22 +203,27 @@ class Estimator(Handle, Estimated):
 
     def _load(self, function: Callable[..., int], state: Buffer, now_ns: int | None,
               realtime_ns: int | None) -> LoadCounts:
-        data = ffi.from_buffer(state)
+        data, times = state_buffer(state), (_now_ns(now_ns), _realtime_ns(realtime_ns))
         with self._use as c:
-            return load(function, c, _now_ns(now_ns), _realtime_ns(realtime_ns), data, len(data))
+            return load(function, c, *times, data, len(data))
 
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
             **options: Unpack[EstimatorOptions]) -> Explanation:
     """What one look at the open connections makes of a destination, without history.
 
-    Errors: UnknownError where no connection to it counts; as Observer and Estimator.
+    It computes here, with defaults and the options given; Control.explain asks a riptided that
+    runs, which has options and history of its own. Errors: UnknownError where no connection to it
+    counts; as Observer and Estimator.
     """
+    peer = new_prefix("dst", dst)
     with Estimator(**options) as estimator:
-        group = estimator.group(dst)
-        options_of_look: ObserverOptions = {"scope": Scope(learn=[group])}
-        options_of_look.update(observer or {})
-        with Observer(**options_of_look) as looking:
+        group = estimator._group(peer)
+        look: ObserverOptions = {"scope": Scope(learn=[group])}
+        if observer is not None:
+            options_of("observer", observer)
+            look.update(observer)
+        with Observer(**look) as looking:
             for sample in looking.dump():
                 estimator.add(sample)
         estimator.tick()

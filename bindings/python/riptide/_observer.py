@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import select
+from ipaddress import IPv4Address, IPv6Address
+from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
 
-from ._errors import check, new_error
+from ._calls import counters, new_object
+from ._errors import check
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._types import Filter, ObserverOptions, Sample
-from ._values import counters, new_config, text
+from ._values import Address, new_config, text, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 #: How memoryview.cast calls the types that a column can have.
 FORMATS = {"_Bool": "?", "uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
 ROW_BYTES = ffi.sizeof("struct riptide_row")
+#: So long the kernel may say nothing before the dump is asked for again.
+SILENCE_MS = 1000
 
 
 def _columns(struct: str, offset: int = 0) -> Iterator[Tuple[str, Any, int, int]]:
@@ -37,12 +43,15 @@ COLUMNS = tuple(column for column in _columns("struct riptide_row") if column[0]
 class Columns(Dict[str, Any]):
     """{name: figures of all connections}, without a Python object for any of them.
 
-    The names are those of Sample's fields. The figures are one-dimensional numpy arrays, or
-    without numpy memoryviews, of the fields' C types; all share one block of memory, with the
-    stride of a row. The peer is `family` (AF_INET, AF_INET6) and a number of 128 bits, `dst_high`
-    and `dst_low`; an IPv4 address is dst_low alone. `congestion` is a place in
-    `congestion_controls`.
+    The names and units are those of Sample's fields. The figures are numpy arrays, or without numpy
+    memoryviews, of shape (connections,) and the fields' C types, bool and uint8 to uint64; those of
+    one connection have the same place in each. All share one block of memory, with the stride of a
+    row, which lives as long as one of them. The peer is `family` (AF_INET, AF_INET6) and a number
+    of 128 bits, `dst_high` and `dst_low`; an IPv4 address is dst_low alone; address() joins them.
+    `congestion` is a place in `congestion_controls`.
     """
+
+    congestion_controls: list[str]
 
     def __init__(self, rows: Any) -> None:
         # Each figure keeps the buffer, that this pointer, and its destructor the rows.
@@ -56,6 +65,20 @@ class Columns(Dict[str, Any]):
         except ImportError:
             super().__init__(views)
         self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
+
+    def address(self, place: int) -> Address:
+        """The peer of the connection at that place. Errors: IndexError."""
+        low = int(self["dst_low"][place])
+        if self["family"][place] == AF_INET:
+            return IPv4Address(low)
+        return IPv6Address(int(self["dst_high"][place]) << 64 | low)
+
+    def copy(self) -> Columns:
+        """Another with the same columns, the names of congestion control included."""
+        other = Columns.__new__(Columns)
+        other.update(self)
+        other.congestion_controls = list(self.congestion_controls)
+        return other
 
 
 class Observed:
@@ -78,16 +101,14 @@ class Observed:
 
     def stats(self) -> dict[str, int]:
         """The counters of struct riptide_observer_stats, since the observer was made."""
-        with self._use as c:
-            return counters("struct riptide_observer_stats",
-                            lambda stats, size: lib.riptide_observer_get_stats(c, stats, size))
+        return counters(self._use, lib.riptide_observer_get_stats)
 
 
 class Observer(Handle, Observed):
     """Dumps the established connections of this thread's network namespace, or of `netns_fd`.
 
     Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
-    when fileno() is readable dispatch(), then read() until it raises AgainError or DoneError.
+    when fileno() is readable dispatch(), then pop() until it raises AgainError or DoneError.
 
     Errors: OSError (EINVAL, the text names the option; EPERM, a mark in the scope without
     CAP_NET_ADMIN), TypeError, ValueError and OverflowError for values that C cannot take.
@@ -96,10 +117,7 @@ class Observer(Handle, Observed):
     def __init__(self, **options: Unpack[ObserverOptions]) -> None:
         keep: list[Any] = []
         config = new_config("struct riptide_observer_config *", options, keep)
-        pointer, error = ffi.new("struct riptide_observer **"), new_error()
-        check(lib.riptide_observer_new(pointer, config, error), error)
-        super().__init__(pointer[0], lib.riptide_observer_free)
-        self._is_midway = False
+        super().__init__(new_object(lib.riptide_observer_new, config, lib.riptide_observer_free))
 
     def fileno(self) -> int:
         """The fd to wait on for reading; it stays the same."""
@@ -109,7 +127,7 @@ class Observer(Handle, Observed):
     def set_slices(self, slices: int) -> None:
         """From the next dump on, each describes one of so many parts. Errors: OSError (EINVAL)."""
         with self._use as c:
-            check(lib.riptide_observer_set_slices(c, slices))
+            check(lib.riptide_observer_set_slices(c, whole("slices", slices, 32)))
 
     def start(self) -> None:
         """Begins a dump. Errors: OSError (EBUSY while one is under way; ETIMEDOUT)."""
@@ -134,7 +152,10 @@ class Observer(Handle, Observed):
         return Sample.of(sample[0], None)
 
     def dump(self) -> list[Sample]:
-        """All connections, now. Waits for the kernel. Errors: OSError; the dump is given up."""
+        """All connections, now; a dump under way is ended first. Waits for the kernel.
+
+        Errors: OSError (ETIMEDOUT: it says nothing); the dump is given up.
+        """
         rows = self._dump()
         return [Sample.of(rows.rows[i].sample, rows) for i in range(rows.n)]
 
@@ -143,28 +164,39 @@ class Observer(Handle, Observed):
         return Columns(self._dump())
 
     def _dump(self) -> Any:
-        if self._is_midway:  # what interrupted the last one was raised to the caller
-            self._read_to_end()
-        self.start()
-        self._is_midway = True
-        return self._read_to_end()
+        with self._use as c:
+            started = lib.riptide_observer_start(c)
+            while started == -errno.EBUSY:  # start() began one, or a signal's handler ended dump()
+                self._read_to_end(c)
+                started = lib.riptide_observer_start(c)
+            if started == -errno.ETIMEDOUT:  # that one was asked for too often, and is given up
+                started = lib.riptide_observer_start(c)
+            check(started)
+            return self._read_to_end(c)
 
-    def _read_to_end(self) -> Any:
+    def _read_to_end(self, c: Any) -> Any:
+        """What is left of the dump under way; the last buffer may have been read before."""
         rows = ffi.gc(ffi.new("struct riptide_rows *"), lib.riptide_rows_clear)
         readable = select.poll()
-        readable.register(self.fileno(), select.POLLIN)
+        readable.register(lib.riptide_observer_get_fd(c), select.POLLIN)
         while True:
-            readable.poll()
-            with self._use as c:
-                outcome = lib.riptide_observer_dispatch(c) or lib.riptide_rows_pop(rows, c)
-            if outcome == lib.RIPTIDE_E_DONE or outcome < 0:
-                self._is_midway = False
-                check(min(outcome, 0))
+            outcome = lib.riptide_rows_pop(rows, c)
+            check(min(outcome, 0))
+            if outcome == lib.RIPTIDE_E_DONE:
                 return rows
+            if readable.poll(SILENCE_MS):
+                check(lib.riptide_observer_dispatch(c))
+            else:  # it gives up in the end
+                asked = lib.riptide_observer_start(c)
+                check(0 if asked == -errno.EBUSY else asked)
 
 
 def observe(**options: Unpack[ObserverOptions]) -> list[Sample]:
-    """The open connections of this host: options and errors as Observer's. No privilege needed."""
+    """The open connections of this host: options and errors as Observer's. No privilege needed.
+
+    Those over loopback and to the host's own addresses are left out. With `slices` this is always
+    the first part: an Observer of one's own goes on from part to part.
+    """
     with Observer(**options) as observer:
         return observer.dump()
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Iterable, List, Optional
 
 from ._native import ffi, lib
 from ._types import Sample
-from ._values import read
+from ._values import ascii_text, find_named, read, shown
+
+
+#: The largest window that the library keeps, as a float of C.
+MAX_WINDOW = (2 - 2 ** -23) * 2.0 ** 127
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,24 @@ class Policy:
     def __init__(self, name: str, combine: Callable[[list[Sample], PolicyInput], Optional[float]],
                  smoothing: str = "ewma") -> None:
         if not callable(combine):
-            raise TypeError("combine is no function")
-        if not 0 < len(str.encode(name, "ascii")) <= 15:
-            raise ValueError(f"a policy's name has 1 to 15 characters: {name!r}")
+            raise TypeError(f"combine: no function: {shown(combine)}")
+        if not ascii_text("name", name, 15):
+            raise ValueError("name: empty")
         self.name = name
         self.combine = combine
-        self.smoothing = lib.riptide_smoothing_find(smoothing.encode("ascii"))
-        if not self.smoothing:
-            raise ValueError(f"there is no smoothing with the name {smoothing!r}")
+        self.smoothing = find_named("smoothing", lib.riptide_smoothing_find, smoothing)
 
     def row(self, keep: list[Any]) -> Any:
-        """Its struct riptide_policy: that of an earlier call with the same `keep`, or a new one."""
+        """Its struct riptide_policy: that which `keep` has, or had before, or a new one."""
         row = next((row for row in rows(keep) if row.policy is self), None)
         if row is None:
-            row = Row(self)
+            before = keep.before if isinstance(keep, Keep) else []
+            row = next((row for row in before if row.policy is self), None) or Row(self)
             keep.append(row)
         return row.c
+
+
+FUNCTIONS = dict(ffi.typeof("struct riptide_policy").fields)
 
 
 class Row:
@@ -68,14 +73,18 @@ class Row:
         self.failure: BaseException | None = None
         self.strings = [ffi.new("char[]", line) for line in (policy.name.encode("ascii"), b"", b"")]
         self.functions = (
-            ffi.callback(ADD, self.add, error=lib.RIPTIDE_LEFT_OUT_UNMEASURED, onerror=self.failed),
-            ffi.callback(COMBINE, self.combine, error=lib.RIPTIDE_NO_EVIDENCE, onerror=self.failed),
+            self._callback("add", lib.RIPTIDE_LEFT_OUT_UNMEASURED),
+            self._callback("combine", lib.RIPTIDE_NO_EVIDENCE),
         )
         self.c = ffi.new("struct riptide_policy *", {
             "name": self.strings[0], "help": self.strings[1], "needs": self.strings[2],
             "tick_bytes": 8, "bytes": 8, "smoothing": policy.smoothing,
             "add": self.functions[0], "combine": self.functions[1],
         })
+
+    def _callback(self, name: str, error: Any) -> Any:
+        """The method of that name as the struct's function, which returns `error` if it fails."""
+        return ffi.callback(FUNCTIONS[name].type, getattr(self, name), error, self.failed)
 
     def add(self, _: Any, memory: Any, sample: Any) -> int:
         """C keeps a number for each destination, zero in a new tick; the samples are here."""
@@ -84,8 +93,9 @@ class Row:
             self.samples.clear()  # what a dump brought that began anew
         number = ffi.cast("uint64_t *", memory)
         if number[0] == 0:
-            number[0] = next(self.numbers)
-            self.samples[number[0]] = []
+            new = next(self.numbers)
+            self.samples[new] = []
+            number[0] = new
         copy = ffi.new("struct riptide_sample *", sample[0])
         self.samples[number[0]].append(Sample.of(copy[0], copy))
         return int(lib.RIPTIDE_LEFT_OUT_NOT)
@@ -96,24 +106,31 @@ class Row:
         window = self.policy.combine(samples, read(PolicyInput, about))
         if window is None:
             return float(lib.RIPTIDE_NO_EVIDENCE)
-        if not 0 <= window < math.inf:
-            raise ValueError(f"policy {self.policy.name}: no window: {window!r}")
-        return float(window)
+        if not hasattr(window, "__float__"):
+            raise TypeError(f"policy {self.policy.name}: no number: {shown(window)}")
+        number = float(window)
+        if not 0 <= number <= MAX_WINDOW:
+            raise ValueError(f"policy {self.policy.name}: no window: {shown(window)}")
+        return number
 
     def failed(self, _: Any, failure: BaseException, __: Any) -> None:
         self.failure = self.failure or failure
 
 
-ADD = "enum riptide_left_out(struct riptide_policy_input *, void *, struct riptide_sample *)"
-COMBINE = "double(struct riptide_policy_input *, void *, _Bool *)"
+class Keep(List[Any]):
+    """What a new configuration points to, and the rows that the one before it had."""
+
+    def __init__(self, before: list[Row]) -> None:
+        super().__init__()
+        self.before = before
 
 
-def rows(keep: Iterable[Any]) -> list[Any]:
+def rows(keep: Iterable[Any]) -> list[Row]:
     """The rows among what was kept: they must live as long as the estimator."""
     return [row for row in keep if isinstance(row, Row)]
 
 
-def raise_failure(rows: list[Any]) -> None:
+def raise_failure(rows: list[Row]) -> None:
     """Raises what a policy's function raised since the last time."""
     for row in rows:
         failure, row.failure = row.failure, None

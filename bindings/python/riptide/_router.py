@@ -5,12 +5,13 @@ from __future__ import annotations
 from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Iterator
 
-from ._errors import check, new_error
-from ._handle import Handle, Use
+from ._calls import counters, new_object, pop, pop_all, walk
+from ._errors import InvalidError, check, new_error
+from ._handle import KernelHandle, Use
 from ._native import ffi, lib
 from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
-from ._values import (Duration, PrefixLike, address, counters, duration_ns, new_config, new_prefix,
-                      read, text)
+from ._values import (Duration, PrefixLike, address, duration_ns, new_config, new_prefix,
+                      read, text, whole)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,20 +30,14 @@ class Routed:
 
     def find(self, dst: PrefixLike) -> Route:
         """What is known of that destination. Errors: UnknownError."""
-        prefix, route = new_prefix(dst), ffi.new("struct riptide_route *")
+        prefix, route = new_prefix("dst", dst), ffi.new("struct riptide_route *")
         with self._use as c:
             check(lib.riptide_router_find(c, prefix, route))
         return read_route(route)
 
     def __iter__(self) -> Iterator[Route]:
         """All destinations; what changes meanwhile may be missed, or seen twice."""
-        cursor, route = ffi.new("uint32_t *"), ffi.new("struct riptide_route *")
-        while True:
-            with self._use as c:
-                outcome = lib.riptide_router_next(c, cursor, route)
-            if outcome == lib.RIPTIDE_E_DONE:
-                return
-            yield read_route(route)
+        return walk(self._use, lib.riptide_router_next, read_route)
 
     @property
     def is_idle(self) -> bool:
@@ -53,17 +48,15 @@ class Routed:
     def reason(self, family: int = AF_INET) -> str | None:
         """Why our rules are not in place for that family (AF_INET, AF_INET6); None: they are."""
         with self._use as c:
-            line = lib.riptide_router_get_reason(c, family)
+            line = lib.riptide_router_get_reason(c, whole("family", family, 8))
         return text(line) if line else None
 
     def stats(self) -> dict[str, int]:
         """The counters of struct riptide_router_stats."""
-        with self._use as c:
-            return counters("struct riptide_router_stats",
-                            lambda stats, size: lib.riptide_router_get_stats(c, stats, size))
+        return counters(self._use, lib.riptide_router_get_stats)
 
 
-class Router(Handle, Routed):
+class Router(KernelHandle, Routed):
     """Owns a routing table that rules show to TCP of this host alone. Needs CAP_NET_ADMIN.
 
     start(), then set(); what was asked for is done by dispatch(), to be called whenever fileno() is
@@ -74,9 +67,7 @@ class Router(Handle, Routed):
 
     def __init__(self, **options: Unpack[RouterOptions]) -> None:
         config = new_config(CONFIG, options, [])
-        pointer, error = ffi.new("struct riptide_router **"), new_error()
-        check(lib.riptide_router_new(pointer, config, error), error)
-        super().__init__(pointer[0], lib.riptide_router_free)
+        super().__init__(new_object(lib.riptide_router_new, config, lib.riptide_router_free))
 
     def close(self, leave_routes: bool = False) -> None:
         """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
@@ -91,7 +82,8 @@ class Router(Handle, Routed):
         """Claims the namespace, removes what a crashed predecessor left, installs the rules.
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
-        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule).
+        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
+        EALREADY: it was started before, and goes on).
         """
         self._start(lib.riptide_router_start)
 
@@ -106,7 +98,10 @@ class Router(Handle, Routed):
             check(lib.riptide_router_check(c, error), error)
 
     def reconfigure(self, **options: Unpack[RouterOptions]) -> None:
-        """Goes on with another cwnd_max, step or max_routes. Errors: OSError (EINVAL, EBUSY)."""
+        """Goes on with another cwnd_max, step or max_routes; the others are to be as they were.
+
+        Errors: OSError (EINVAL; EBUSY: another option differs); nothing has changed then.
+        """
         config, error = new_config(CONFIG, options, []), new_error()
         with self._use as c:
             check(lib.riptide_router_reconfigure(c, config, error), error)
@@ -114,12 +109,18 @@ class Router(Handle, Routed):
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0) -> None:
         """Asks for a window towards dst, in segments; 0 withdraws it.
 
-        No route keeps more than cwnd_max segments; 0: no such bound. Errors: FullError,
-        InvalidError.
+        No route keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves the
+        smallest retransmission timeout as it is; it counts in whole ms. Errors: FullError
+        (max_routes), InvalidError (beyond 65535 segments).
         """
-        prefix, rto_min_ms = new_prefix(dst), duration_ns(rto_min) // 1_000_000
+        prefix = new_prefix("dst", dst)
+        windows = whole("initcwnd", initcwnd, 32), whole("cwnd_max", cwnd_max, 32)
+        rto_min_ms = whole("rto_min in ms", duration_ns("rto_min", rto_min) // 1_000_000, 32)
         with self._use as c:
-            check(lib.riptide_router_set(c, prefix, initcwnd, cwnd_max, rto_min_ms))
+            result = lib.riptide_router_set(c, prefix, *windows, rto_min_ms)
+        if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
+            raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}")
+        check(result)
 
     def pause(self) -> None:
         """Lifts the rules: all local TCP is without us, and the rest goes on. Errors: OSError."""
@@ -143,10 +144,11 @@ class Router(Handle, Routed):
 
     def pop(self) -> Route:
         """The next destination whose route changed, or could not. Errors: AgainError."""
-        pointer = ffi.new("struct riptide_route **")
-        with self._use as c:
-            check(lib.riptide_router_pop(c, pointer))
-            return read_route(pointer[0])
+        return pop(self._use, lib.riptide_router_pop, read_route)
+
+    def changes(self) -> Iterator[Route]:
+        """Pops all that there are."""
+        return pop_all(self._use, lib.riptide_router_pop, read_route)
 
 
 def routes(**options: Unpack[RouterOptions]) -> list[Route]:
@@ -180,7 +182,10 @@ def router_holder() -> int:
 
 
 def receiver_initrwnd(mss_bytes: int = 1448) -> int:
-    """How many segments a peer may send at once on a connection that this host opens."""
+    """How many segments of so many bytes a peer may send at once on a connection of this host.
+
+    That is one that this host opens, in the thread's network namespace. Errors: OSError.
+    """
     initrwnd = ffi.new("uint32_t *")
-    check(lib.riptide_receiver_get_initrwnd(mss_bytes, initrwnd))
+    check(lib.riptide_receiver_get_initrwnd(whole("mss_bytes", mss_bytes, 32), initrwnd))
     return int(initrwnd[0])

@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from operator import attrgetter
 from socket import AF_INET
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, Tuple, TypedDict, Union
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence, Tuple, TypedDict,
+                    Union)
 
 from ._native import ffi, lib
 from ._values import Address, Duration, Network, PrefixLike, address, text, write
@@ -106,7 +107,7 @@ class Sample:
         c = ffi.new("struct riptide_sample *")
         write(c, {"dst": dst, "cwnd": cwnd, **others}, [])
         if c.dst.len != (32 if c.dst.family == AF_INET else 128):
-            raise ValueError(f"not the address of a host: {dst}")
+            raise ValueError(f"dst: not the address of a host: {dst}")
         object.__setattr__(self, "_c", c[0])
 
     @classmethod
@@ -167,6 +168,14 @@ class Evidence:
     max_rtt_us: int
 
 
+class LeftOut(NamedTuple):
+    """How many connections a policy left out of a tick, by its reason; up to 65535 each."""
+
+    unused: int  #: never filled their window, which is the one that they were given
+    idle: int  #: do not send at present: their windows are of another time
+    unmeasured: int  #: limited by the application, or not measured by the kernel
+
+
 @dataclass(frozen=True)
 class Explanation:
     """How a window came about, figure by figure."""
@@ -175,7 +184,7 @@ class Explanation:
     policy: str
     smoothing: str
     samples: int  #: counted in the last tick that saw any
-    left_out: tuple[int, ...]  #: of that tick: unused, idle, unmeasured
+    left_out: LeftOut  #: of that tick
     combined: float  #: segments
     smoothed: float  #: segments, unbounded
     is_drop: bool  #: the drop guard had history forgotten
@@ -276,7 +285,8 @@ class AgentEvent:
 class Scope:
     """Which connections to learn from; what is empty or 0 asks for nothing.
 
-    Of the prefixes, the longest that holds a destination decides.
+    Of the prefixes, the longest that holds a destination decides. Ports are a list: (80, 443) in
+    its place are two ports, and [(80, 443)] all from 80 to 443.
     """
 
     learn: Iterable[PrefixLike] = ()
@@ -314,7 +324,7 @@ class ObserverOptions(TypedDict, total=False):
 class EstimatorOptions(TypedDict, total=False):
     """struct riptide_estimator_config."""
 
-    policy: str | Policy  # "paper"
+    policy: str | Policy  # "careful"
     history_weight: float  # of the moving average, 0 to below 1; 0.5
     cwnd_min: int  # 10
     cwnd_max: int  # 100

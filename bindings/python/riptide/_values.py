@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from dataclasses import is_dataclass
 from datetime import timedelta
@@ -23,33 +24,62 @@ Duration = Union[timedelta, float]
 
 T = TypeVar("T")
 
+MAX_S = 1e12  # more than 64 bits of nanoseconds hold
 
-def duration_ns(value: Duration) -> int:
+
+def shown(value: Any) -> str:
+    """A value in the line of an error."""
+    try:
+        line = " ".join(repr(value).split())
+    except Exception:
+        line = f"a {type(value).__name__}"
+    return line if len(line) <= 80 else f"{line[:76]} ..."
+
+
+def whole(name: str, value: Any, bits: int = 64) -> int:
+    """An argument that C takes as an unsigned integer. Errors: TypeError, OverflowError."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: no integer: {shown(value)}") from None
+    if not 0 <= number < 1 << bits:
+        raise OverflowError(f"{name}: from 0 to {(1 << bits) - 1}: {shown(value)}")
+    return number
+
+
+def duration_ns(name: str, value: Duration) -> int:
     """Nanoseconds of a duration. Errors: TypeError; ValueError unless finite and at least 0."""
     if isinstance(value, timedelta):
         ns = value // timedelta(microseconds=1) * 1000
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        ns = round(value * 1_000_000_000) if math.isfinite(value) else -1
+    elif isinstance(value, float):
+        ns = round(min(value, MAX_S) * 1_000_000_000) if 0 <= value < math.inf else -1
+    elif isinstance(value, int) and not isinstance(value, bool):
+        ns = value * 1_000_000_000
     else:
-        raise TypeError(f"a duration is a timedelta or seconds, not {type(value).__name__}")
+        raise TypeError(f"{name}: neither a timedelta nor seconds: {shown(value)}")
     if ns < 0:
-        raise ValueError(f"not a duration: {value!r}")
-    return ns
+        raise ValueError(f"{name}: no duration: {shown(value)}")
+    return whole(name, ns)
 
 
-def write_prefix(c: Any, value: PrefixLike) -> None:
-    """Fills a struct riptide_prefix. Errors: TypeError, ValueError."""
+def prefix_text(name: str, value: PrefixLike) -> str:
+    """An address or prefix as text. Errors: TypeError."""
     if not isinstance(value, PREFIX_TYPES):
-        raise TypeError(f"not a string and not of ipaddress: {value!r}")
-    text = str(value)
+        raise TypeError(f"{name}: neither a string nor of ipaddress: {shown(value)}")
+    return str(value)
+
+
+def write_prefix(name: str, c: Any, value: PrefixLike) -> None:
+    """Fills a struct riptide_prefix. Errors: TypeError, ValueError."""
+    text = prefix_text(name, value)
     is_text = text.isascii() and "\0" not in text
     if not is_text or lib.riptide_prefix_parse(ffi.addressof(c), text.encode()) < 0:
-        raise ValueError(f"no address, and no prefix without host bits: {text!r}")
+        raise ValueError(f"{name}: no address, and no prefix without host bits: {shown(text)}")
 
 
-def new_prefix(value: PrefixLike) -> Any:
+def new_prefix(name: str, value: PrefixLike) -> Any:
     c = ffi.new("struct riptide_prefix *")
-    write_prefix(c[0], value)
+    write_prefix(name, c[0], value)
     return c
 
 
@@ -74,20 +104,35 @@ def text(c: Any) -> str:
     return str(ffi.string(c).decode("utf-8", "replace"))
 
 
-def write_text(c: Any, value: str) -> None:
-    """Fills an array of char. Errors: ValueError where that is not ASCII, or too long."""
-    data = str.encode(value, "ascii")
-    if len(data) >= len(c) or b"\0" in data:
-        raise ValueError(f"more than {len(c) - 1} characters, or a zero: {value!r}")
-    ffi.buffer(c)[:] = data.ljust(len(c), b"\0")
+def ascii_text(name: str, value: str, max_bytes: int) -> bytes:
+    """A name as C takes it. Errors: TypeError, ValueError."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: no string: {shown(value)}")
+    if not value.isascii() or "\0" in value or len(value) > max_bytes:
+        raise ValueError(f"{name}: up to {max_bytes} characters of ASCII: {shown(value)}")
+    return value.encode()
 
 
 def path_bytes(path: str | os.PathLike[str]) -> bytes:
     """A path as C takes it. Errors: TypeError, ValueError."""
-    name = os.fsencode(path)
+    try:
+        name = os.fsencode(path)
+    except TypeError:
+        raise TypeError(f"path: no path: {shown(path)}") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"path: no text that names a file: {shown(path)}") from None
     if b"\0" in name:
-        raise ValueError(f"a zero in a path: {path!r}")
+        raise ValueError(f"path: a zero in it: {shown(path)}")
     return name
+
+
+def state_buffer(state: Buffer) -> Any:
+    """The bytes of a state, where they lie. Errors: TypeError, ValueError."""
+    try:
+        return ffi.from_buffer(state)
+    except (TypeError, ValueError, BufferError):
+        kind = ValueError if isinstance(state, memoryview) else TypeError
+        raise kind(f"state: no bytes in one piece: {shown(state)}") from None
 
 
 def read(cls: Callable[..., T], c: Any, **readers: Callable[[Any], Any]) -> T:
@@ -109,103 +154,128 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
     return tuple(value)
 
 
-def counters(struct: str, get: Callable[[Any, int], Any]) -> dict[str, int]:
-    """The struct of counters that a function gives."""
-    c = ffi.new(f"{struct} *")
-    get(c, ffi.sizeof(struct))
-    return {name: getattr(c, name) for name, _ in ffi.typeof(struct).fields}
-
-
-def write(c: Any, values: Mapping[str, Any], keep: list[Any]) -> None:
+def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
     """Fills a C struct by names; a name may lack the unit _ns and is a duration then.
 
-    What the struct points to is added to `keep`, which is to live as long as C reads it.
-    Errors: TypeError, ValueError, OverflowError.
+    What the struct points to is added to `keep`, which is to live as long as C reads it. Errors
+    name the field behind `path`: TypeError, ValueError, OverflowError.
     """
     type_ = ffi.typeof(c)
-    fields = {name: field for name, field in (type_.item if type_.kind == "pointer" else type_).fields
+    struct = type_.item if type_.kind == "pointer" else type_
+    fields = {name: field for name, field in struct.fields
               if name != "size" and not name.startswith("n_")}
     for name, value in values.items():
         if f"{name}_ns" in fields:
-            setattr(c, f"{name}_ns", duration_ns(value))
+            setattr(c, f"{name}_ns", duration_ns(path + name, value))
         elif name in fields and not name.endswith("_ns"):
-            _write(c, name, fields[name].type.cname, value, keep)
+            _write(c, name, fields[name].type.cname, value, keep, path + name)
         else:
             known = ", ".join(field[:-3] if field.endswith("_ns") else field for field in fields)
-            raise TypeError(f"no option {name!r}; there are: {known}")
+            raise TypeError(f"no option {path + str(name)!r}; there are: {known}")
 
 
-def new_config(cname: str, options: Mapping[str, Any], keep: list[Any]) -> Any:
+def new_config(cname: str, options: Mapping[str, Any], keep: list[Any], path: str = "") -> Any:
     """A configuration: the library's defaults, but for the options."""
-    if not isinstance(options, Mapping):
-        raise TypeError(f"not options by their names: {options!r}")
     c = ffi.new(cname)
     CONFIGS[cname](c, ffi.sizeof(c[0]))
-    write(c, options, keep)
+    write(c, options, keep, path)
     keep.append(c)
     return c
 
 
-def _write(c: Any, name: str, cname: str, value: Any, keep: list[Any]) -> None:
+def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: str) -> None:
     if cname == "struct riptide_prefix":
-        write_prefix(getattr(c, name), value)
+        write_prefix(path, getattr(c, field), value)
     elif cname == "struct riptide_scope":
-        write(getattr(c, name), vars_of(name, value), keep)
+        write(getattr(c, field), vars_of(path, value), keep, f"{path}.")
     elif cname in CONFIGS:
-        setattr(c, name, new_config(cname, value, keep))
+        setattr(c, field, new_config(cname, options_of(path, value), keep, f"{path}."))
     elif cname in ARRAYS:
-        _write_array(c, name, cname, value, keep)
-    elif cname in NAMED:
-        setattr(c, name, _named(name, NAMED[cname], value, keep))
+        _write_array(c, field, cname, value, keep, path)
+    elif cname == "struct riptide_policy *":
+        c.policy = _policy(path, value, keep)
+    elif cname == "struct riptide_smoothing *":
+        c.smoothing = find_named(path, lib.riptide_smoothing_find, value)
     elif cname.startswith("char["):
-        write_text(getattr(c, name), value)
+        room = len(getattr(c, field))
+        setattr(c, field, ascii_text(path, value, room - 1).ljust(room, b"\0"))
     else:
-        setattr(c, name, value)
+        _write_number(c, field, value, path)
 
 
-def vars_of(name: str, value: Any) -> dict[str, Any]:
-    """The fields of a dataclass. Errors: TypeError where it is none."""
-    if not is_dataclass(value):
-        raise TypeError(f"{name}: neither a Scope nor an Override: {value!r}")
+def _write_number(c: Any, field: str, value: Any, path: str) -> None:
+    try:
+        setattr(c, field, value)
+    except TypeError:
+        raise TypeError(f"{path}: no number of that kind: {shown(value)}") from None
+    except OverflowError:
+        raise OverflowError(f"{path}: out of range: {shown(value)}") from None
+
+
+def options_of(path: str, value: Any) -> Mapping[str, Any]:
+    """Options in an argument of their own. Errors: TypeError."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{path}: no options by their names: {shown(value)}")
+    return value
+
+
+def vars_of(path: str, value: Any) -> dict[str, Any]:
+    """The fields of a Scope or an Override. Errors: TypeError where it is none."""
+    if not is_dataclass(value) or isinstance(value, type):
+        raise TypeError(f"{path}: neither a Scope nor an Override: {shown(value)}")
     return dict(vars(value))
 
 
-def _named(name: str, find: Callable[[bytes], Any], value: Any, keep: list[Any]) -> Any:
-    """A policy or smoothing: the built-in one of that name, or a Policy of the caller's."""
-    if hasattr(value, "row"):
-        return value.row(keep)
-    if not isinstance(value, str):
-        raise TypeError(f"{name}: neither a name nor a Policy: {value!r}")
-    found = find(value.encode("ascii")) if "\0" not in value else ffi.NULL
+def find_named(path: str, find: Callable[[bytes], Any], value: str) -> Any:
+    """The built-in policy or smoothing of that name. Errors: TypeError, ValueError."""
+    found = find(ascii_text(path, value, 255))
     if not found:
-        raise ValueError(f"{name}: there is none with the name {value!r}")
+        raise ValueError(f"{path}: there is none with the name {shown(value)}")
     return found
 
 
-def _write_array(c: Any, name: str, cname: str, values: Iterable[Any], keep: list[Any]) -> None:
-    items = [values] if isinstance(values, PREFIX_TYPES) else list(values)
+def _policy(path: str, value: Any, keep: list[Any]) -> Any:
+    """The built-in policy of that name, or a Policy of the caller's."""
+    from ._policy import Policy  # here: it needs this module
+
+    if isinstance(value, Policy):
+        return value.row(keep)
+    return find_named(path, lib.riptide_policy_find, value)
+
+
+def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],
+                 path: str) -> None:
+    try:
+        if isinstance(values, (bytes, bytearray, memoryview)):  # whose items are numbers
+            raise TypeError
+        items = [values] if isinstance(values, PREFIX_TYPES) else list(values)
+    except TypeError:
+        raise TypeError(f"{path}: no list: {shown(values)}") from None
     array = ffi.new(f"{cname.replace(' *', '')}[]", len(items))
     keep.append(array)
     for item, value in zip(array, items):
-        ARRAYS[cname](item, value, keep)
-    setattr(c, name, array)
-    setattr(c, f"n_{name}", len(items))
+        ARRAYS[cname](path, item, value, keep)
+    setattr(c, field, array)
+    setattr(c, f"n_{field}", len(items))
 
 
-def _write_ports(c: Any, value: Any, _: list[Any]) -> None:
-    c.first, c.last = (value, value) if isinstance(value, int) else value
+def _write_ports(path: str, c: Any, value: Any, _: list[Any]) -> None:
+    ports = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(ports) != 2:
+        raise ValueError(f"{path}: a port, or the first and the last: {shown(value)}")
+    c.first, c.last = (whole(path, port, 16) for port in ports)
 
 
-ARRAYS: dict[str, Callable[[Any, Any, list[Any]], None]] = {
-    "struct riptide_prefix *": lambda c, value, keep: write_prefix(c, value),
+def _write_override(path: str, c: Any, value: Any, keep: list[Any]) -> None:
+    given = {name: part for name, part in vars_of(path, value).items()
+             if part is not None or name == "dst"}
+    write(c, given, keep, f"{path}.")
+
+
+ARRAYS: dict[str, Callable[[str, Any, Any, list[Any]], None]] = {
+    "struct riptide_prefix *": lambda path, c, value, _: write_prefix(path, c, value),
     "struct riptide_port_range *": _write_ports,
-    "struct riptide_override *": lambda c, value, keep: write(
-        c, {name: part for name, part in vars_of("overrides", value).items() if part is not None},
-        keep),
-}
-NAMED: dict[str, Callable[[bytes], Any]] = {
-    "struct riptide_policy *": lib.riptide_policy_find,
-    "struct riptide_smoothing *": lib.riptide_smoothing_find,
+    "struct riptide_override *": _write_override,
 }
 CONFIGS: dict[str, Callable[[Any, int], None]] = {
     "struct riptide_observer_config *": lib.riptide_observer_config_init,

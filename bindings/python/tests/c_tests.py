@@ -54,8 +54,11 @@ class Reference:
 
 
 def load(path: Path, defines: dict[str, str]) -> dict[str, Any]:
-    """What a C file defines by name: functions, constants, enumerators."""
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+    """What a C file and its cases define by name: functions, constants, enumerators."""
+    text = path.read_text()
+    for case in re.findall(r'#include "(\w+_case\.h)"', text):
+        text = path.with_name(case).read_text() + text
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"^#.*", "", text.replace("\\\n", ""), flags=re.MULTILINE)
     for name, value in defines.items():
         text = re.sub(rf"\b{name}\b", value, text)
@@ -171,6 +174,8 @@ class Interpreter:
 
     def value_FuncCall(self, node: Any, scope: Any) -> Any:
         arguments = node.args.exprs if node.args else []
+        if node.name.name == "strcpy":
+            return self.assign(arguments[0], self.value(arguments[1], scope), scope)
         return self.call(node.name.name, *(self.value(part, scope) for part in arguments))
 
     def value_Cast(self, node: Any, scope: Any) -> Any:

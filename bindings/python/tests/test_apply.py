@@ -13,7 +13,9 @@ import pytest
 
 import riptide
 from netns import Network, rules, wait_until, windows
-from riptide import EventKind, RouteState
+from riptide import EventKind, EstimatorOptions, RouteState
+
+PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
 
 
 def settle(router: Any) -> Any:
@@ -61,6 +63,27 @@ def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
         assert windows(net.host) == {"203.0.113.7": 40}
         assert riptide.flush() == riptide.FlushCounts(rules=4, routes=1)
         assert windows(net.host) == {} and riptide.routes() == []
+
+
+def test_rules_and_routes_are_read_where_netns_fd_says(net: Network) -> None:
+    net.host.ip("rule", "add", "pref", "77", "lookup", "100")
+    net.host.ip("route", "add", "203.0.113.7", "via", "10.0.0.1", "table", "7230", "proto", "230")
+    assert 77 in [rule.priority for rule in riptide.rules(netns_fd=net.host.fd)]
+    assert 77 not in [rule.priority for rule in riptide.rules(netns_fd=net.world.fd)]
+    assert [str(route.dst) for route in riptide.routes(netns_fd=net.host.fd)] == ["203.0.113.7/32"]
+    assert riptide.routes(netns_fd=net.world.fd) == []
+
+
+def test_router_starts_once(net: Network) -> None:
+    """What the second call raises takes nothing away, and close() gives all back."""
+    with net.host.entered():
+        with riptide.Router() as router:
+            router.start()
+            with pytest.raises(OSError, match="started before") as caught:
+                router.start()
+            assert caught.value.errno == errno.EALREADY
+            assert rules(net.host) != []
+        assert rules(net.host) == []
 
 
 def test_pause_lifts_the_rules(net: Network) -> None:
@@ -164,13 +187,14 @@ def run_round(agent: Any) -> Any:
 
 def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
     cwnd = net.learned("203.0.113.7", 40).cwnd()
-    with net.host.entered(), riptide.Agent(interval=0.05, estimator={"ttl": 3600}) as agent:
+    with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER) as agent:
         agent.start()
         run_round(agent)
         assert windows(net.host) == {"203.0.113.7": cwnd}
         agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
         wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 15}, "the hint")
-        agent.reconfigure(interval=0.05, estimator={"ttl": 3600, "cwnd_max": 12})
+        lower: EstimatorOptions = {"ttl": 3600, "policy": "paper", "cwnd_max": 12}
+        agent.reconfigure(interval=0.05, estimator=lower)
         wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 12}, "bound")
         agent.pause()
         assert rules(net.host) == []
@@ -181,11 +205,11 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
 
 
 def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
-    with riptide.Estimator(ttl=3600) as before:
+    with riptide.Estimator(policy="paper", ttl=3600) as before:
         before.add(riptide.Sample(dst="203.0.113.99", cwnd=33))
         before.tick()
         before.save(tmp_path / "state")
-    options: riptide.AgentOptions = {"interval": 0.05, "estimator": {"ttl": 3600}}
+    options: riptide.AgentOptions = {"interval": 0.05, "estimator": PAPER}
     with net.host.entered(), riptide.Agent(**options) as agent, riptide.Agent(**options) as second:
         assert agent.load(tmp_path / "state").loaded == 1
         agent.start()

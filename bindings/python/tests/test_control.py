@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
+import time
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -46,7 +49,7 @@ def test_pause_and_hint_change_the_daemon(net: Network, daemon: Path) -> None:
 
 
 def test_states_travel_both_ways(daemon: Path) -> None:
-    with riptide.Control(daemon) as control, riptide.Estimator(ttl=7200) as fleet:
+    with riptide.Control(daemon) as control, riptide.Estimator(policy="paper", ttl=7200) as fleet:
         assert fleet.load_bytes(control.save()).loaded == 1
         fleet.add(riptide.Sample(dst="203.0.113.99", cwnd=44))
         fleet.tick()
@@ -62,12 +65,63 @@ def test_refusals_have_the_daemons_words(daemon: Path) -> None:
         requests: list[Callable[[], Any]] = [
             lambda: control.request("dance"), lambda: control.explain("nowhere"),
             lambda: control.show("10.0.0.1/8"), lambda: control.load(b"no state"),
-            lambda: control.hint("203.0.113.7", 60), lambda: control.explain("ü\0"),
+            lambda: control.hint("203.0.113.7", 0, scale=0.5), lambda: control.explain("ü\0"),
+            lambda: control.request("explain", dst="x" * (4096 - 35)),
         ]
         for request in requests:
             with pytest.raises(riptide.RefusedError, match="."):
                 request()
         assert control.status()["health"] == "ok"  # the connection goes on
+
+
+def refused_hints() -> Iterator[tuple[str, dict[str, Any], Exception]]:
+    """What a hint may not be, and what an estimator says of it."""
+    bad: list[tuple[str, dict[str, Any]]] = [
+        ("dst", {"dst": "10.0.0.1/8"}), ("dst", {"dst": "x" * 5000}), ("cwnd_max", {}),
+        ("cwnd_max", {"cwnd_max": 70000}), ("cwnd_max", {"cwnd_max": -1}),
+        ("cwnd_max", {"cwnd_max": 1 << 32}), ("cwnd_max", {"cwnd_max": 1.5}),
+        ("scale", {"scale": math.nan}), ("scale", {"scale": 2}), ("scale", {"scale": -0.5}),
+        ("scale", {"scale": "x"}), ("duration", {"scale": 0.5, "duration": 1e300})]
+    with riptide.Estimator() as estimator:
+        for name, given in bad:
+            arguments: dict[str, Any] = {"dst": "10.0.0.1", "duration": 1, **given}
+            with pytest.raises((OSError, TypeError, ValueError, OverflowError), match=name) as told:
+                estimator.add_hint(**arguments)
+            yield name, arguments, told.value
+
+
+def test_bad_values_are_told_before_anything_is_asked(daemon: Path) -> None:
+    with riptide.Control(daemon) as control:
+        bad: list[tuple[str, Any, Callable[[], Any]]] = [
+            ("prefix", TypeError, lambda: control.show(7)),  # type: ignore[arg-type]
+            ("dst", TypeError, lambda: control.explain(None)),  # type: ignore[arg-type]
+            ("dst", TypeError, lambda: control.hint(b"x", 1)),  # type: ignore[arg-type]
+            ("duration", ValueError, lambda: control.hint("10.0.0.1", -1)),
+            ("cwnd_max", TypeError,
+             lambda: control.hint("10.0.0.1", 1, cwnd_max="20")),  # type: ignore[arg-type]
+            *((name, type(told), partial(control.hint, **arguments))
+              for name, arguments, told in refused_hints()),
+            ("request: 4097 bytes", ValueError,
+             lambda: control.request("explain", dst="x" * (4097 - 34))),
+            ("request", TypeError, lambda: control.request("status", request="pause")),
+            ("JSON", ValueError, lambda: control.request("show", prefix=float("nan"))),
+            ("state", TypeError, lambda: control.load("text")),  # type: ignore[arg-type]
+            ("name", TypeError, lambda: control.request(7)),  # type: ignore[arg-type]
+            ("JSON", TypeError, lambda: control.request("status", at=object())),
+            ("path", ValueError, lambda: riptide.Control("/run/a\0b")),
+            ("path", TypeError, lambda: riptide.Control(7)),  # type: ignore[arg-type]
+            ("timeout", ValueError, lambda: riptide.Control(daemon, timeout=0)),
+            ("timeout", TypeError, lambda: riptide.Control(daemon, None)),  # type: ignore[arg-type]
+        ]
+        for name, error, call in bad:
+            with pytest.raises(error, match=name):
+                call()
+        assert control.show(prefix="203.0.113.0/24") == control.show() != []
+        with pytest.raises(riptide.RefusedError):
+            control.show("")  # no prefix, and not all of them
+        assert control.status()["health"] == "ok"
+    with riptide.Control(daemon, timeout=1e9) as patient:
+        assert patient.status()["paused"] is False
 
 
 def test_no_daemon(tmp_path: Path) -> None:
@@ -109,3 +163,26 @@ def test_daemon_that_ends_or_says_nothing(tmp_path: Path) -> None:
         serve(tmp_path / name, answer)
         with riptide.Control(tmp_path / name) as control, pytest.raises(riptide.RefusedError):
             control.status()
+
+
+def test_timeout_is_that_of_the_whole_answer(tmp_path: Path) -> None:
+    """A daemon that says a little again and again does not hold up anybody for longer."""
+    listener, is_over = socket.socket(socket.AF_UNIX), threading.Event()
+    listener.bind(str(tmp_path / "control"))
+    listener.listen()
+
+    def drip() -> None:
+        with listener, listener.accept()[0] as client:
+            while not is_over.wait(0.05):
+                client.sendall(b" ")
+
+    daemon = threading.Thread(target=drip)
+    daemon.start()
+    with riptide.Control(tmp_path / "control", timeout=0.3) as control:
+        threading.Timer(3, is_over.set).start()
+        began = time.monotonic()
+        with pytest.raises(TimeoutError, match="in time"):
+            control.status()
+        assert 0.3 <= time.monotonic() - began < 2
+        is_over.set()
+    daemon.join()

@@ -29,7 +29,7 @@ def smallest(samples: Any, about: Any) -> Any:
 
 
 def test_window_is_mean_of_all_connections() -> None:
-    with riptide.Estimator() as estimator:
+    with riptide.Estimator(policy="paper") as estimator:
         assert feed(estimator, 5, 20, 40, 63) == {A: 41}
         estimate = estimator.find(A)
         assert estimate.dst == ip_network(A)
@@ -39,7 +39,7 @@ def test_window_is_mean_of_all_connections() -> None:
 
 
 def test_outcomes_are_exceptions() -> None:
-    with riptide.Estimator(max_destinations=1) as estimator:
+    with riptide.Estimator(policy="paper", max_destinations=1) as estimator:
         estimator.add(Sample(dst=A, cwnd=20))
         with pytest.raises(riptide.FullError):
             estimator.add(Sample(dst=B, cwnd=20))
@@ -59,18 +59,19 @@ def test_outcomes_are_exceptions() -> None:
 
 def test_explanation_has_every_figure() -> None:
     overrides = [Override("10.0.0.0/24", cwnd_max=44)]
-    with riptide.Estimator(overrides=overrides) as estimator:
+    with riptide.Estimator(policy="paper", overrides=overrides) as estimator:
         feed(estimator, 1, 70)
         explanation = estimator.explain(A)
     assert explanation.policy == "paper" and explanation.smoothing == "ewma"
     assert explanation.bounds == riptide.Bound.OVERRIDE_MAX
     assert explanation.override == ip_network("10.0.0.0/24")
     assert (explanation.cwnd, explanation.cwnd_max, explanation.combined) == (44, 44, 70.0)
-    assert explanation.left_out == (0, 0, 0) and explanation.evidence.sharers == 0
+    assert explanation.left_out == riptide.LeftOut(unused=0, idle=0, unmeasured=0) == (0, 0, 0)
+    assert explanation.evidence.sharers == 0
 
 
 def test_hints_lower_and_pass() -> None:
-    with riptide.Estimator() as estimator:
+    with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
         estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
         assert [change.cwnd for change in estimator.changes()] == [25]
@@ -80,7 +81,7 @@ def test_hints_lower_and_pass() -> None:
 
 
 def test_reconfigure_goes_on_with_what_is_known() -> None:
-    with riptide.Estimator() as estimator:
+    with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
         feed(estimator, 1, 70, dst=B)
         estimator.reconfigure(Scope(learn=[A]), cwnd_max=50)
@@ -99,7 +100,7 @@ def test_python_combines() -> None:
 def test_python_combines_for_some_destinations_alone() -> None:
     mine = Policy("smallest", smallest)
     overrides = [Override("10.0.0.2", policy=mine), Override("10.0.0.3", policy=mine)]
-    with riptide.Estimator(overrides=overrides) as estimator:
+    with riptide.Estimator(policy="paper", overrides=overrides) as estimator:
         for dst in (A, B, "10.0.0.3"):
             assert feed(estimator, 1, 20, 40, dst=dst) == {dst: 30 if dst == A else 20}
 
@@ -125,7 +126,7 @@ def test_policy_that_says_nothing_lets_the_window_age() -> None:
 
 @pytest.mark.parametrize("result, error", [
     ("many", TypeError), (float("nan"), ValueError), (-1.0, ValueError),
-    (float("inf"), ValueError), (1 << 2000, OverflowError)])
+    (float("inf"), ValueError), (1e39, ValueError), (1 << 2000, OverflowError)])
 def test_policy_without_a_window(result: Any, error: Any) -> None:
     def combine(samples: list[Sample], about: riptide.PolicyInput) -> Any:
         return result
@@ -167,15 +168,6 @@ def test_discarded_samples_reach_no_policy() -> None:
         assert len(row.samples) == 1
 
 
-@pytest.mark.parametrize("arguments, error", [
-    (("", smallest), ValueError), (("x" * 16, smallest), ValueError), ((7, smallest), TypeError),
-    (("é", smallest), ValueError), (("mine", None), TypeError),
-    (("mine", smallest, "sharp"), ValueError)])
-def test_bad_policies(arguments: Any, error: Any) -> None:
-    with pytest.raises(error):
-        Policy(*arguments)
-
-
 def test_reconfigure_keeps_what_a_policy_of_ours_knows() -> None:
     mine = Policy("smallest", smallest)
     with riptide.Estimator(policy=mine) as estimator:
@@ -188,18 +180,18 @@ def test_reconfigure_keeps_what_a_policy_of_ours_knows() -> None:
 
 def test_states_of_two_hosts_are_merged(tmp_path: Path) -> None:
     for name, dst, cwnd in (("one", A, 20), ("two", B, 40)):
-        with riptide.Estimator(ttl=3600) as host:
+        with riptide.Estimator(policy="paper", ttl=3600) as host:
             host.add(Sample(dst=dst, cwnd=cwnd))
             host.tick()
             host.save(tmp_path / name)
-    with riptide.Estimator(ttl=3600) as fleet:
+    with riptide.Estimator(policy="paper", ttl=3600) as fleet:
         assert fleet.load(tmp_path / "one").loaded == 1
         assert fleet.load(str(tmp_path / "two")).loaded == 1
         assert {str(e.dst.network_address): e.cwnd for e in fleet} == {A: 20, B: 40}
 
 
 def test_state_as_bytes() -> None:
-    with riptide.Estimator() as one, riptide.Estimator() as other:
+    with riptide.Estimator(policy="paper") as one, riptide.Estimator(policy="paper") as other:
         feed(one, 100, 20)
         state = one.save_bytes(now_ns=110 * S, realtime_ns=1000 * S)
         counts = other.load_bytes(state, now_ns=500 * S, realtime_ns=1005 * S)
@@ -216,15 +208,13 @@ def test_state_as_bytes() -> None:
             other.load_bytes("text")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [None, {"dst": A, "cwnd": 20}, "sample", b""])
-def test_only_samples_are_added(value: Any) -> None:
-    with riptide.Estimator() as estimator, pytest.raises(TypeError):
-        estimator.add(value)
+def test_time_beyond_every_clock_is_invalid() -> None:
+    with riptide.Estimator(policy="paper") as estimator, pytest.raises(riptide.InvalidError):
+        estimator.tick((1 << 64) - 1)
 
 
-@pytest.mark.parametrize("now_ns, error", [
-    (-1, OverflowError), (1 << 64, OverflowError), (1.5, TypeError), ("now", TypeError),
-    ((1 << 64) - 1, riptide.InvalidError)])
-def test_bad_times(now_ns: Any, error: Any) -> None:
-    with riptide.Estimator() as estimator, pytest.raises(error):
-        estimator.tick(now_ns)
+def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
+    with riptide.Estimator(policy="paper") as one, riptide.Estimator(policy="paper") as other:
+        feed(one, 100, 20)
+        state = memoryview(one.save_bytes(101 * S, 0)).cast("I")
+        assert other.load_bytes(state, 101 * S, 0).loaded == 1

@@ -24,7 +24,7 @@ def command(name: str, *arguments: object) -> list[str]:
 
 def state(path: Path, **windows_of: int) -> Path:
     """A saved state with these windows, of destinations named with _ for each dot."""
-    with riptide.Estimator() as estimator:
+    with riptide.Estimator(policy="paper") as estimator:
         for dst, cwnd in windows_of.items():
             estimator.add(riptide.Sample(dst[1:].replace("_", "."), cwnd, data_segs_out=100))
         estimator.tick()
@@ -66,20 +66,20 @@ def test_merge_takes_the_newer_and_names_what_it_refuses(host: Host, tmp_path: P
     junk = tmp_path / "junk.state"
     junk.write_bytes(b"junk")
     merged = tmp_path / "pop.state"
-    done = host.run(*command("fleet_merge.py", new, junk, old, "--output", merged, "--prefix",
-                             "203.0.113.0/24"), check=False)
+    done = host.run(*command("fleet_merge.py", new, junk, old, "--output", merged,
+                             "--policy", "paper", "--prefix", "203.0.113.0/24"), check=False)
     assert done.returncode == 1 and str(junk) in done.stderr
     assert f"{old}: 1 taken over, 1 older" in done.stdout
     listed = [line for line in done.stdout.splitlines() if line.endswith("connections")]
     assert listed == ["203.0.113.7/32 40 segments, 1 connections"]
-    with riptide.Estimator() as estimator:
+    with riptide.Estimator(policy="paper") as estimator:
         assert estimator.load(merged).loaded == 2
         assert estimator.find("203.0.113.7").cwnd == 40
 
 
 def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network) -> None:
     net.learned("203.0.113.7", 30)
-    daemon = net.host.start(*command("embedded.py", "--interval", 0.05),
+    daemon = net.host.start(*command("embedded.py", "--interval", 0.05, "--policy", "paper"),
                             stdout=subprocess.PIPE, universal_newlines=True)
     try:
         wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route", 30)

@@ -23,7 +23,7 @@ def copy(tmp_path: Path) -> Any:
     """Headers and bindings to change."""
     shutil.copytree(REPOSITORY / "include", tmp_path / "include")
     shutil.copytree(BINDINGS / "riptide", tmp_path / "riptide")
-    for name in ("generate.py", "rows.c", "rows.h"):
+    for name in ("generate.py", "stub.py", "rows.c", "rows.h"):
         shutil.copy(BINDINGS / name, tmp_path)
     return tmp_path
 
@@ -34,9 +34,9 @@ def edit(path: Any, old: Any, new: Any) -> Any:
     path.write_text(text.replace(old, new))
 
 
-def generate(copy: Path) -> Any:
+def generate(copy: Path, *options: Any) -> Any:
     return subprocess.run(
-        [sys.executable, copy / "generate.py", "--output", copy / "native.c", "--depfile",
+        [sys.executable, copy / "generate.py", *options, "--output", copy / "native.c", "--depfile",
          copy / "native.c.d", "--package", copy / "riptide", "--header", copy / "rows.h", "--",
          "cc", "-I", copy / "include"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
@@ -96,6 +96,10 @@ def test_new_functions_and_constants_are_followed(copy: Path) -> None:
      "no header declares 'riptide_router_pause'"),
     ("agent.h", "RIPTIDE_AGENT_TICK, ", "RIPTIDE_AGENT_ROUND, ",
      "no header declares 'RIPTIDE_AGENT_TICK'"),
+    ("observe.h", "uint32_t rtt_us; ", "double rtt_us; ",
+     "'rtt_us' of struct riptide_sample is no int"),
+    ("compute.h", "bool is_drop; ", "char is_drop[4]; ",
+     "'is_drop' of struct riptide_explanation is no bool"),
 ])
 def test_what_the_package_asks_for_and_is_gone_fails_the_build(
         copy: Path, header: str, old: str, new: str, said: str) -> None:
@@ -103,6 +107,55 @@ def test_what_the_package_asks_for_and_is_gone_fails_the_build(
     done = generate(copy)
     assert done.returncode != 0
     assert said in done.stdout and ".py:" in done.stdout
+
+
+@pytest.mark.parametrize("header, old, new, function, place", [
+    ("observe.h", "riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices)",
+     "riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices, int turn)",
+     "riptide_observer_set_slices", "_observer.py:"),
+    ("apply.h", ", uint32_t rto_min_ms);", ");", "riptide_router_set", "_router.py:"),
+    ("apply.h", ", uint32_t rto_min_ms);", ", uint64_t rto_min_ms);", "riptide_router_set",
+     "_router.py:"),
+    ("apply.h", ", uint32_t rto_min_ms);", ", uint32_t rto_min_us);", "riptide_router_set",
+     "_router.py:"),
+    ("agent.h", "const struct riptide_hint *hint,", "const struct riptide_override *hint,",
+     "riptide_agent_add_hint", "_agent.py:"),
+    ("compute.h", "int riptide_estimator_tick(", "void riptide_estimator_tick(",
+     "riptide_estimator_tick", "_estimator.py:"),
+    ("compute.h", "combine)(const struct riptide_policy_input *input, void *memory, bool *renewed)",
+     "combine)(const struct riptide_policy_input *input, void *memory)", "combine", "_policy.py:"),
+    ("../../rows.h", ", struct riptide_observer *observer)", ", struct riptide_agent *agent)",
+     "riptide_rows_pop", "_observer.py:"),
+])
+def test_function_that_is_declared_otherwise_fails_the_build_with_the_place_of_its_calls(
+        copy: Path, header: str, old: str, new: str, function: str, place: str) -> None:
+    edit(copy / "include" / "riptide" / header, old, new)
+    done = generate(copy)
+    assert done.returncode != 0
+    (said,) = [line for line in done.stdout.splitlines() if "_native.pyi: " in line]
+    assert f"{function} is declared otherwise now" in said and place in said
+    assert generate(copy, "--stub").returncode == 0  # somebody has looked at the calls
+    assert generate(copy).returncode == 0
+
+
+def test_stub_is_what_the_headers_make(copy: Path) -> None:
+    """`ninja stub` would change nothing."""
+    stub = copy / "riptide" / "_native.pyi"
+    kept = stub.read_text()
+    stub.unlink()
+    assert generate(copy, "--stub").returncode == 0
+    assert stub.read_text() == kept
+
+
+def test_type_checker_sees_a_call_that_no_longer_fits(copy: Path) -> None:
+    pytest.importorskip("mypy")
+    edit(copy / "include" / "riptide" / "apply.h", "uint32_t cwnd_max, uint32_t rto_min_ms);",
+         "uint32_t cwnd_max);")
+    assert generate(copy, "--stub").returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", BINDINGS / "pyproject.toml", "--cache-dir",
+         "/run/mypy", copy / "riptide"], stdout=subprocess.PIPE, universal_newlines=True)
+    assert '_router.py' in done.stdout and '"riptide_router_set"' in done.stdout
 
 
 def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy: Path) -> None:

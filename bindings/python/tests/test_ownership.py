@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 import tracemalloc
 import warnings
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +27,94 @@ from netns import Network
 CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_closed_object_says_so(cls: Any) -> None:
-    with cls() as thing:
+#: What each method of an object is called with; None: is not refused, or is tested by itself.
+ARGUMENTS: dict[str, Any] = {
+    **dict.fromkeys(["find", "explain", "group"], ("10.0.0.1",)),
+    **dict.fromkeys(["add_hint", "hint"], ("10.0.0.1", 1)),
+    **dict.fromkeys(["load_bytes", "replace_bytes", "merge"], (b"",)),
+    **dict.fromkeys(["save", "load"], ("/run/nothing/state",)),
+    "add": (riptide.Sample("10.0.0.1", 20),), "set": ("10.0.0.1", 20), "set_slices": (1,),
+    "request": ("status",), "close": None,
+}
+STAGES = "observer", "estimator", "router"
+
+
+@pytest.fixture(params=["Observer", "Estimator", "Router", "Agent", "Control"])
+def thing(request: Any, tmp_path: Path) -> Any:
+    """One object of each class; Control's daemon says nothing."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+        cls = getattr(riptide, request.param)
+        one = cls(tmp_path / "control") if cls is riptide.Control else cls()
+        yield one
+        one.close()
+
+
+def uses(thing: Any) -> Any:
+    """Everything that somebody can do with it but close it, its stages' methods too."""
+    stages = [getattr(thing, name, None) for name in STAGES]
+    for part in [thing, *stages]:
+        for name in [name for name in dir(part) if name[0] != "_" or name == "__iter__"]:
+            arguments = ARGUMENTS.get(name, ())
+            if isinstance(thing, riptide.Control):
+                arguments = {"save": (), "load": (b"",)}.get(name, arguments)
+            if arguments is not None and name not in ("closed", *STAGES):
+                yield partial(use, part, name, arguments)
+
+
+def use(part: Any, name: str, arguments: Any) -> None:
+    result = getattr(part, name)
+    if callable(result):
+        result = result(*arguments)
+    if hasattr(result, "__next__"):
+        next(result, None)
+
+
+def refused(thing: Any, error: Any, match: str) -> int:
+    """How many uses there are, all of which raise that."""
+    n = 0
+    for one in uses(thing):
+        with pytest.raises(error, match=match):
+            one()
+            pytest.fail(f"{one} was not refused")
+        n += 1
+    return n
+
+
+def test_closed_object_says_so(thing: Any) -> None:
+    name = type(thing).__name__
+    with thing:
         assert not thing.closed
-        assert cls is riptide.Estimator or thing.fileno() >= 0
     assert thing.closed
     thing.close()
-    calls = ["start", "dispatch", "pop", "fileno", "stats", "tick", "changes", "__iter__", "events"]
-    for name in calls:
-        if hasattr(thing, name):
-            with pytest.raises(ValueError, match=f"{cls.__name__}: closed"):
-                result = getattr(thing, name)()
-                next(iter(result), None)
+    assert refused(thing, ValueError, f"{name}: closed") >= 8
     with pytest.raises(ValueError), thing:
+        pass
+
+
+def test_nobody_else_uses_or_closes_an_object_while_a_call_is_under_way(thing: Any) -> None:
+    name = type(thing).__name__
+    with ThreadPoolExecutor(1) as other:
+        other.submit(thing._guard.__enter__).result()  # as a call that does not return
+        assert refused(thing, riptide.ConcurrentUseError, f"{name}: .*one thread at a time") >= 8
+        with pytest.raises(riptide.ConcurrentUseError):
+            thing.close()
+        assert not thing.closed
+        other.submit(thing._guard.__exit__).result()
+    with thing:
+        pass
+
+
+def test_child_of_fork_can_do_nothing_but_close(thing: Any) -> None:
+    def child() -> Any:
+        assert refused(thing, riptide.ForkedError, f"process {os.getppid()}") >= 8
+        thing.close()
+        with type(thing)() if not isinstance(thing, riptide.Control) else contextlib.nullcontext():
+            return 7  # one of its own works
+
+    assert in_child(child) == 7
+    with thing:
         pass
 
 
@@ -112,6 +193,103 @@ def test_threads_hand_over_and_collide_without_harm() -> None:
         assert estimator.stats()["samples"] == 8000
 
 
+def collide(calls: list[Any], n: int = 100) -> list[Any]:
+    """What threads get that make n calls each on one object; who is refused tries again."""
+    results: list[Any] = []
+    refusals: list[Any] = []
+    start = threading.Barrier(len(calls))
+
+    def work(call: Any) -> None:
+        start.wait()
+        for _ in range(n):
+            while True:
+                try:
+                    results.append(call())
+                    break
+                except riptide.ConcurrentUseError as refusal:
+                    refusals.append(refusal)
+                    os.sched_yield()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        for done in [threads.submit(work, call) for call in calls]:
+            done.result()  # raises what was neither a result nor a refusal
+    assert refusals and len(results) == n * len(calls)
+    return results
+
+
+def test_threads_that_dump_with_one_observer_are_refused_or_get_all_of_it(net: Network) -> None:
+    """No dump is cut in two: no EBUSY, no waiting for what the other one has read."""
+    for number in range(3):
+        net.connect(f"203.0.113.{7 + number}")
+    with net.host.entered(), riptide.Observer() as observer:
+        for result in collide([lambda: len(observer.dump())] * 2 + [
+                lambda: len(observer.dump_columns()["cwnd"])]):
+            assert result == 3
+        assert observer.stats()["dumps"] == 300 and observer.stats()["failures"] == 0
+
+
+def test_threads_that_set_and_dispatch_one_router(net: Network) -> None:
+    with net.host.entered(), riptide.Router() as router:
+        router.start()
+        collide([lambda: router.set("203.0.113.7", 40), router.dispatch,
+                 lambda: list(router.changes()), lambda: list(router), router.stats])
+        assert router.find("203.0.113.7").initcwnd == 40
+
+
+def test_threads_that_ask_one_daemon_get_their_own_answers(tmp_path: Path) -> None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "control"))
+    listener.listen()
+
+    def serve() -> None:
+        with listener, listener.accept()[0] as client, client.makefile("rwb") as lines:
+            for line in lines:
+                asked = json.loads(line)["dst"]
+                lines.write(json.dumps({"ok": True, "dst": asked}).encode() + b"\n")
+                lines.flush()
+
+    daemon = threading.Thread(target=serve)
+    daemon.start()
+    with riptide.Control(tmp_path / "control") as control:
+        answers = collide([partial(control.explain, f"10.0.0.{number}") for number in range(3)])
+        assert [answers.count({"dst": f"10.0.0.{number}"}) for number in range(3)] == [100] * 3
+    daemon.join()
+
+
+def test_agent_belongs_to_the_thread_whose_loop_waits_for_it(net: Network) -> None:
+    async def run(agent: riptide.Agent) -> Any:
+        waiting = asyncio.ensure_future(agent.__aiter__().__anext__())
+        await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        calls: list[Any] = [agent.dispatch, agent.close, agent.router.stats, agent.pop]
+        for call in calls:
+            with pytest.raises(riptide.ConcurrentUseError, match="task of another thread"):
+                await loop.run_in_executor(None, call)
+        assert agent.fileno() >= 0
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await loop.run_in_executor(None, agent.close)  # and now it may
+
+    with net.host.entered():
+        agent = riptide.Agent(interval=60)
+        asyncio.run(run(agent))
+        assert agent.closed
+
+
+def test_child_that_closes_an_agent_leaves_the_parents_loop_alone(net: Network) -> None:
+    async def run() -> None:
+        with riptide.Agent(interval=0.05) as agent:
+            agent.start()
+            waiting = asyncio.ensure_future(agent.__aiter__().__anext__())
+            await asyncio.sleep(0)
+            assert in_child(agent.close) == 0
+            assert isinstance(await asyncio.wait_for(waiting, 5), riptide.AgentEvent)
+
+    with net.host.entered():
+        asyncio.run(run())
+
+
 def in_child(function: Any) -> Any:
     """What the function makes of a forked process: its exit status."""
     child = os.fork()
@@ -122,20 +300,6 @@ def in_child(function: Any) -> Any:
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_child_of_fork_cannot_use_it_but_close_it(cls: Any) -> None:
-    def child() -> Any:
-        with pytest.raises(riptide.ForkedError, match=f"process {os.getppid()}"):
-            thing.stats() if hasattr(thing, "stats") else thing.dispatch()
-        thing.close()
-        with cls():  # one of its own works
-            return 7
-
-    with cls() as thing:
-        assert in_child(child) == 7
-        assert cls is riptide.Estimator or thing.fileno() >= 0
 
 
 def test_child_leaves_the_parents_routes(net: Network) -> None:
@@ -154,7 +318,7 @@ def resident_kb() -> Any:
     return int(status.split("VmRSS:")[1].split()[0])
 
 
-@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent])
+@pytest.mark.parametrize("cls", CLASSES)
 def test_opening_and_closing_leaks_nothing(cls: Any) -> None:
     def cycle(n: Any) -> Any:
         for _ in range(n):
@@ -172,6 +336,45 @@ def test_opening_and_closing_leaks_nothing(cls: Any) -> None:
         assert resident_kb() - resident < 1024
     finally:
         tracemalloc.stop()
+
+
+def nothing(samples: Any, about: Any) -> None:
+    return None
+
+
+@pytest.mark.parametrize("name", ["Estimator", "Agent"])
+def test_reconfiguring_keeps_no_policy_of_before(name: str) -> None:
+    """Neither the policies that are gone, nor what C was told of them, nor those refused."""
+    def options(policy: riptide.Policy, cwnd_max: int) -> Any:
+        overrides = [riptide.Override("10.0.0.0/8", policy=riptide.Policy("within", nothing))]
+        estimator = {"policy": policy, "overrides": overrides, "cwnd_max": cwnd_max}
+        return estimator if name == "Estimator" else {"estimator": estimator}
+
+    gone = []
+    with getattr(riptide, name)() as one:
+        def cycle(n: int) -> None:
+            for _ in range(n):
+                policy = riptide.Policy("mine", nothing)
+                gone.append(weakref.ref(policy))
+                one.reconfigure(**options(policy, 100))
+                with pytest.raises(OSError, match="cwnd_max"):
+                    one.reconfigure(**options(riptide.Policy("refused", nothing), 0))
+            gc.collect()
+
+        cycle(50)
+        tracemalloc.start()
+        try:
+            cycle(10)
+            traced = tracemalloc.get_traced_memory()[0]
+            cycle(500)
+            assert tracemalloc.get_traced_memory()[0] - traced < 100_000  # a row is 2 KB
+        finally:
+            tracemalloc.stop()
+        assert len(one._rows) == 2
+        assert [policy() is None for policy in gone].count(False) == 1
+        one.reconfigure()
+        gc.collect()
+        assert one._rows == [] and gone[-1]() is None
 
 
 def test_samples_outlive_the_observer_and_its_dump(net: Network) -> None:

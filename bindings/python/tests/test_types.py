@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import pytest
 
@@ -49,6 +50,28 @@ def test_wrong_uses_are_found(tmp_path: Path) -> None:
     found = {int(number) for number in re.findall(r"wrong.py:(\d+): error", mypy(
         tmp_path / "wrong.py").stdout)}
     assert found == set(range(3, WRONG.count("\n") + 1))
+
+
+def public_things() -> Iterator[tuple[str, Any]]:
+    """All that is exported, and the methods and properties that its classes have of their own."""
+    for name in riptide.__all__:
+        thing = getattr(riptide, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            yield name, thing
+        for cls in inspect.getmro(thing) if inspect.isclass(thing) else ():
+            if cls.__module__.startswith("riptide"):
+                for member, value in vars(cls).items():
+                    if member[0] != "_" and (callable(value) or isinstance(value, property)):
+                        yield f"{name}.{member}", value
+
+
+def test_everything_public_has_a_docstring() -> None:
+    """The fields of a sample are properties, whose comments say what they are."""
+    fields = {f"Sample.{name}" for name in riptide.Sample.__annotations__}
+    things = dict(public_things())
+    assert len(things) > 120
+    assert not [name for name, thing in things.items()
+                if not inspect.getdoc(thing) and name not in fields]
 
 
 def test_the_package_says_that_it_has_types() -> None:

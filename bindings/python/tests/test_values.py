@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import math
 import pickle
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -35,75 +34,10 @@ def test_prefixes_go_in_as_text_or_objects_and_come_out_as_networks() -> None:
             assert estimator.group(peer) == IPv6Network("2001:db8::7/128")
 
 
-@pytest.mark.parametrize("text", [
-    "", "x", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1\0", "fe80::1%eth0", "１0.0.0.1", "10.0.0.1 ",
-    "a" * 10_000, "\ud800"])
-def test_text_that_is_no_prefix_is_a_value_error(text: Any) -> None:
-    with riptide.Estimator() as estimator, pytest.raises(ValueError):
-        estimator.find(text)
-
-
-@pytest.mark.parametrize("value", [None, 7, b"10.0.0.1", ["10.0.0.1"], object()])
-def test_what_is_no_prefix_at_all_is_a_type_error(value: Any) -> None:
-    with riptide.Estimator() as estimator, pytest.raises(TypeError):
-        estimator.find(value)
-
-
 def test_durations_are_exact() -> None:
-    assert duration_ns(timedelta(days=1, microseconds=1)) == 86_400_000_001_000
-    assert duration_ns(0.05) == 50_000_000
-    assert duration_ns(90) == 90_000_000_000
-
-
-@pytest.mark.parametrize("value, error", [
-    (-1, ValueError), (math.nan, ValueError), (math.inf, ValueError),
-    (timedelta(seconds=-1), ValueError), ("1", TypeError), (None, TypeError), (True, TypeError),
-])
-def test_bad_durations(value: Any, error: Any) -> None:
-    with pytest.raises(error):
-        riptide.Estimator(ttl=value)
-
-
-@pytest.mark.parametrize("options, error", [
-    ({"ttl": 1e30}, OverflowError),
-    ({"cwnd_max": 1 << 32}, OverflowError),
-    ({"cwnd_max": -1}, OverflowError),
-    ({"cwnd_max": 1.5}, TypeError),
-    ({"cwnd_max": "100"}, TypeError),
-    ({"cwnd_max": None}, TypeError),
-    ({"cwnd_maximum": 100}, TypeError),
-    ({"size": 8}, TypeError),
-    ({"ttl_ns": 90}, TypeError),
-    ({"policy": "papyrus"}, ValueError),
-    ({"policy": "päper"}, ValueError),
-    ({"policy": "paper\0"}, ValueError),
-    ({"policy": 7}, TypeError),
-    ({"aggregates": 7}, TypeError),
-    ({"aggregates": ["10.0.0.1/8"]}, ValueError),
-    ({"aggregates": [None]}, TypeError),
-    ({"overrides": [{"dst": "10.0.0.0/8"}]}, TypeError),
-    ({"overrides": [riptide.Override("10.0.0.0/8", cwnd_max=1 << 40)]}, OverflowError),
-    ({"paced": "yes"}, TypeError),
-    ({"history_weight": "a half"}, TypeError),
-])
-def test_bad_options_raise_what_python_would(options: Any, error: Any) -> None:
-    with pytest.raises(error):
-        riptide.Estimator(**options)
-
-
-PORTS: list[Any] = ["ssh", None]
-
-
-@pytest.mark.parametrize("make, options", [
-    (riptide.Observer, {"scope": {"learn": []}}),
-    (riptide.Observer, {"scope": riptide.Scope(local_ports=PORTS[:1])}),
-    (riptide.Observer, {"scope": riptide.Scope(local_ports=PORTS[1:])}),
-    (riptide.Agent, {"estimator": 7}),
-    (riptide.Agent, {"router": {"estimator": {}}}),
-])
-def test_options_of_the_wrong_type(make: Any, options: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        make(**options)
+    assert duration_ns("ttl", timedelta(days=1, microseconds=1)) == 86_400_000_001_000
+    assert duration_ns("ttl", 0.05) == 50_000_000
+    assert duration_ns("ttl", 90) == 90_000_000_000
 
 
 def test_what_the_library_refuses_is_an_oserror_that_names_the_option() -> None:
@@ -186,16 +120,9 @@ def test_sample_is_a_frozen_value() -> None:
         setattr(one, "cwnd", 21)
 
 
-@pytest.mark.parametrize("values, error", [
-    ({"dst": "203.0.113.0/24"}, ValueError), ({"dst": None}, TypeError),
-    ({"cwnd": -1}, OverflowError), ({"cwnd": 1 << 32}, OverflowError), ({"cwnd": "1"}, TypeError),
-    ({"congestion_control": "x" * 16}, ValueError), ({"congestion_control": "ü"}, ValueError),
-    ({"congestion_control": "a\0b"}, ValueError), ({"congestion_control": 7}, TypeError),
-    ({"local_port": 65536}, OverflowError), ({"nothing": 1}, TypeError),
-])
-def test_bad_samples(values: Any, error: Any) -> None:
-    with pytest.raises(error):
-        sample(**values)
+def test_sample_of_a_whole_network_is_refused() -> None:
+    with pytest.raises(ValueError, match="dst: not the address of a host"):
+        sample(dst="203.0.113.0/24")
 
 
 def test_version_is_that_of_the_headers() -> None:
@@ -207,8 +134,14 @@ def test_all_is_complete() -> None:
     assert set(riptide.__all__) <= public
 
 
-@pytest.mark.parametrize("options", [{"n_aggregates": 5}, {"n_overrides": 3}, {"size": 8}])
-def test_what_counts_a_list_is_no_option(options: Any) -> None:
-    with pytest.raises(TypeError, match="no option") as caught:
+@pytest.mark.parametrize("name", ["cwnd_maximum", "ttl_ns", "n_aggregates", "n_overrides", "size"])
+def test_unknown_option_is_told_with_those_that_there_are(name: str) -> None:
+    options: dict[str, Any] = {name: 5}
+    with pytest.raises(TypeError, match=f"no option '{name}'; there are: policy, ") as caught:
         riptide.Estimator(**options)
-    assert ", n_" not in str(caught.value) and "size" not in str(caught.value).split("there")[1]
+    known = str(caught.value).split("there are: ")[1].split(", ")
+    assert set(known) == set(riptide.EstimatorOptions.__annotations__)
+    with pytest.raises(TypeError, match=f"no option 'router.{name}'"):
+        riptide.Agent(router={name: 5})  # type: ignore[misc]
+    with pytest.raises(TypeError, match=f"no option '{name}'"):
+        sample(**options)

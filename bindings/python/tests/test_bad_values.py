@@ -1,0 +1,210 @@
+"""What is not allowed, for each argument there is: one line that names the argument, no crash."""
+
+from __future__ import annotations
+
+import errno
+import math
+from datetime import timedelta
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import riptide
+from riptide import Override, Sample, Scope
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+WRONG_TYPES: list[Any] = [None, b"1", [], {}, object(), Unprintable(), 1j]
+TYPE: Any = [(value, TypeError) for value in WRONG_TYPES]
+NO_NUMBER: Any = [*TYPE, ("1", TypeError)]
+
+
+def integer(bits: int) -> Any:
+    return [*NO_NUMBER, (1.5, TypeError), (math.nan, TypeError), (-1, OverflowError),
+            (1 << bits, OverflowError), (10 ** 5000, OverflowError)]
+
+
+#: By the kind of an argument: bad values, and what they raise.
+KINDS: dict[str, Any] = {
+    "uint8": integer(8), "uint16": integer(16), "uint32": integer(32), "uint64": integer(64),
+    "time": [bad for bad in integer(64) if bad[0] is not None],  # None: now
+    "float": [*NO_NUMBER, (10 ** 400, OverflowError), (math.nan, OSError), (-math.inf, OSError)],
+    "number": [bad for bad in NO_NUMBER if bad[0] is not None] + [
+        (math.nan, ValueError), (math.inf, ValueError)],
+    "bool": [*NO_NUMBER, (2, OverflowError), (-1, OverflowError)],
+    "duration": [*NO_NUMBER, (True, TypeError), (-1, ValueError), (-math.inf, ValueError),
+                 (math.nan, ValueError), (timedelta(seconds=-1), ValueError),
+                 (-1e300, ValueError), (1e300, OverflowError), (timedelta.max, OverflowError),
+                 (1e30, OverflowError), (10 ** 5000, OverflowError)],
+    "prefix": [*TYPE, (7, TypeError), ("", ValueError), ("10.0.0.1\0", ValueError),
+               ("10.0.0.1/8", ValueError), ("10.0.0.0/33", ValueError), ("１0.0.0.1", ValueError),
+               ("\ud800", ValueError), ("a\nb", ValueError), ("x" * 100_000, ValueError)],
+    "prefixes": [(None, TypeError), (7, TypeError), ([None], TypeError), (b"10.0.0.1", TypeError),
+                 ([b"10.0.0.1"], TypeError), ("x", ValueError), (["10.0.0.1/8"], ValueError)],
+    "ports": [(80, TypeError), (b"x", TypeError), (bytearray(b"x"), TypeError),
+              (None, TypeError), (["443"], TypeError), ("443", TypeError),
+              ([None], TypeError), ([1.5], TypeError), ([()], ValueError),
+              ([(1, 2, 3)], ValueError), ([-1], OverflowError), ([65536], OverflowError),
+              ([(1, 65536)], OverflowError)],
+    "overrides": [(None, TypeError), (7, TypeError), (Override("10.0.0.0/8"), TypeError),
+                  ([None], TypeError), ([{"dst": "10.0.0.0/8"}], TypeError),
+                  ([Override], TypeError), ([Scope()], TypeError)],
+    "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
+             ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
+    "text": [*TYPE, (7, TypeError), ("x" * 16, ValueError), ("ü", ValueError),
+             ("a\0b", ValueError)],
+    "path": [bad for bad in TYPE if bad[0] != b"1"] + [
+        (7, TypeError), ("a\0b", ValueError), (b"a\0b", ValueError), ("\ud800", ValueError)],
+    "state": [(None, TypeError), ("text", TypeError), (7, TypeError), ([], TypeError),
+              (memoryview(b"abcd")[::2], ValueError)],
+    "scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Override("10.0.0.0/8"), TypeError)],
+    "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("slices", 1)], TypeError)],
+    "function": [*TYPE, ("f", TypeError)],
+    "sample": [*TYPE, ("sample", TypeError), (Sample, TypeError)],
+}
+
+SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
+          "remote_port": "uint16", "ca_state": "uint8", "acked_bytes": "uint64",
+          "delivery_rate_Bps": "uint64", "cookie": "uint64",
+          **dict.fromkeys(["app_limited", "closed", "has_mark"], "bool")}
+OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
+            "slices": "uint32", "destroy_events": "bool", "events_buffer_bytes": "uint32"}
+ESTIMATOR = {
+    "policy": "name", "smoothing": "name", "aggregates": "prefixes", "overrides": "overrides",
+    "paced": "bool", "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
+    **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
+    **dict.fromkeys(["ttl", "window", "evidence", "rto_min_floor"], "duration"),
+    **dict.fromkeys(["history_weight", "drop_share", "percentile", "window_percentile",
+                     "capacity_fraction", "closed_weight"], "float")}
+ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
+          **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",
+                           "step_percent", "max_routes"], "uint32")}
+SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
+         "remote_ports": "ports", "mark": "uint32", "mark_mask": "uint32", "ifindex": "uint32"}
+
+
+def nothing(samples: list[Sample], about: riptide.PolicyInput) -> None:
+    return None
+
+
+def a_sample(**bad: Any) -> Sample:
+    given: dict[str, Any] = {"dst": "10.0.0.1", "cwnd": 1, **bad}
+    return Sample(**given)
+
+
+def in_estimator(method: str, *arguments: Any, **named: Any) -> Any:
+    with riptide.Estimator() as estimator:
+        getattr(estimator, method)(*arguments, **named)
+
+
+def in_observer(method: str, *arguments: Any) -> Any:
+    with riptide.Observer() as observer:
+        getattr(observer, method)(*arguments)
+
+
+def in_router(method: str, *arguments: Any, **named: Any) -> Any:
+    with riptide.Router() as router:
+        getattr(router, method)(*arguments, **named)
+
+
+def in_agent(method: str, *arguments: Any, **named: Any) -> Any:
+    with riptide.Agent() as agent:
+        getattr(agent, method)(*arguments, **named)
+
+
+def each(call: Callable[..., Any], kinds: dict[str, Any]) -> Iterator[Any]:
+    for name, kind in kinds.items():
+        yield call, name, kind
+
+
+def calls() -> Iterator[Any]:
+    """Each call with one argument left open, the argument's name, and its kind."""
+    estimator, router, agent = in_estimator, in_router, in_agent
+    yield from each(a_sample,
+                    {name: SAMPLE.get(name, "uint32") for name in Sample.__annotations__})
+    yield from each(riptide.Observer, OBSERVER)
+    yield from each(riptide.Estimator, ESTIMATOR)
+    yield from each(riptide.Router, ROUTER)
+    yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
+                                    "observer": "options", "estimator": "options",
+                                    "router": "options"})
+    yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
+    yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
+    for name, kind in (("cwnd_min", "uint32"), ("scale", "float"), ("policy", "name")):
+        bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
+        yield lambda **bad: riptide.Estimator(overrides=[Override("10.0.0.0/8", **bad)]), name, bad
+    yield lambda bad: riptide.Estimator(overrides=[Override(bad)]), "dst", "prefix"
+    yield lambda bad: riptide.Policy(bad, nothing), "name", [
+        bad for bad in KINDS["name"] if bad[0] != "papyrus"]
+    yield lambda bad: riptide.Policy("mine", bad), "combine", "function"
+    yield lambda bad: riptide.Policy("mine", nothing, bad), "smoothing", "name"
+    for call in estimator, agent:
+        yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
+        yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", "duration"
+        for name, kind in (("cwnd_max", "uint32"), ("scale", "float")):
+            yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
+        yield lambda bad, call=call: call("load", bad), "path", "path"
+        yield lambda bad, call=call: call("load_bytes", bad), "state", "state"
+        yield lambda bad, call=call: call("replace_bytes", bad), "state", "state"
+    yield from each(lambda **bad: estimator("reconfigure", **bad), {
+        **ESTIMATOR, "scope": [bad for bad in KINDS["scope"] if bad[0] is not None]})
+    yield from each(lambda **bad: agent("reconfigure", estimator=bad), ESTIMATOR)
+    yield from each(lambda **bad: router("reconfigure", **bad), ROUTER)
+    yield lambda bad: estimator("add", bad), "sample", "sample"
+    for method, name in (("find", "dst"), ("group", "peer"), ("explain", "dst")):
+        yield lambda bad, method=method: estimator(method, bad), name, "prefix"
+    yield lambda bad: estimator("tick", bad), "now_ns", "time"
+    yield lambda bad: estimator("save", bad), "path", "path"
+    yield lambda bad: estimator("save_bytes", bad), "now_ns", "time"
+    yield lambda bad: estimator("save_bytes", None, bad), "realtime_ns", "time"
+    for method in "load_bytes", "replace_bytes":
+        yield lambda bad, method=method: estimator(method, b"", bad), "now_ns", "time"
+        yield lambda bad, method=method: estimator(method, b"", None, bad), "realtime_ns", "time"
+    yield lambda bad: router("find", bad), "dst", "prefix"
+    yield lambda bad: router("set", bad, 20), "dst", "prefix"
+    yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", "uint32"
+    yield lambda bad: router("set", "10.0.0.1", 20, bad), "cwnd_max", "uint32"
+    yield lambda bad: router("set", "10.0.0.1", 20, 20, bad), "rto_min", "duration"
+    yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", [(70000, riptide.InvalidError)]
+    yield lambda bad: router("reason", bad), "family", "uint8"
+    yield lambda bad: in_observer("set_slices", bad), "slices", "uint32"
+    yield lambda bad: riptide.explain(bad), "dst", "prefix"
+    yield lambda bad: riptide.explain("10.0.0.1", bad), "observer", [
+        bad for bad in KINDS["options"] if bad[0] is not None]
+    yield lambda bad: riptide.receiver_initrwnd(bad), "mss_bytes", "uint32"
+    functions: list[Any] = [riptide.observe, riptide.observe_columns]
+    for function in functions:
+        yield from each(function, {"scope": "scope", "slices": "uint32"})
+    functions = [riptide.routes, riptide.rules, riptide.flush]
+    for function in functions:
+        yield from each(function, {"table": "uint32", "protocol": "uint8"})
+
+
+CASES = [pytest.param(call, name, kind, id=f"{number}-{name}")
+         for number, (call, name, kind) in enumerate(calls())]
+
+
+def raised_by(call: Callable[..., Any], name: str, value: Any) -> Any:
+    """The exception of a call, whose open argument is given by name where it takes names alone."""
+    is_named = call.__code__.co_flags & 8 if hasattr(call, "__code__") else True
+    try:
+        call(**{name: value}) if is_named else call(value)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("call, name, kind", CASES)
+def test_bad_value_is_told_in_one_line_that_names_the_argument(
+        call: Any, name: str, kind: Any) -> None:
+    for value, expected in KINDS[kind] if isinstance(kind, str) else kind:
+        error = raised_by(call, name, value)
+        said = f"{type(value).__name__} for {name}: {error!r}"
+        assert isinstance(error, expected), said
+        line = str(error)
+        assert name in line and "\n" not in line and len(line) < 250, said
+        assert not isinstance(error, OSError) or error.errno == errno.EINVAL, said
