@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,7 +17,8 @@
 
 int seccomp_limit(struct riptide_error *error)
 {
-    static struct sock_filter rows[] = {
+    const uint32_t own_pid = (uint32_t)getpid();
+    struct sock_filter rows[] = {
 #include "seccomp_filter.h"
     };
     const struct sock_fprog filter = { sizeof(rows) / sizeof(rows[0]), rows };

@@ -17,15 +17,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 /* Whatever their arguments. Names that this architecture does not have are passed over. */
 static const char *const allowed[] = {
     /* files and sockets that are open, and more sockets of the kinds below */
-    "accept", "accept4", "bind", "close", "connect", "fcntl", "fcntl64", "getsockname",
-    "getsockopt", "_llseek", "lseek", "pread64", "read", "readv", "recv", "recvfrom", "recvmmsg",
-    "recvmmsg_time64", "recvmsg", "send", "sendmsg", "sendto", "setsockopt", "write", "writev",
+    "accept", "accept4", "bind", "close", "connect", "getsockname", "getsockopt", "_llseek",
+    "lseek", "pread64", "read", "readv", "recv", "recvfrom", "recvmmsg", "recvmmsg_time64",
+    "recvmsg", "send", "sendmsg", "sendto", "setsockopt", "write", "writev",
     /* the state and the metrics, written beside themselves */
-    "fchmod", "fsync", "rename", "renameat", "renameat2", "unlink", "unlinkat",
+    "fsync", "rename", "renameat", "renameat2", "unlink", "unlinkat",
     /* what a path leads to */
     "fstat", "fstat64", "fstatat64", "lstat", "lstat64", "newfstatat", "stat", "stat64", "statx",
     /* waiting */
@@ -50,6 +51,12 @@ static const char *const allowed[] = {
 #define OPENING   (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NOFOLLOW)
 #define MAKE_FILE (O_RDWR | O_CREAT | O_EXCL)
 
+/* No mode lends its owner's rights to who executes the file. */
+#define NO_SET_ID(n) HAS(n, S_ISUID | S_ISGID, 0)
+
+/* No process has this number: it stands in the rules for riptided's own, known only as it runs. */
+#define OWN_PID 0x7fffffff
+
 /* Of these only what one of the rows says of their arguments. */
 static const struct {
     const char *name;
@@ -60,9 +67,10 @@ static const struct {
     { "socket", 2, { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) } },
     { "socket", 2, { IS(0, AF_NETLINK), IS(2, NETLINK_SOCK_DIAG) } },
     { "open", 1, { HAS(1, OPENING, O_RDONLY) } },
-    { "open", 1, { HAS(1, OPENING, MAKE_FILE) } },
+    { "open", 2, { HAS(1, OPENING, MAKE_FILE), NO_SET_ID(2) } },
     { "openat", 1, { HAS(2, OPENING, O_RDONLY) } },
-    { "openat", 1, { HAS(2, OPENING, MAKE_FILE) } },
+    { "openat", 2, { HAS(2, OPENING, MAKE_FILE), NO_SET_ID(3) } },
+    { "fchmod", 1, { NO_SET_ID(1) } },
     /* the numbers of interfaces and their names; whether a stream is a terminal */
     { "ioctl", 1, { IS(1, SIOCGIFINDEX) } },
     { "ioctl", 1, { IS(1, SIOCGIFNAME) } },
@@ -70,8 +78,12 @@ static const struct {
     { "mmap", 1, { HAS(2, PROT_EXEC, 0) } },
     { "mmap2", 1, { HAS(2, PROT_EXEC, 0) } },
     { "mprotect", 1, { HAS(2, PROT_EXEC, 0) } },
-    { "tgkill", 1, { IS(2, SIGABRT) } },
+    { "tgkill", 2, { IS(0, OWN_PID), IS(2, SIGABRT) } },
 };
+
+/* Of fcntl(2). F_SETOWN is none of them: the kernel would signal in our name whom it names. */
+static const unsigned int commands[] = { F_GETFD,         F_SETFD,     F_GETFL,    F_SETFL,
+                                         F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS };
 
 static bool allow(scmp_filter_ctx filter, const char *name, unsigned int n,
                   const struct scmp_arg_cmp *arguments)
@@ -94,10 +106,24 @@ static bool allow_all(scmp_filter_ctx filter)
         is_done &= allow(filter, allowed[i], 0, NULL);
     for (size_t i = 0; i < sizeof(bounded) / sizeof(bounded[0]); i++)
         is_done &= allow(filter, bounded[i].name, bounded[i].n, bounded[i].arguments);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const struct scmp_arg_cmp command = IS(1, commands[i]);
+
+        is_done &= allow(filter, "fcntl", 1, &command) && allow(filter, "fcntl64", 1, &command);
+    }
     return is_done;
 }
 
-/* As the rows of an array in C. */
+/* As a row of an array in C, in which own_pid is known. */
+static bool print_row(const struct sock_filter *row)
+{
+    char operand[16] = "own_pid";
+
+    if (row->k != OWN_PID)
+        snprintf(operand, sizeof(operand), "0x%08x", row->k);
+    return printf("{ 0x%02x, %u, %u, %s },\n", row->code, row->jt, row->jf, operand) > 0;
+}
+
 static bool print(scmp_filter_ctx filter)
 {
     FILE *file = tmpfile();
@@ -107,7 +133,7 @@ static bool print(scmp_filter_ctx filter)
     if (is_done)
         rewind(file);
     while (is_done && fread(&row, sizeof(row), 1, file) == 1)
-        is_done = printf("{ 0x%02x, %u, %u, 0x%08x },\n", row.code, row.jt, row.jf, row.k) > 0;
+        is_done = print_row(&row);
     if (file)
         fclose(file);
     return is_done && fflush(stdout) == 0;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
@@ -54,6 +55,8 @@ static void try_all(const char *when)
         { "process_vm_writev", SYS_process_vm_writev, { getppid() } },
         { "kill", SYS_kill, { getpid(), 0 } },
         { "tgkill", SYS_tgkill, { getpid(), gettid(), 0 } },
+        { "abort of another", SYS_tgkill, { INT_MAX, INT_MAX, SIGABRT } },
+        { "signal of a file", SYS_fcntl, { fd, F_SETOWN, getpid() } },
         { "IPv4 socket", SYS_socket, { AF_INET, SOCK_STREAM, 0 } },
         { "IPv6 socket", SYS_socket, { AF_INET6, SOCK_DGRAM, 0 } },
         { "packet socket", SYS_socket, { AF_PACKET, SOCK_RAW, 0 } },
@@ -62,6 +65,10 @@ static void try_all(const char *when)
         { "write to a file", SYS_openat, { AT_FDCWD, AT(existing), O_WRONLY } },
         { "append", SYS_openat, { AT_FDCWD, AT(existing), O_WRONLY | O_APPEND } },
         { "follow", SYS_openat, { AT_FDCWD, AT(none), O_WRONLY | O_CREAT | O_TRUNC, 0600 } },
+        { "make with set-user-ID",
+          SYS_openat,
+          { AT_FDCWD, AT(none), O_RDWR | O_CREAT | O_EXCL, 04700 } },
+        { "set-user-ID", SYS_fchmod, { -1, 04700 } },
         { "ioctl", SYS_ioctl, { fd, FIONREAD, AT(&page) } },
         { "truncate", SYS_truncate, { AT(none), 0 } },
         { "mkdirat", SYS_mkdirat, { AT_FDCWD, AT(none), 0700 } },

@@ -40,6 +40,21 @@ REFUSING = """
     }
 """
 
+# What the C library does where it finds memory overwritten.
+ABORTING = """
+    #include <signal.h>
+    #include <stdlib.h>
+    static void on_signal(int number)
+    {
+        (void)number;
+        abort();
+    }
+    __attribute__((constructor)) static void begin(void)
+    {
+        signal(SIGUSR1, on_signal);
+    }
+"""
+
 
 def is_filtered(pid):
     return "Seccomp:\t2\n" in Path(f"/proc/{pid}/status").read_text()
@@ -99,6 +114,13 @@ def test_what_is_refused_is_in_the_kernels_log(net, intruder):
             lines = iter(log.read, None)
             return any(b"type=1326" in line and b'comm="riptided"' in line for line in lines)
         wait_until(is_said, "a record of type 1326 (SECCOMP)", 20)
+
+
+def test_it_can_still_abort(net, preload):
+    process = net.host.start("env", preload(ABORTING), RIPTIDED, stderr=subprocess.DEVNULL)
+    wait_until(lambda: is_filtered(process.pid), "the filter")
+    process.send_signal(signal.SIGUSR1)
+    assert process.wait(20) == -signal.SIGABRT
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--user", "nobody")], ids=" ".join)
