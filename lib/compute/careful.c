@@ -336,6 +336,18 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     return fitted;
 }
 
+/* Of what is kept, all but the congestion control, which is the sender's. */
+static void forget_path(struct careful *careful)
+{
+    bool is_bbr = careful->known.is_bbr;
+
+    memset(&careful->known, 0, sizeof(careful->known));
+    careful->known.is_bbr = is_bbr;
+    careful->halves = (struct halves){ 0 };
+    careful->past = (struct flights){ 0 };
+    careful->fitted = 0;
+}
+
 static double careful_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
 {
     struct careful *careful = memory;
@@ -345,12 +357,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     double fitted;
 
     (void)renewed;
-    if (is_other_path(careful)) {
-        careful->halves = (struct halves){ 0 };
-        memset(&careful->known, 0, sizeof(careful->known));
-        careful->past = (struct flights){ 0 };
-        careful->fitted = 0;
-    }
+    if (is_other_path(careful))
+        forget_path(careful);
     if (careful->min_rtt_us > 0)
         careful->path_min_rtt_us = careful->min_rtt_us;
     step = halves_turn(&careful->halves, input);

@@ -428,6 +428,23 @@ static void another_path_voids_the_evidence(void **state)
     }
 }
 
+/* BBR's window does not tell of losses, so that all of the first four flights count. */
+static void another_path_changes_no_congestion_control(void **state)
+{
+    struct riptide_sample lost = closed(START, 3 * START, START), open = busy(400);
+    struct riptide_estimator *estimator = careful();
+    uint64_t t = 0;
+
+    (void)state;
+    strcpy(open.congestion_control, "bbr");
+    lost.cwnd = 2 * START;
+    tick(estimator, &t, open, open);
+    open.min_rtt_us = open.rtt_us = RTT_US / 4;
+    assert_int_equal(tick(estimator, &t, open, open), START);
+    assert_true(tick(estimator, &t, lost, open) < START);
+    riptide_estimator_free(estimator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
         cmocka_unit_test(silence_ends_it_and_use_does_not),
         cmocka_unit_test(another_path_voids_the_evidence),
+        cmocka_unit_test(another_path_changes_no_congestion_control),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
