@@ -174,7 +174,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     keep_stages(agent, &stages);
     riptide_observer_free(agent->observer);
     agent->observer = observer;
-    return round_restart(agent);
+    round_restart(agent);
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)

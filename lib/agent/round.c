@@ -152,20 +152,21 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;
 }
 
-int round_restart(struct riptide_agent *agent)
+void round_restart(struct riptide_agent *agent)
 {
-    uint64_t now_ns = now();
-    int r = 0;
+    uint64_t now_ns = now(), at_ns = now_ns + agent->interval.current_ns;
 
-    if (agent->next_ns != RIPTIDE_NEVER_NS && agent->next_ns > now_ns + agent->interval.current_ns)
-        r = set_timer(agent, now_ns + agent->interval.current_ns);
     agent->has_dumped = false;
     forget_samples(&agent->next);
-    if (r < 0 || agent->phase != PHASE_OBSERVING)
-        return r;
-    forget_samples(&agent->tick);
-    r = riptide_observer_start(agent->observer);
-    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
+    if (agent->phase == PHASE_OBSERVING) {
+        forget_samples(&agent->tick);
+        agent->next.closed_lost += agent->tick.closed_lost;
+        agent->phase = PHASE_WAITING;
+        at_ns = now_ns;
+    }
+    /* Of a timer that is ours the kernel refuses no time. */
+    if (agent->next_ns != RIPTIDE_NEVER_NS && agent->next_ns > at_ns)
+        set_timer(agent, at_ns);
 }
 
 /* Samples that do not fit or make no sense are counted by the estimator. */

@@ -10,10 +10,10 @@
 int round_first(struct riptide_agent *agent);
 
 /*
- * The observer is another one, the interval may be, and the samples of before are forgotten: a dump
- * that is under way begins anew. Errors: those of timerfd_settime(2).
+ * The observer is another one, the interval may be, and the samples of before are forgotten: where
+ * a dump is under way, the round begins anew with the next dispatch. Does nothing that may fail.
  */
-int round_restart(struct riptide_agent *agent);
+void round_restart(struct riptide_agent *agent);
 
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);

@@ -1,6 +1,6 @@
 /*
- * An agent under another configuration: all of it or nothing. It is not started, so that its
- * sockets change nothing.
+ * An agent under another configuration: all of it or nothing. It is not started, or only a dry run,
+ * so that its sockets change nothing.
  */
 #include <errno.h>
 #include <riptide/agent.h>
@@ -9,9 +9,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+/* What the kernel has no memory for: any datagram, and an epoll's fds from the second on. */
+static struct {
+    bool is_on;
+    int epoll_fd;
+    int n_added;
+} shortage;
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    if (!shortage.is_on)
+        return syscall(SYS_sendmsg, fd, message, flags);
+    errno = ENOBUFS;
+    return -1;
+}
+
+int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
+{
+    if (!shortage.is_on || epoll_fd != shortage.epoll_fd || action != EPOLL_CTL_ADD ||
+        ++shortage.n_added == 1)
+        return (int)syscall(SYS_epoll_ctl, epoll_fd, action, fd, event);
+    errno = ENOMEM;
+    return -1;
+}
 
 struct configs {
     struct riptide_agent_config agent;
@@ -119,12 +146,33 @@ static void fd_stays_the_same(void **state)
     riptide_agent_free(agent);
 }
 
+/* A round is under way, which begins anew; what goes wrong with it is for dispatch to say. */
+static void what_is_taken_is_not_refused(void **state)
+{
+    struct riptide_agent *agent;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    configs.router.dry_run = true;
+    agent = agent_of(&configs);
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(riptide_agent_dispatch(agent), 0);
+    shortage.is_on = true;
+    shortage.epoll_fd = riptide_agent_get_fd(agent);
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+    assert_int_equal(riptide_agent_dispatch(agent), -ENOMEM);
+    shortage.is_on = false;
+    riptide_agent_free(agent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_in_the_kernel_cannot_change),
         cmocka_unit_test(what_one_stage_refuses_no_stage_takes),
         cmocka_unit_test(fd_stays_the_same),
+        cmocka_unit_test(what_is_taken_is_not_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
