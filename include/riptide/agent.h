@@ -170,7 +170,8 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 
 /*
  * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
- * Errors, each with a line: -EINVAL (no such file), -ENOMEM, those of open(2) and read(2).
+ * Errors, each with a line: -EINVAL (no regular file, or a larger one), -ENOMEM, those of open(2)
+ * and read(2).
  */
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
                       struct riptide_error *error);

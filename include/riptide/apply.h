@@ -8,9 +8,9 @@
  *     PRIORITY: iif lo ipproto tcp lookup TABLE
  *
  * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
- * first rule leads around the table) and add initcwnd. Destinations whose route is not a plain
- * unicast route of the main table are left alone. Needs CAP_NET_ADMIN, but for dry_run and
- * riptide_routes_read.
+ * first rule leads around the table) and add initcwnd. They say the MTU as well that the kernel
+ * would take from the link or has learned. Destinations whose route is not a plain unicast route of
+ * the main table are left alone. Needs CAP_NET_ADMIN, but for dry_run and what only reads.
  *
  * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
  * the fd is readable as long as there is some.
@@ -108,14 +108,15 @@ int riptide_router_reconfigure(struct riptide_router *router,
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
  * namespace; the line names its process), -EEXIST (somebody else uses our table, protocol, rule
  * priority or mark), -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), others of
- * the kernel.
+ * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
+ * they would go on showing it to local TCP.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * Removes rules and routes, and gives the namespace back. Synchronous: this is for the
- * end, and the router cannot be started again. Errors: the first that the kernel gave; the rest is
- * removed all the same.
+ * Removes rules, and routes of our protocol, and gives the namespace back. Synchronous: this is for
+ * the end, and the router cannot be started again. Errors: the first that the kernel gave; the rest
+ * is removed all the same.
  */
 int riptide_router_stop(struct riptide_router *router);
 
@@ -159,8 +160,8 @@ void riptide_router_resume(struct riptide_router *router);
  * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
  * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
  * destination that fails as before is not popped again. Looks for what the kernel does not
- * announce: path MTUs that others have learned, and changes of advertised routes. Without it those
- * are followed when something else happens.
+ * announce: path MTUs that others have learned, changes of advertised routes, and of the MTU that
+ * IPv6 has for a link. Without it those are followed when something else happens.
  */
 void riptide_router_retry(struct riptide_router *router);
 
