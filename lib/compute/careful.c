@@ -115,10 +115,13 @@ static double burst_of(const struct riptide_sample *sample, double capacity)
     return burst;
 }
 
+/* Of more than can be counted the share is kept, which is what counts. Neither is above 65535. */
 static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_segs)
 {
-    flights->segs = to_u16((double)flights->segs + segs);
-    flights->lost_segs = to_u16((double)flights->lost_segs + lost_segs);
+    uint32_t all = flights->segs + segs, all_lost = flights->lost_segs + lost_segs;
+    unsigned int half = all > UINT16_MAX;
+
+    *flights = (struct flights){ (uint16_t)(all >> half), (uint16_t)(all_lost >> half) };
 }
 
 /*

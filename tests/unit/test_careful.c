@@ -428,6 +428,25 @@ static void another_path_voids_the_evidence(void **state)
     }
 }
 
+/* Three segments of two hundred are lost, of more than there is room to count. */
+static void a_crowd_is_judged_by_its_share(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    uint32_t cwnd, next;
+    uint64_t t = 0;
+
+    (void)state;
+    next = tick(estimator, &t, busy(400), busy(400));
+    for (int i = 0; i < 5; i++) {
+        cwnd = next;
+        for (uint32_t n = 0; n < 8000; n++)
+            add(estimator, closed(cwnd, cwnd, n % 25 == 0 ? cwnd * 3 / 8 : 0));
+        next = tick(estimator, &t, busy(400), busy(400));
+        assert_true(next >= cwnd);
+    }
+    riptide_estimator_free(estimator);
+}
+
 /* BBR's window does not tell of losses, so that all of the first four flights count. */
 static void another_path_changes_no_congestion_control(void **state)
 {
@@ -466,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
         cmocka_unit_test(silence_ends_it_and_use_does_not),
         cmocka_unit_test(another_path_voids_the_evidence),
+        cmocka_unit_test(a_crowd_is_judged_by_its_share),
         cmocka_unit_test(another_path_changes_no_congestion_control),
     };
 
