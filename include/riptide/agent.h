@@ -161,9 +161,10 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 
 /*
  * Puts bytes in the place of a file, whole or not at all: written beside `path` with that mode,
- * whatever the umask, and renamed. Only a regular file is replaced; what else is there is -EINVAL.
- * Where `is_synced`, that holds even if the power fails, and the call blocks for as long as the
- * disk takes; else what the power leaves may be neither file. Errors as riptide_state_save.
+ * whatever the umask, and renamed. Only a regular file is replaced; what else is there is -EINVAL,
+ * a directory -EISDIR. Where `is_synced`, that holds even if the power fails, and the call blocks
+ * for as long as the disk takes; else what the power leaves may be neither file. Errors as
+ * riptide_state_save.
  */
 int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
                        bool is_synced, struct riptide_error *error);

@@ -7,7 +7,6 @@
 #include "internal.h"
 #include "observe/scope.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Whether what the policy and the smoothing keep means the same under both. */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
@@ -63,10 +62,7 @@ static int check_array(const void *items, size_t n, const char *field, struct ri
 /* The peers of such a prefix are told as what they are, IPv4: it would match nothing. */
 static bool is_mapped(const struct riptide_prefix *prefix)
 {
-    static const uint8_t start[12] = { [10] = 0xff, [11] = 0xff };
-
-    return prefix->family == AF_INET6 && prefix->len >= 8 * sizeof(start) &&
-           memcmp(prefix->addr, start, sizeof(start)) == 0;
+    return prefix->family == AF_INET6 && prefix->len >= 96 && address_is_v4_mapped(prefix->addr);
 }
 
 static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
