@@ -4,6 +4,7 @@ The queue is shrunk to the kernel's minimum by the driver, from outside the libr
 is stopped while the storm fills the one that it has.
 """
 
+import os
 import signal
 import struct
 import subprocess
@@ -11,10 +12,10 @@ import time
 
 import pytest
 from invariant import Run
-from netns import PROTOCOL, rules
+from netns import PROTOCOL, rules, wait_until
 from routing_base import OUR_TABLE
 from rtnetlink import Rtnetlink, attributes, u32
-from twins import Driver
+from twins import DRIVER, Driver
 
 CHANGES = 50000
 RTM_NEWRULE, RTM_DELRULE = 32, 33
@@ -122,17 +123,39 @@ def test_rules_return_whenever_they_are_lifted(net):
             assert len(rules(net.host)) == 2, f"turn {turn}"
 
 
-def test_interrupted_look_lifts_the_rules(net):
+# Stops once behind a request for all links, whose answer the kernel has begun: where STOP is there,
+# which goes with it.
+STOPPING = """
+    #include <linux/rtnetlink.h>
+    #include <signal.h>
+    #include <stdlib.h>
+    #include <sys/socket.h>
+    #include <unistd.h>
+    ssize_t send(int fd, const void *bytes, size_t n, int flags)
+    {
+        const struct nlmsghdr *message = bytes;
+        ssize_t sent = sendto(fd, bytes, n, flags, NULL, 0);
+        if (message->nlmsg_type == RTM_GETLINK && unlink(getenv("STOP")) == 0)
+            raise(SIGSTOP);
+        return sent;
+    }
+"""
+
+
+def test_interrupted_look_lifts_the_rules(net, tmp_path, preload):
     """A link that comes while links are dumped, and concerns no route of ours: what the dump has
     shown may not be all."""
+    # More than the kernel has room for in the first part of its answer.
     net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
-    with Driver(net.host) as driver:
+    stop = tmp_path / "stop"
+    with Driver(net.host, command=("env", preload(STOPPING), f"STOP={stop}", DRIVER)) as driver:
         before = driver.follow("set 198.18.0.1 40")["lifts"]
-        for turn in range(200):
-            net.host.batch(beside("198.18.0.1", turn) + "route get 127.0.0.1\n" * (turn % 40)
-                           + "link add gone type veth\nlink del gone\n")
-            lifts = driver.quiet()["lifts"] - before
-            assert len(rules(net.host)) == 2, f"turn {turn}"
-            if lifts:
-                break
-        assert lifts
+        for turn, change in enumerate(("", "link add late type veth\n")):
+            stop.touch()
+            net.host.batch(beside("198.18.0.1", turn))
+            wait_until(lambda: os.waitid(os.P_PID, driver.process.pid, os.WSTOPPED | os.WNOHANG),
+                       "a look at links")
+            net.host.batch(change)
+            driver.process.send_signal(signal.SIGCONT)
+            assert bool(driver.quiet()["lifts"] - before) == bool(change)
+            assert len(rules(net.host)) == 2

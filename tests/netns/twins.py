@@ -89,12 +89,12 @@ class Shell:
 class Driver:
     """The host of libriptide under test: see driver.c."""
 
-    def __init__(self, host, *arguments):
+    def __init__(self, host, *arguments, command=(DRIVER,)):
         self.n = 0
         self.routes = {}  # destination: what was last said of it
         self.stats = {}
         with host.entered():
-            self.process = subprocess.Popen([str(DRIVER), *map(str, arguments)],
+            self.process = subprocess.Popen([*map(str, command), *map(str, arguments)],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.unread = b""
 
