@@ -143,7 +143,10 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     if (!reason)
         reason =
             main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->dst);
-    if (!reason && may_be_ending(router, target, &resolve->base)) {
+    /* Of doubts, those in a row count. */
+    if (reason) {
+        target->n_doubts = 0;
+    } else if (may_be_ending(router, target, &resolve->base)) {
         reason = base_ending;
         resolve->is_refused = true;
     }
