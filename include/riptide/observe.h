@@ -129,10 +129,9 @@ struct riptide_observer_config {
 
 /*
  * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. No connection
- * counts twice: where the latest dump has shown it, its end is left out; but one that stayed half
- * closed for longer than that counts once more when it ends. What the kernel leaves out
- * by itself (enum riptide_filter, slices) is described to nobody and in no counter, whatever else
- * would have left it out.
+ * counts as open and as closed: where a dump has shown it, its end is left out. What the kernel
+ * leaves out by itself (enum riptide_filter, slices) is described to nobody and in no counter,
+ * whatever else would have left it out.
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */

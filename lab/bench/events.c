@@ -204,9 +204,9 @@ static int observe(bool destroy_events)
         take(observer, &cost);
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
     printf("closed %" PRIu64 "\nlost %" PRIu64 "\noverruns %" PRIu64 "\nsamples %" PRIu64
-           "\ncpu_s %f\nlongest_s %f\n",
-           stats.closed, stats.closed_lost, stats.overruns, stats.samples, cost.total_s,
-           cost.longest_s);
+           "\nseen %" PRIu64 "\ncpu_s %f\nlongest_s %f\n",
+           stats.closed, stats.closed_lost, stats.overruns, stats.samples, stats.left_out_seen,
+           cost.total_s, cost.longest_s);
     riptide_observer_free(observer);
     return EXIT_SUCCESS;
 }

@@ -4,18 +4,26 @@ closes, and whether any is lost at the highest rate that one core can open and c
 Connections are opened and closed between two network namespaces on one core, by turns with an observer
 on the other that dumps each second alone, and one that hears of closed ones too. The kernel builds the
 messages on the core where a socket closes, so its part shows in the time that the same number of
-connections takes; on a machine that others share too, look at the lowest. ./dev bench events builds and runs this in a sandbox.
+connections takes; on a machine that others share too, look at the lowest. Beside --sockets that stay
+open a dump takes long, and it shows how many that closed during one are taken for shown by it.
+./dev bench events builds and runs this in a sandbox.
 """
 
 import argparse
+import contextlib
 import os
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "observe"))
+from farm import Farm  # noqa: E402
+
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
 EVENTS = BUILD / "lab" / "bench" / "events"
+FARM = BUILD / "lab" / "bench" / "observe" / "farm"
+NEAR = "ip", "netns", "exec", "near"
 TARGET_PER_S = 20000
 
 
@@ -30,10 +38,9 @@ def figures(text):
 def turn(with_events, way, n):
     """One run: what the observer and the other side say."""
     cores = sorted(os.sched_getaffinity(0))
-    observer = subprocess.Popen(["ip", "netns", "exec", "near", str(EVENTS), "observe",
-                                 str(int(with_events))], preexec_fn=on_core(cores[-1]),
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                universal_newlines=True)
+    observer = subprocess.Popen([*NEAR, str(EVENTS), "observe", str(int(with_events))],
+                                preexec_fn=on_core(cores[-1]), stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, universal_newlines=True)
     assert observer.stdout.readline() == "ready\n"
     said = subprocess.run([EVENTS, way, "/run/netns/near", "/run/netns/far", "0a090002", str(n)],
                           check=True, stdout=subprocess.PIPE, universal_newlines=True,
@@ -50,6 +57,11 @@ def make_namespaces():
     for name, address in (("near", "10.9.0.1/24"), ("far", "10.9.0.2/24")):
         subprocess.run(["ip", "-n", name, "address", "add", address, "dev", "link0"], check=True)
         subprocess.run(["ip", "-n", name, "link", "set", "link0", "up"], check=True)
+    subprocess.run(["ip", "-n", "near", "route", "add", "10.64.0.0/10", "dev", "link0"], check=True)
+
+
+def beside(sockets):
+    return Farm(FARM, sockets, 2000, "4", NEAR) if sockets else contextlib.nullcontext()
 
 
 def print_row(name, values):
@@ -61,6 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=20000)
     parser.add_argument("--repeat", type=int, default=9)
+    parser.add_argument("--sockets", type=int, default=0, help="open beside; default: none")
     options = parser.parse_args()
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit("events: this makes network namespaces: run it with ./dev bench events")
@@ -68,13 +81,14 @@ def main():
     n = options.connections
     runs = {True: [], False: []}
     bursts = []
-    for i in range(options.repeat):
-        print(f"\rturn {i + 1} of {options.repeat}", end="", file=sys.stderr, flush=True)
-        for with_events in (False, True):
-            runs[with_events].append(turn(with_events, "churn", n))
-        bursts.append(turn(True, "burst", TARGET_PER_S))
-    print(f"\r{n} connections opened and closed in each of {options.repeat} turns: median (quartiles),"
-          " lowest")
+    with beside(options.sockets):
+        for i in range(options.repeat):
+            print(f"\rturn {i + 1} of {options.repeat}", end="", file=sys.stderr, flush=True)
+            for with_events in (False, True):
+                runs[with_events].append(turn(with_events, "churn", n))
+            bursts.append(turn(True, "burst", TARGET_PER_S))
+    print(f"\r{n} connections opened and closed in each of {options.repeat} turns, beside "
+          f"{options.sockets} sockets: median (quartiles), lowest")
     us = {key: [1e6 * run["seconds"] / n for run in runs[key]] for key in runs}
     print_row("a connection's life, both ends", us[False])
     print_row("  with one end's events", us[True])
@@ -87,7 +101,8 @@ def main():
           " ms of processor time")
     print(f"{n / statistics.median(run['seconds'] for run in runs[True]):,.0f} closes a second: "
           f"lost {sum(run['lost'] for run in runs[True]):,.0f} of "
-          f"{sum(run['closed'] for run in runs[True]):,.0f}")
+          f"{sum(run['closed'] for run in runs[True]):,.0f}, left out as shown by a dump "
+          f"{sum(run['seen'] for run in runs[True]):,.0f}")
     lost, heard = (sum(run[name] for run in bursts) for name in ("lost", "closed"))
     is_met = lost == 0 and heard == TARGET_PER_S * len(bursts)
     print(f"{TARGET_PER_S:,} closed within {max(run['seconds'] for run in bursts):.2f} s at most: "

@@ -170,7 +170,6 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     dump_close(&observer->dump);
     filter_deinit(&observer->filter);
     scope_deinit(&observer->scope);
-    seen_deinit(&observer->seen);
     free(observer);
     return NULL;
 }
@@ -228,8 +227,7 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
         return r;
     }
     take_slice(observer);
-    /* All slices together show what is open. Where there is no memory for a larger filter, a small
-     * one errs more often: to the safe side. */
+    /* All slices together show what is open. */
     seen_begin(&observer->seen, observer->slice == 0 && is_caught_up);
     if (observer->events)
         events_set_listening(observer->events, false);

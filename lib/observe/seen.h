@@ -1,7 +1,13 @@
 /*
  * Which sockets were handed out already, by their cookies, in bounded memory: so that none counts
- * twice within a dump, and none that a dump has shown counts again when it closes. Pure but for
- * memory.
+ * twice within a dump, and none that a dump has shown counts again when it closes. Pure.
+ *
+ * The kernel gives a socket its cookie when it is first asked about it: by a dump, or for the notice
+ * of its end. Cookies count up, on each processor within a block that it has taken for itself
+ * (include/linux/cookie.h). So what no dump has shown closes with a cookie above those which dumps
+ * had shown of that block by then, and of all these the highest is enough. Where that is not so, as
+ * with cookies that somebody else asked for early, a socket may be taken for one that was shown,
+ * never the other way.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_SEEN_H
 #define RIPTIDE_LIB_OBSERVE_SEEN_H
@@ -10,40 +16,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A filter is never larger than this; it takes two bytes for each socket of a dump. */
-#define SEEN_FILTER_MAX_BYTES ((size_t)1024 * 1024)
-
-/*
- * A Bloom filter whose cookies each have four bits of one word. It may take a cookie for one that
- * it holds, never the other way: at two bytes a socket for about one in 200, more as it fills up.
- */
-struct seen_filter {
-    uint64_t *words;
-    size_t n_words;  /* a power of two; 0: none */
-    size_t capacity; /* words allocated */
-    uint64_t n;      /* cookies that were added */
+enum {
+    SEEN_COOKIES_PER_BLOCK = 4096, /* COOKIE_LOCAL_BATCH */
+    SEEN_BLOCKS = 1024,            /* told apart; a power of two */
+    SEEN_WORDS = 16384,            /* a power of two */
+    SEEN_MAX_FRESH = 8 * SEEN_WORDS,
 };
 
 /* All zero remembers the last ones of a dump alone. */
 struct seen {
     bool is_filtering;
-    bool is_shared;   /* the current filter holds cookies of earlier dumps as well */
-    bool is_void;     /* the latest dump was: that its filter is empty says nothing */
-    unsigned current; /* of the filters: the latest dump's, or latest dumps' */
-    struct seen_filter filters[2];
+    bool is_shared;                 /* `fresh` holds cookies of earlier dumps as well */
+    uint32_t n_fresh;               /* cookies in `fresh` */
+    uint64_t settled[SEEN_BLOCKS];  /* of each block, all up to this one count as shown */
+    uint64_t highest[SEEN_BLOCKS];  /* that was shown at all */
+    /* A Bloom filter of what was shown above `settled`, each with four bits of one word. At two
+     * bytes a cookie it takes one in 200 for another that it holds, at SEEN_MAX_FRESH one in 30. */
+    uint64_t fresh[SEEN_WORDS];
     uint64_t recent[1024]; /* of the dump under way, in the place that the cookie's hash says */
 };
 
-void seen_deinit(struct seen *seen);
-
 /*
- * A dump begins. With `may_forget` it has a filter of its own, and what was seen before the last
- * one began is forgotten; otherwise it shares that of the last dump, which errs more often as it
- * fills up. Errors: -ENOMEM; the filter stays as small as it was.
+ * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what
+ * closes from now on has a higher cookie than any that was shown, or was shown itself. Otherwise
+ * `fresh` goes on filling up; what is too much for it is settled all the same.
  */
-int seen_begin(struct seen *seen, bool may_forget);
+void seen_begin(struct seen *seen, bool may_settle);
 
-/* The dump under way is void: what it brought was not seen, unless its filter is shared. */
+/* The dump under way is void: what it brought was not seen, unless `fresh` is shared. */
 void seen_discard(struct seen *seen);
 
 /* Cookies count up, so their low bits alone would fill the words evenly but their bits badly. */
@@ -53,7 +53,13 @@ static inline uint64_t seen_hash(uint64_t cookie)
     return (cookie ^ cookie >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-void seen_filter_add(struct seen *seen, uint64_t hash);
+/* The first cookie of all is 1. */
+static inline size_t seen_block(uint64_t cookie)
+{
+    return (cookie - 1) / SEEN_COOKIES_PER_BLOCK % SEEN_BLOCKS;
+}
+
+void seen_add_fresh(struct seen *seen, uint64_t cookie);
 
 /*
  * Whether the dump under way has had this socket; if not, it has now. The kernel drops its locks
@@ -62,18 +68,17 @@ void seen_filter_add(struct seen *seen, uint64_t hash);
  */
 static inline bool seen_add(struct seen *seen, uint64_t cookie)
 {
-    uint64_t hash = seen_hash(cookie);
-    uint64_t *recent = &seen->recent[hash >> 54];
+    uint64_t *recent = &seen->recent[seen_hash(cookie) >> 54];
 
     if (*recent == cookie && cookie != 0)
         return true;
     *recent = cookie;
-    if (seen->is_filtering)
-        seen_filter_add(seen, hash);
+    if (seen->is_filtering && cookie > seen->settled[seen_block(cookie)])
+        seen_add_fresh(seen, cookie);
     return false;
 }
 
-/* Whether a dump of either filter may have had this socket. */
+/* Whether a dump, however long ago, may have had this socket. */
 bool seen_contains(const struct seen *seen, uint64_t cookie);
 
 #endif

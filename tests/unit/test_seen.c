@@ -1,6 +1,6 @@
 /*
- * The sets of cookies, against what a plain list would say, on cookies as the kernel gives them:
- * counting up, from a few processors by turns.
+ * The set of cookies, against what a plain list would say, on cookies as the kernel gives them:
+ * counting up, each processor within a block that it has taken for itself.
  */
 #include "observe/seen.h"
 
@@ -9,6 +9,14 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+enum { PROCESSORS = 4 };
+
+/* What gives cookies to sockets, when they are first asked about. */
+struct kernel {
+    uint64_t given_blocks;
+    uint64_t last[PROCESSORS];
+};
 
 static uint64_t random_state;
 
@@ -20,206 +28,253 @@ static uint64_t draw(void)
     return random_state;
 }
 
-/* The n-th cookie: each processor takes 4096 at a time. */
-static uint64_t cookie_of(uint64_t n, uint64_t processor)
+/* gen_cookie_next in include/linux/cookie.h. */
+static uint64_t give(struct kernel *kernel, uint64_t processor)
 {
-    return (n / 4096 * 4 + processor) * 4096 + n % 4096 + 1;
+    uint64_t *last = &kernel->last[processor];
+
+    if (*last % SEEN_COOKIES_PER_BLOCK == 0)
+        *last = kernel->given_blocks++ * SEEN_COOKIES_PER_BLOCK;
+    return ++*last;
+}
+
+static struct seen *make(bool is_filtering)
+{
+    struct seen *seen = calloc(1, sizeof(*seen));
+
+    assert_non_null(seen);
+    seen->is_filtering = is_filtering;
+    return seen;
+}
+
+/* A dump, on one processor, of n sockets that nobody has asked about. */
+static void show(struct seen *seen, struct kernel *kernel, uint64_t processor, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        seen_add(seen, give(kernel, processor));
+}
+
+/* How many of n sockets that close on a processor, shown by no dump, are taken for shown. */
+static uint64_t count_wrong(const struct seen *seen, struct kernel *kernel, uint64_t processor,
+                            uint64_t n)
+{
+    uint64_t wrong = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        wrong += seen_contains(seen, give(kernel, processor));
+    return wrong;
 }
 
 static void a_dump_holds_each_socket_once(void **state)
 {
-    struct seen seen = { .is_filtering = false };
+    struct seen *seen = make(false);
 
     (void)state;
-    seen_begin(&seen, true);
-    for (uint64_t n = 0; n < 100000; n++) {
-        assert_false(seen_add(&seen, cookie_of(n, 0)));
+    seen_begin(seen, true);
+    for (uint64_t cookie = 1; cookie <= 100000; cookie++) {
+        assert_false(seen_add(seen, cookie));
         /* The kernel repeats the last ones. */
-        if (n % 80 == 79)
-            assert_true(seen_add(&seen, cookie_of(n, 0)));
+        if (cookie % 80 == 0)
+            assert_true(seen_add(seen, cookie));
     }
-    seen_begin(&seen, true);
-    assert_false(seen_add(&seen, cookie_of(99999, 0)));
-    assert_false(seen_contains(&seen, cookie_of(99999, 0)));
-    seen_deinit(&seen);
+    seen_begin(seen, true);
+    assert_false(seen_add(seen, 100000));
+    assert_false(seen_contains(seen, 100000));
+    free(seen);
 }
 
 static void sockets_without_a_cookie_are_all_new(void **state)
 {
-    struct seen seen = { .is_filtering = false };
+    struct seen *seen = make(true);
 
     (void)state;
-    seen_begin(&seen, true);
-    assert_false(seen_add(&seen, 0));
-    assert_false(seen_add(&seen, 0));
+    seen_begin(seen, true);
+    seen_add(seen, 1);
+    assert_false(seen_add(seen, 0));
+    assert_false(seen_add(seen, 0));
+    seen_begin(seen, true);
+    assert_false(seen_contains(seen, 0));
+    free(seen);
 }
 
-/* Whether the set never denies a cookie of the last two dumps, whatever their sizes. */
-static void nothing_of_the_last_two_dumps_is_denied(void **state)
+/* Whatever their order and number, and however often it can settle. */
+static void nothing_that_was_shown_is_denied(void **state)
 {
-    static uint64_t dumps[2][60000];
-    size_t sizes[2] = { 0, 0 };
-    struct seen seen = { .is_filtering = true };
+    enum { DUMPS = 40, MOST = 60000 };
+    uint64_t *shown = calloc((size_t)DUMPS * MOST, sizeof(*shown));
+    struct seen *seen = make(true);
+    size_t n = 0;
 
     (void)state;
-    for (int dump = 0; dump < 40; dump++) {
-        uint64_t *cookies = dumps[dump % 2];
-        size_t n = draw() % 4 ? draw() % 60000 : draw() % 10;
+    assert_non_null(shown);
+    for (int dump = 0; dump < DUMPS; dump++) {
+        uint64_t bits = 10 + draw() % 54, of_this = draw() % 4 ? draw() % MOST : draw() % 10;
 
-        assert_int_equal(seen_begin(&seen, true), 0);
-        sizes[dump % 2] = n;
-        for (size_t i = 0; i < n; i++) {
-            cookies[i] = cookie_of(draw() % 1000000, draw() % 4);
-            seen_add(&seen, cookies[i]);
+        seen_begin(seen, draw() % 3 > 0);
+        for (uint64_t i = 0; i < of_this; i++) {
+            shown[n] = draw() >> (64 - bits) | 1;
+            seen_add(seen, shown[n++]);
         }
-        for (int k = 0; k < 2; k++) {
-            for (size_t i = 0; i < sizes[k]; i++)
-                assert_true(seen_contains(&seen, dumps[k][i]));
-        }
+        for (size_t i = 0; i < n; i++)
+            assert_true(seen_contains(seen, shown[i]));
     }
-    seen_deinit(&seen);
+    free(shown);
+    free(seen);
 }
 
-static void few_others_are_taken_for_seen(void **state)
+static void what_closes_after_a_dump_is_never_taken_for_shown(void **state)
+{
+    const uint64_t sizes[] = { 0, 1, 1000, 100000, 1000000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct seen *seen = make(true);
+        struct kernel kernel = { 0 };
+
+        for (int dump = 0; dump < 4; dump++) {
+            seen_begin(seen, true);
+            show(seen, &kernel, draw() % PROCESSORS, sizes[i]);
+            for (uint64_t processor = 0; processor < PROCESSORS; processor++)
+                assert_int_equal(count_wrong(seen, &kernel, processor, 3000), 0);
+        }
+        free(seen);
+    }
+}
+
+/* They close on the processor that dumps, one for every two that are shown for the first time. */
+static void few_that_close_during_a_dump_are_taken_for_shown(void **state)
 {
     const struct {
-        uint64_t sockets;
+        uint64_t fresh;
         double share;
-    } cases[] = { { 100, 0.0001 }, { 16000, 0.008 }, { 100000, 0.01 }, { 1000000, 0.08 } };
+    } cases[] = { { 100, 0 }, { 10000, 0.001 }, { 65536, 0.01 }, { SEEN_MAX_FRESH, 0.05 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct seen seen = { .is_filtering = true };
-        uint64_t wrong = 0;
+        uint64_t *closed = calloc(cases[i].fresh / 2, sizeof(*closed)), n = 0, wrong = 0;
+        struct seen *seen = make(true);
+        struct kernel kernel = { 0 };
 
-        /* Three dumps: the size of a filter follows the dump before. */
-        for (int dump = 0; dump < 3; dump++) {
-            seen_begin(&seen, true);
-            for (uint64_t n = 0; n < cases[i].sockets; n++)
-                seen_add(&seen, cookie_of(n, n % 3));
+        assert_non_null(closed);
+        seen_begin(seen, true);
+        show(seen, &kernel, 0, 1000000);
+        seen_begin(seen, true);
+        while (n < cases[i].fresh / 2) {
+            show(seen, &kernel, 0, 2);
+            closed[n++] = give(&kernel, 0);
         }
-        for (uint64_t n = 0; n < 100000; n++)
-            wrong += seen_contains(&seen, cookie_of(n + 2 * cases[i].sockets, 3));
-        if ((double)wrong > cases[i].share * 100000)
-            fail_msg("%zu sockets: %zu of 100000", (size_t)cases[i].sockets, (size_t)wrong);
-        seen_deinit(&seen);
+        show(seen, &kernel, 0, 1);
+        for (uint64_t k = 0; k < n; k++)
+            wrong += seen_contains(seen, closed[k]);
+        if ((double)wrong > cases[i].share * (double)n)
+            fail_msg("%zu fresh: %zu of %zu", (size_t)cases[i].fresh, (size_t)wrong, (size_t)n);
+        free(closed);
+        free(seen);
     }
+}
+
+/* Its block shares a place with those that the others take meanwhile, and runs out. */
+static void an_idle_processor_loses_no_more_than_its_block(void **state)
+{
+    struct seen *seen = make(true);
+    struct kernel kernel = { 0 };
+    uint64_t wrong;
+
+    (void)state;
+    give(&kernel, 1);
+    seen_begin(seen, true);
+    show(seen, &kernel, 0, (uint64_t)2 * SEEN_BLOCKS * SEEN_COOKIES_PER_BLOCK);
+    seen_begin(seen, true);
+    wrong = count_wrong(seen, &kernel, 1, (uint64_t)10 * SEEN_COOKIES_PER_BLOCK);
+    assert_int_equal(wrong, SEEN_COOKIES_PER_BLOCK - 1);
+    free(seen);
+}
+
+static void more_than_fits_is_settled(void **state)
+{
+    struct seen *seen = make(true);
+    struct kernel kernel = { 0 };
+    uint64_t early, late;
+
+    (void)state;
+    seen_begin(seen, false);
+    early = give(&kernel, 0);
+    show(seen, &kernel, 0, 1000000);
+    seen_begin(seen, false);
+    assert_true(seen_contains(seen, early)); /* a price */
+    late = give(&kernel, 0);
+    show(seen, &kernel, 0, 1000);
+    assert_false(seen_contains(seen, late));
+    free(seen);
 }
 
 static void a_void_dump_was_not_seen_but_the_one_before_was(void **state)
 {
-    struct seen seen = { .is_filtering = true };
+    struct seen *seen = make(true);
 
     (void)state;
-    seen_begin(&seen, true);
-    seen_add(&seen, 7);
-    seen_begin(&seen, true);
-    seen_add(&seen, 8);
-    seen_discard(&seen);
-    assert_true(seen_contains(&seen, 7));
-    assert_false(seen_contains(&seen, 8));
-    assert_false(seen_add(&seen, 8)); /* it comes again */
-    seen_deinit(&seen);
+    seen_begin(seen, true);
+    seen_add(seen, 7);
+    seen_begin(seen, true);
+    seen_add(seen, 8);
+    seen_discard(seen);
+    assert_true(seen_contains(seen, 7));
+    assert_false(seen_contains(seen, 8));
+    assert_false(seen_add(seen, 8)); /* it comes again */
+    assert_true(seen_contains(seen, 8));
+    free(seen);
 }
 
-static void it_is_forgotten_with_the_dump_after_the_next(void **state)
+static void void_dumps_settle_nothing_of_theirs(void **state)
 {
-    struct seen seen = { .is_filtering = true };
+    struct seen *seen = make(true);
 
     (void)state;
-    seen_begin(&seen, true);
-    seen_add(&seen, 7);
-    seen_begin(&seen, true);
-    seen_add(&seen, 8);
-    assert_true(seen_contains(&seen, 7));
-    seen_begin(&seen, true);
-    assert_false(seen_contains(&seen, 7));
-    assert_true(seen_contains(&seen, 8));
-    seen_deinit(&seen);
-}
-
-static void empty_dumps_make_it_forgotten_as_others_do(void **state)
-{
-    struct seen seen = { .is_filtering = true };
-
-    (void)state;
-    seen_begin(&seen, true);
-    seen_add(&seen, 7);
-    seen_begin(&seen, true);
-    assert_true(seen_contains(&seen, 7));
-    seen_begin(&seen, false); /* what closed before the last one may still be heard of */
-    assert_true(seen_contains(&seen, 7));
-    seen_begin(&seen, true);
-    assert_false(seen_contains(&seen, 7));
-    seen_deinit(&seen);
-}
-
-static void void_dumps_make_nothing_forgotten(void **state)
-{
-    struct seen seen = { .is_filtering = true };
-
-    (void)state;
-    seen_begin(&seen, true);
-    seen_add(&seen, 7);
+    seen_begin(seen, true);
+    seen_add(seen, 7);
     for (int dump = 0; dump < 5; dump++) {
-        seen_begin(&seen, true);
+        seen_begin(seen, true);
         if (dump % 2 == 0)
-            seen_add(&seen, 8);
-        seen_discard(&seen);
-        assert_true(seen_contains(&seen, 7));
-        assert_false(seen_contains(&seen, 8));
+            seen_add(seen, 8);
+        seen_discard(seen);
+        assert_true(seen_contains(seen, 7));
+        assert_false(seen_contains(seen, 8));
     }
-    seen_deinit(&seen);
+    free(seen);
 }
 
 static void a_void_slice_does_not_void_the_slices_before(void **state)
 {
-    struct seen seen = { .is_filtering = true };
+    struct seen *seen = make(true);
 
     (void)state;
-    seen_begin(&seen, true);
-    seen_add(&seen, 7);
-    seen_begin(&seen, false);
-    seen_add(&seen, 8);
-    seen_discard(&seen);
-    assert_true(seen_contains(&seen, 7));
-    assert_false(seen_add(&seen, 8)); /* it comes again */
-    seen_deinit(&seen);
+    seen_begin(seen, true);
+    seen_add(seen, 7);
+    seen_begin(seen, false);
+    seen_add(seen, 8);
+    seen_discard(seen);
+    assert_true(seen_contains(seen, 7));
+    assert_false(seen_add(seen, 8)); /* it comes again */
+    free(seen);
 }
 
-static void nothing_is_forgotten_until_all_that_closed_was_heard_of(void **state)
+/* It has a cookie between those that were shown since. */
+static void what_closed_before_a_dump_may_be_heard_of_dumps_later(void **state)
 {
-    struct seen seen = { .is_filtering = true };
+    struct seen *seen = make(true);
+    struct kernel kernel = { 0 };
+    uint64_t closed;
 
     (void)state;
-    seen_begin(&seen, false);
-    seen_add(&seen, 7);
+    seen_begin(seen, true);
+    show(seen, &kernel, 0, 100);
+    closed = give(&kernel, 0);
     for (int dump = 0; dump < 10; dump++) {
-        seen_begin(&seen, false);
-        assert_false(seen_add(&seen, 8));
-        assert_true(seen_contains(&seen, 7));
+        seen_begin(seen, dump == 0);
+        show(seen, &kernel, 0, 100);
+        assert_false(seen_contains(seen, closed));
     }
-    seen_begin(&seen, true);
-    seen_add(&seen, 9);
-    assert_true(seen_contains(&seen, 7));
-    seen_begin(&seen, true);
-    assert_false(seen_contains(&seen, 7));
-    seen_deinit(&seen);
-}
-
-static void memory_stays_within_its_bound(void **state)
-{
-    struct seen seen = { .is_filtering = true };
-
-    (void)state;
-    for (int dump = 0; dump < 1000; dump++) {
-        seen_begin(&seen, true);
-        for (uint64_t n = 0; n < (dump < 4 ? 3000000u : 1000u); n++)
-            seen_add(&seen, cookie_of(n, 0));
-        for (int k = 0; k < 2; k++)
-            assert_true(seen.filters[k].capacity * sizeof(uint64_t) <= SEEN_FILTER_MAX_BYTES);
-    }
-    seen_deinit(&seen);
+    free(seen);
 }
 
 int main(void)
@@ -227,15 +282,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_holds_each_socket_once),
         cmocka_unit_test(sockets_without_a_cookie_are_all_new),
-        cmocka_unit_test(nothing_of_the_last_two_dumps_is_denied),
-        cmocka_unit_test(few_others_are_taken_for_seen),
+        cmocka_unit_test(nothing_that_was_shown_is_denied),
+        cmocka_unit_test(what_closes_after_a_dump_is_never_taken_for_shown),
+        cmocka_unit_test(few_that_close_during_a_dump_are_taken_for_shown),
+        cmocka_unit_test(an_idle_processor_loses_no_more_than_its_block),
+        cmocka_unit_test(more_than_fits_is_settled),
         cmocka_unit_test(a_void_dump_was_not_seen_but_the_one_before_was),
-        cmocka_unit_test(it_is_forgotten_with_the_dump_after_the_next),
-        cmocka_unit_test(empty_dumps_make_it_forgotten_as_others_do),
-        cmocka_unit_test(void_dumps_make_nothing_forgotten),
+        cmocka_unit_test(void_dumps_settle_nothing_of_theirs),
         cmocka_unit_test(a_void_slice_does_not_void_the_slices_before),
-        cmocka_unit_test(nothing_is_forgotten_until_all_that_closed_was_heard_of),
-        cmocka_unit_test(memory_stays_within_its_bound),
+        cmocka_unit_test(what_closed_before_a_dump_may_be_heard_of_dumps_later),
     };
     const char *seed = getenv("SEED");
 

@@ -24,10 +24,11 @@ def set_up_network():
 
 
 class Farm:
-    """`sockets` to `destinations`, while the context lasts. Family: 4, 6 or mixed."""
+    """`sockets` to `destinations`, while the context lasts. Family: 4, 6 or mixed. `prefix` is what
+    runs it, in a network namespace for example."""
 
-    def __init__(self, binary, sockets, destinations, family):
-        self.arguments = [str(binary), str(sockets), str(destinations), family]
+    def __init__(self, binary, sockets, destinations, family, prefix=()):
+        self.arguments = [*prefix, str(binary), str(sockets), str(destinations), family]
         self.process = None
 
     def __enter__(self):
