@@ -124,7 +124,7 @@ static void make_inner(struct riptide_router *router, const struct target *cover
 {
     uint32_t slot;
 
-    if (!is_narrow(router, path) || is_of_other_path(router, cover, path) ||
+    if (!is_narrow(router, path) ||
         path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
         router->targets.n_inner >= router->config.max_routes / MAX_INNER_SHARE ||
         targets_get(&router->targets, &path->dst, &slot) != 0)
@@ -139,6 +139,8 @@ static void note_inside(struct riptide_router *router, uint32_t cover, const str
     const struct target *target = targets_at(&router->targets, cover);
     const char *reason = reason_to_leave(router, target, path);
 
+    if (is_of_other_path(router, target, path))
+        return;
     if (reason)
         resolve_leave(router, cover, reason);
     else

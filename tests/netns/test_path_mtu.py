@@ -275,6 +275,19 @@ def test_path_that_must_fragment_is_left_alone(net, driver, far):
     assert "mtu lock" in net.host.ip("route", "get", FAR[4], "ipproto", "tcp")
 
 
+def test_prefix_is_not_left_alone_for_a_path_that_its_host_has_left(net, driver, far):
+    """Another route of that hop still has what was learned, and a dump tells it of the host."""
+    net.world.ip("link", "set", "eth2", "mtu", "500")
+    for prefix in (f"{FAR[4]}/32", "198.18.0.0/16"):
+        net.host.ip("route", "add", prefix, "via", "10.0.0.2")
+    learn_by_udp(net.host, FAR[4])
+    assert "mtu lock" in net.host.ip("route", "get", FAR[4])
+    net.host.ip("route", "del", f"{FAR[4]}/32")
+    assert "mtu lock" not in net.host.ip("route", "get", FAR[4])
+    driver.follow(f"set {PREFIX[4]} 40")
+    assert windows(net.host) == {PREFIX[4]: 40}
+
+
 def exceed_the_mtu(host):
     """Datagrams that are too large for the mtu of the route to FAR, until the kernel has learned it."""
     with host.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
