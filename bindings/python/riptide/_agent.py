@@ -62,7 +62,7 @@ class Agent(KernelHandle):
         keep = Keep([])
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
-        self._rows = rows(keep)
+        self._guard.kept = rows(keep)
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
         self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
@@ -93,19 +93,19 @@ class Agent(KernelHandle):
         """
         error = new_error()
         with self._use as c:
-            keep = Keep(self._rows)
+            before = self._guard.kept
+            keep = Keep(before)
             config = new_config(CONFIG, options, keep)
-            observer = lib.riptide_agent_get_observer(c)
+            self._guard.kept = before + rows(keep)  # an interrupt leaves open which of them C has
             result = lib.riptide_agent_reconfigure(c, config, error)
-            if lib.riptide_agent_get_observer(c) != observer:  # an error may come after that
-                self._rows = rows(keep)
+            self._guard.kept = rows(keep) if result == 0 else before
             check(result, error)
 
     def dispatch(self) -> None:
         """Does one bounded piece of work. Errors: OSError: it cannot go on; those of a Policy."""
         with self._use as c:
             check(lib.riptide_agent_dispatch(c))
-            raise_failure(self._rows)
+            raise_failure(self._guard.kept)
 
     def pop(self) -> AgentEvent:
         """The next event. Errors: AgainError: there is none."""

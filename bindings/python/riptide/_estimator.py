@@ -126,7 +126,7 @@ class Estimator(Handle, Estimated):
         keep = Keep([])
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_estimator_new, config, lib.riptide_estimator_free))
-        self._rows = rows(keep)
+        self._guard.kept = rows(keep)
 
     def reconfigure(self, scope: Scope | None = None, **options: Unpack[EstimatorOptions]) -> None:
         """Goes on as if these options had been the first; outside `scope` all is withdrawn.
@@ -135,11 +135,14 @@ class Estimator(Handle, Estimated):
         """
         c_scope, error = ffi.new("struct riptide_scope *"), new_error()
         with self._use as c:
-            keep = Keep(self._rows)
+            before = self._guard.kept
+            keep = Keep(before)
             config = new_config(CONFIG, options, keep)
             write(c_scope, vars_of("scope", Scope() if scope is None else scope), keep, "scope.")
-            check(lib.riptide_estimator_reconfigure(c, config, c_scope, error), error)
-            self._rows = rows(keep)
+            self._guard.kept = before + rows(keep)  # an interrupt leaves open which of them C has
+            result = lib.riptide_estimator_reconfigure(c, config, c_scope, error)
+            self._guard.kept = rows(keep) if result == 0 else before
+            check(result, error)
 
     def add(self, sample: Sample) -> None:
         """Adds a sample to the coming tick. Errors: FullError, InvalidError; both are counted."""
@@ -147,7 +150,7 @@ class Estimator(Handle, Estimated):
             raise TypeError(f"sample: not a Sample: {shown(sample)}")
         with self._use as c:
             check(lib.riptide_estimator_add(c, ffi.addressof(sample.c)))
-            raise_failure(self._rows)
+            raise_failure(self._guard.kept)
 
     def discard(self) -> None:
         """Forgets the samples added since the last tick."""
@@ -162,7 +165,7 @@ class Estimator(Handle, Estimated):
         """
         with self._use as c:
             check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
-            raise_failure(self._rows)
+            raise_failure(self._guard.kept)
 
     def pop(self) -> Estimate:
         """The next destination whose window is not the one popped last. Errors: AgainError."""

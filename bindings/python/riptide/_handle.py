@@ -57,6 +57,7 @@ class Guard:
         self.name = name
         self.c = c
         self.pid = os.getpid()
+        self.kept: list[Any] = []  # what C reads as long as the object lives
         self.owners: dict[str, Owner] = {}  # "now", or none
         self.waiter: Waiter | None = None
 

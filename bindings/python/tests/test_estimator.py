@@ -163,7 +163,7 @@ def test_discarded_samples_reach_no_policy() -> None:
         estimator.add(Sample(dst=A, cwnd=10))
         estimator.discard()
         assert feed(estimator, 1, 30) == {A: 30}
-        (row,) = estimator._rows
+        (row,) = estimator._guard.kept
         estimator.add(Sample(dst=A, cwnd=10))
         assert len(row.samples) == 1
 
@@ -172,9 +172,9 @@ def test_reconfigure_keeps_what_a_policy_of_ours_knows() -> None:
     mine = Policy("smallest", smallest)
     with riptide.Estimator(policy=mine) as estimator:
         feed(estimator, 1, 40)
-        before = estimator._rows[0]
+        before = estimator._guard.kept[0]
         estimator.reconfigure(policy=mine, cwnd_max=30)
-        assert estimator._rows == [before]
+        assert estimator._guard.kept == [before]
         assert estimator.find(A).cwnd == 30
 
 

@@ -12,6 +12,9 @@ import pytest
 
 import riptide
 from netns import Network, rules
+from riptide._errors import check
+from riptide._native import ffi, lib
+from riptide._values import new_prefix
 
 PACKAGE = str(Path(riptide.__file__).parent)
 
@@ -107,6 +110,34 @@ def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
         for call in calls:
             for _ in interrupted_at_each_step(call):
                 call()
+
+
+@pytest.mark.parametrize("name", ["Estimator", "Agent"])
+def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(name: str) -> None:
+    """Whichever of the two it left to C, the one before or the new one."""
+    def options() -> Any:
+        estimator: Any = {"policy": riptide.Policy("mine", lambda samples, about: 30)}
+        return estimator if name == "Estimator" else {"estimator": estimator}
+
+    def policy_of_c() -> Any:
+        explanation = ffi.new("struct riptide_explanation *")
+        with getattr(one, "estimator", one)._use as c:
+            check(lib.riptide_estimator_explain(c, dst, explanation, ffi.sizeof(explanation[0])))
+        return explanation.policy
+
+    dst = new_prefix("dst", "10.0.0.1")
+    with riptide.Estimator(**options().get("estimator", options())) as other:
+        other.add(riptide.Sample("10.0.0.1", 30))
+        other.tick()
+        state = other.save_bytes()
+    with getattr(riptide, name)(**options()) as one:
+        one.load_bytes(state)
+        n = 0
+        for n in interrupted_at_each_step(lambda: one.reconfigure(**options())):
+            assert policy_of_c() in [row.strings[0] for row in one._guard.kept], f"step {n}"
+            one.reconfigure(**options())
+            assert len(one._guard.kept) == 1
+        assert n > 100
 
 
 def test_call_around_a_call_is_refused_still() -> None:

@@ -128,6 +128,20 @@ def test_stages_of_a_closed_agent_are_closed() -> None:
             call()
 
 
+@pytest.mark.filterwarnings("ignore:Agent. not closed:ResourceWarning")
+def test_stage_of_a_forgotten_agent_keeps_its_policy() -> None:
+    """C reads the policy as long as there is the stage."""
+    policy = riptide.Policy("mine", nothing)
+    kept = weakref.ref(policy)
+    stage = riptide.Agent(estimator={"policy": policy}).estimator
+    del policy
+    gc.collect()
+    assert kept() and stage.stats()["samples"] == 0
+    del stage
+    gc.collect()
+    assert not kept()
+
+
 @pytest.mark.parametrize("cls", CLASSES)
 def test_forgotten_object_is_freed_with_a_warning(cls: Any) -> None:
     before = len(os.listdir("/proc/self/fd"))
@@ -370,11 +384,11 @@ def test_reconfiguring_keeps_no_policy_of_before(name: str) -> None:
             assert tracemalloc.get_traced_memory()[0] - traced < 100_000  # a row is 2 KB
         finally:
             tracemalloc.stop()
-        assert len(one._rows) == 2
+        assert len(one._guard.kept) == 2
         assert [policy() is None for policy in gone].count(False) == 1
         one.reconfigure()
         gc.collect()
-        assert one._rows == [] and gone[-1]() is None
+        assert one._guard.kept == [] and gone[-1]() is None
 
 
 def test_samples_outlive_the_observer_and_its_dump(net: Network) -> None:
