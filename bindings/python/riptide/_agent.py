@@ -127,18 +127,19 @@ class Agent(KernelHandle):
 
         loop = asyncio.get_running_loop()
         while True:
-            await self._readable(loop)
+            await self._readable(loop, asyncio.current_task())
             self.dispatch()
             for event in self.events():
                 yield event
 
-    async def _readable(self, loop: Any) -> None:
+    async def _readable(self, loop: Any, task: Any) -> None:
         """Waits for the fd, and until close()."""
         with self._guard as c:
-            if self._guard.waiter:
+            other = self._guard.waiter
+            if other and other.task is not task and not other.task.done():
                 raise ConcurrentUseError("Agent: another task waits for it")
             fd, ready = lib.riptide_agent_get_fd(c), loop.create_future()
-            waiter = Waiter(threading.get_ident(), partial(_end_wait, loop, fd, ready))
+            waiter = Waiter(threading.get_ident(), task, partial(_end_wait, loop, fd, ready))
             loop.add_reader(fd, waiter.wake)
             self._guard.waiter = waiter
         try:

@@ -40,9 +40,14 @@ class Owner(NamedTuple):
 
 
 class Waiter(NamedTuple):
-    """A task that waits for an object, which belongs to the thread of its loop meanwhile."""
+    """A task that waits for an object, which belongs to the thread of its loop meanwhile.
+
+    One that is done waits no more, nor does one that comes to wait again: what a signal's handler
+    raised ended that wait without saying so.
+    """
 
     thread: int
+    task: Any
     wake: Callable[[], None]
 
 
@@ -70,7 +75,8 @@ class Guard:
                                          "thread or around this one; one thread at a time may "
                                          "use it")
             self.owners["now"] = us
-        if self.waiter and self.waiter.thread != us.thread:
+        waiter = self.waiter
+        if waiter and waiter.thread != us.thread and not waiter.task.done():
             self._release()
             raise ConcurrentUseError(f"{self.name}: a task of another thread waits for it; "
                                      "one thread at a time may use it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ def deadline() -> Iterator[None]:
         pytest.fail("a call hangs")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(30)
+    signal.alarm(120)  # a dump walks the connections of the whole machine
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -137,6 +138,23 @@ def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(name: str) -> N
             assert policy_of_c() in [row.strings[0] for row in one._guard.kept], f"step {n}"
             one.reconfigure(**options())
             assert len(one._guard.kept) == 1
+        assert n > 100
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
+    async def next_event() -> None:
+        events = agent.__aiter__()
+        try:
+            await asyncio.wait_for(events.__anext__(), 5)
+        finally:
+            await events.aclose()  # type: ignore[attr-defined]
+
+    with net.host.entered(), riptide.Agent(interval=0.02) as agent:
+        agent.start()
+        n = 0
+        for n in interrupted_at_each_step(lambda: asyncio.run(next_event())):
+            asyncio.run(next_event())
         assert n > 100
 
 
