@@ -41,11 +41,14 @@ async def run(interval_s: float, policy: str, for_s: Optional[float]) -> None:
         agent.start()
         adapting = asyncio.create_task(adapt(agent))
         end = asyncio.create_task(ended.wait())
-        await asyncio.wait({adapting, end}, timeout=for_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({adapting, end}, timeout=for_s,
+                                     return_when=asyncio.FIRST_COMPLETED)
         for task in (adapting, end):
             task.cancel()
         await asyncio.gather(adapting, end, return_exceptions=True)
     server.close()
+    for task in done:
+        task.result()  # raises what the agent ended with
 
 
 if __name__ == "__main__":

@@ -20,10 +20,13 @@ def main() -> int:
     parser.add_argument("--output", required=True)
     parser.add_argument("--prefix", type=ipaddress.ip_network, help="list what is known within it")
     parser.add_argument("--policy", default="careful", help="of the hosts (default careful)")
+    parser.add_argument("--prefix-len4", type=int, default=32, help="of the hosts (default 32)")
+    parser.add_argument("--prefix-len6", type=int, default=128, help="of the hosts (default 128)")
     given = parser.parse_args()
 
     refused = 0
-    with riptide.Estimator(policy=given.policy, max_destinations=1_000_000) as fleet:
+    with riptide.Estimator(policy=given.policy, prefix_len4=given.prefix_len4,
+                           prefix_len6=given.prefix_len6, max_destinations=1_000_000) as fleet:
         for path in given.files:
             try:
                 counts = fleet.load(path)
@@ -32,7 +35,7 @@ def main() -> int:
                 refused += 1
                 continue
             print(f"{path}: {counts.loaded} taken over, {counts.older} older than another host's, "
-                  f"{counts.expired} expired")
+                  f"{counts.expired} expired, {counts.regrouped} of other prefix lengths")
         fleet.save(given.output)
         for known in fleet:
             if given.prefix and known.dst.network_address in given.prefix:

@@ -22,9 +22,9 @@ def command(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-B", str(EXAMPLES / name), *map(str, arguments)]
 
 
-def state(path: Path, **windows_of: int) -> Path:
+def state(path: Path, prefix_len4: int = 32, **windows_of: int) -> Path:
     """A saved state with these windows, of destinations named with _ for each dot."""
-    with riptide.Estimator(policy="paper") as estimator:
+    with riptide.Estimator(policy="paper", prefix_len4=prefix_len4) as estimator:
         for dst, cwnd in windows_of.items():
             estimator.add(riptide.Sample(dst[1:].replace("_", "."), cwnd, data_segs_out=100))
         estimator.tick()
@@ -77,6 +77,14 @@ def test_merge_takes_the_newer_and_names_what_it_refuses(host: Host, tmp_path: P
         assert estimator.find("203.0.113.7").cwnd == 40
 
 
+def test_merge_takes_prefixes_of_the_length_that_it_is_told(host: Host, tmp_path: Path) -> None:
+    saved = state(tmp_path / "a.state", prefix_len4=24, _203_0_113_7=20)
+    merge = command("fleet_merge.py", saved, "--output", tmp_path / "merged", "--policy", "paper")
+    assert "0 taken over, 0 older than another host's, 0 expired, 1 of other" in host.run(
+        *merge).stdout
+    assert "1 taken over" in host.run(*merge, "--prefix-len4", 24).stdout
+
+
 def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network) -> None:
     net.learned("203.0.113.7", 30)
     daemon = net.host.start(*command("embedded.py", "--interval", 0.05, "--policy", "paper"),
@@ -87,5 +95,17 @@ def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network)
         said = daemon.communicate(timeout=30)[0]
     finally:
         daemon.kill()
+        daemon.wait()
     assert daemon.returncode == 0 and "203.0.113.7/32: applied initcwnd" in said
     assert rules(net.host) == [] and windows(net.host) == {}
+
+
+def test_embedded_agent_that_cannot_go_on_ends_the_daemon_with_its_error(net: Network) -> None:
+    code = ("import errno, os, riptide, runpy, sys\n"
+            "def dispatch(agent): raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))\n"
+            "riptide.Agent.dispatch = dispatch\n"
+            "sys.argv = sys.argv[1:]\n"
+            "runpy.run_path(sys.argv[0], run_name='__main__')\n")
+    done = net.host.run(sys.executable, "-B", "-c", code, EXAMPLES / "embedded.py", check=False)
+    assert done.returncode == 1 and done.stderr.endswith("No buffer space available\n")
+    assert rules(net.host) == []
