@@ -11,8 +11,8 @@ time may use an object, of the process that made it: ConcurrentUseError, ForkedE
 from ._agent import Agent
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
-                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError,
-                      version)
+                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError)
+from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
@@ -23,7 +23,7 @@ from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions
                      Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
 
-__version__ = version()
+__version__ = _version()
 
 __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",

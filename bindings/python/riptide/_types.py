@@ -210,7 +210,7 @@ class LoadCounts:
     expired: int  #: their time to live has passed
     older: int  #: ours is as new or newer
     regrouped: int  #: no destination under our prefix lengths and aggregates
-    repoliced: int  #: computed by another policy than ours
+    repoliced: int  #: computed by another policy than their override names
     overflow: int  #: max_destinations was reached
 
 
