@@ -265,22 +265,25 @@ static void check_state(void)
     globfree(&found);
 }
 
-/* After the agent: nothing of it is left, here or in the kernel. */
-static void check_end(bool is_taken_back, uint32_t fds_before)
+static void check_kernel(const char *after)
+{
+    char found[HOST_TEXT_BYTES];
+
+    host_read(&router_config, found);
+    if (*found)
+        is_right = complain(after, found);
+}
+
+/* After agent and flush: nothing is left, here or in the kernel. */
+static void check_end(bool is_flushed, uint32_t fds_before)
 {
     if (shim_blocks() != 0)
         is_right = complain("memory was not freed", "");
     if (count_fds() != fds_before)
         is_right = complain("files were not closed", "");
-    /* Where taking back failed as well, flush must do. */
-    if (!is_taken_back && riptide_flush(&router_config, NULL, NULL) < 0)
+    if (!is_flushed && riptide_flush(&router_config, NULL, NULL) < 0)
         is_right = complain("flush failed", "");
-    if (!host_has(&router_config, "")) {
-        char found[HOST_TEXT_BYTES];
-
-        host_read(&router_config, found);
-        is_right = complain("left in the kernel", found);
-    }
+    check_kernel("left in the kernel after a flush");
 }
 
 /* Of what somebody left, as riptide_flush is called for. */
@@ -304,8 +307,7 @@ static enum ending run_plan(const struct shim_plan *plan)
 {
     struct run run = { .agent = NULL };
     uint32_t fds_before = count_fds();
-    bool is_taken_back = true;
-    int r, stopped = 0;
+    int r, flushed, stopped = 0;
 
     is_right = true;
     shim_start(plan);
@@ -320,9 +322,14 @@ static enum ending run_plan(const struct shim_plan *plan)
         stopped = riptide_agent_stop(run.agent);
     }
     riptide_agent_free(run.agent);
-    is_taken_back = flush() == 0 && stopped == 0 && plan->n_fail <= 1;
     shim_pause();
-    check_end(is_taken_back, fds_before);
+    /* Where taking back failed as well, flush must do. */
+    if (stopped == 0 && plan->n_fail <= 1)
+        check_kernel("left in the kernel");
+    shim_resume();
+    flushed = flush();
+    shim_pause();
+    check_end(flushed == 0 && plan->n_fail <= 1, fds_before);
     check_state();
     if (!is_right)
         return ENDED_WRONG;
