@@ -50,6 +50,11 @@ def estimate_share(count, of, z=1.96):
     return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
 
 
+def on_time(rows):
+    """Those of repetitions in which the WAN in a box was on time; all where it never was."""
+    return [row for row in rows if row["on_time"]] or rows
+
+
 def cdf(values):
     """Points of the empirical distribution: sorted values, and the share at or below each."""
     ordered = numpy.sort(numpy.asarray(values, dtype=float))

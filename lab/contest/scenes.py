@@ -105,8 +105,15 @@ GRIDS = {"quick": quick_scenes, "some": some_scenes, "all": all_scenes}
 
 def numbered_scenes(cells):
     """(number, scene) of a grid, or of those scenes of "some" in whose label the regular expression
-    is found. What is drawn for a scene depends on its number in the grid."""
+    is found. What is drawn for a scene depends on its number in the grid. Raises ValueError where
+    there is none."""
     if cells in GRIDS:
         return list(enumerate(GRIDS[cells](), 1))
-    return [(number, scene) for number, scene in enumerate(some_scenes(), 1)
-            if re.search(cells, scene.label())]
+    try:
+        found = [(number, scene) for number, scene in enumerate(some_scenes(), 1)
+                 if re.search(cells, scene.label())]
+    except re.error as error:
+        raise ValueError(f"{cells}: {error}") from None
+    if not found:
+        raise ValueError(f"{cells}: in no scene's name; one is: {some_scenes()[0].label()}")
+    return found

@@ -4,6 +4,8 @@
 else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr".
 """
 
+import sys
+
 from contest import judge
 from contest.play import COLUMNS, expected_s, play
 from contest.scenes import ARMS, all_scenes, numbered_scenes
@@ -74,7 +76,10 @@ def play_cells(evaluation, arms):
     """Plays what --cells says with these arms; returns the cells, repetitions left out, and all.
     Where all of them were late, that is the verdict."""
     grid = "quick" if evaluation.quick else evaluation.cells or "some"
-    numbered = numbered_scenes(grid)
+    try:
+        numbered = numbered_scenes(grid)
+    except ValueError as error:
+        sys.exit(f"lab: --cells {error}")
     repetitions = QUICK_REPETITIONS if evaluation.quick else REPETITIONS
     groups = list(batches(numbered))
     minutes = sum(max(expected_s(scene, repetitions) for _, scene in group) for group in groups) / 60

@@ -8,7 +8,7 @@ both directions have the bandwidth, and a buffer of 1,000 packets, which such a 
 
 from dataclasses import dataclass
 
-from figures import draw_estimates, estimate
+from figures import draw_estimates, estimate, on_time
 from testbed import Testbed
 from traffic import Transfer
 
@@ -71,11 +71,11 @@ def measure(evaluation):
     cases = list_cases(evaluation.quick)
     repetitions = range(1 if evaluation.quick else 9)
     for repetition in evaluation.steps(repetitions, lambda n: f"repetition {n + 1}"):
-        for result, on_time in download(evaluation, cases, evaluation.drawn(repetition)):
+        for result, is_on_time in download(evaluation, cases, evaluation.drawn(repetition)):
             case = cases[int(result.tag)]
             table.add(case.sweep, case.x, case.rtt_ms, case.rate_kbps, case.window, repetition,
                       result.done_us / 1e3 if result.complete else float("nan"),
-                      result.cwnd_first, result.retrans_segs, on_time)
+                      result.cwnd_first, result.retrans_segs, is_on_time)
     return table.rows
 
 
@@ -83,8 +83,7 @@ def times_ms(rows, sweep, x, window):
     """Of the repetitions in which the emulator was on time; of all where it never was."""
     chosen = [row for row in rows
               if (row["sweep"], row["x"], row["window"]) == (sweep, x, window)]
-    good = [row["time_ms"] for row in chosen if row["on_time"]]
-    return good or [row["time_ms"] for row in chosen]
+    return [row["time_ms"] for row in on_time(chosen)]
 
 
 def draw_windows(evaluation, rows):

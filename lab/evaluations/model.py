@@ -11,7 +11,7 @@ import subprocess
 
 import numpy
 import pops
-from figures import draw_cdf
+from figures import draw_cdf, on_time
 from testbed import Testbed
 from traffic import BUILD, Transfer
 
@@ -143,7 +143,7 @@ def medians(rows):
         groups.setdefault(key, []).append(row)
     found = {}
     for key, group in groups.items():
-        good = [row for row in group if row["on_time"]] or group
+        good = on_time(group)
         found[key] = (good[0]["predicted_ms"], statistics.median(r["measured_ms"] for r in good))
     return found
 

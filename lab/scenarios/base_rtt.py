@@ -7,6 +7,7 @@ which windows that gave, and what was lost with them, during the queue and after
 
 import statistics
 
+from figures import on_time
 from scenarios import POLICIES, arm_of, pairs, set_arms
 from testbed import Testbed
 from traffic import Transfer
@@ -23,16 +24,16 @@ def run(evaluation):
     arms = ARMS[2:3] if evaluation.quick else ARMS
     queue_s = 2 if evaluation.quick else 12
     for repetition in range(1 if evaluation.quick else 5):
-        results, on_time = queue_up(evaluation, arms, queue_s,
-                                    evaluation.drawn("base_rtt", repetition))
+        results, is_on_time = queue_up(evaluation, arms, queue_s,
+                                       evaluation.drawn("base_rtt", repetition))
         for one in results:
             if one.tag == "object":
                 start_s = one.start_us / 1e6
                 table.add(arm_of(arms, one), repetition,
                           "queue" if start_s < queue_s else "after", start_s, one.cwnd_first,
                           one.min_rtt_us / 1e3, one.retrans_segs, one.data_segs,
-                          one.done_us / 1e3, on_time)
-    summary = summarize(evaluation, table.rows, arms)
+                          one.done_us / 1e3, is_on_time)
+    summary = summarize(evaluation, on_time(table.rows), arms)
     return "base RTT of 50 ms; in the queue and after it: " + "; ".join(
         "{} window {:.0f}, {:.0f}, measured {:.0f}, {:.0f} ms, resent {:.0f}, {:.0f} %".format(
             arm, *(value for column in ("window", "min_rtt_ms", "resent_percent")

@@ -1,6 +1,6 @@
 """A burst: 200 connections to one destination open at once, each with the window of its route."""
 
-from figures import draw_cdf, estimate, estimate_quantile
+from figures import draw_cdf, estimate, estimate_quantile, on_time
 from testbed import Testbed
 from traffic import Transfer
 
@@ -19,10 +19,10 @@ def run(evaluation):
     arms = WINDOWS[::3] if evaluation.quick else WINDOWS + POLICIES
     for repetition in range(repetitions):
         for arm in arms:
-            results, window, on_time = burst(evaluation, arm, evaluation.drawn(repetition))
+            results, window, is_on_time = burst(evaluation, arm, evaluation.drawn(repetition))
             for one in results:
                 table.add(arm, repetition, window, one.done_us / 1e3, one.retrans_segs,
-                          one.retrans_first, one.data_segs, one.complete, on_time)
+                          one.retrans_first, one.data_segs, one.complete, is_on_time)
     return draw(evaluation, table.rows, arms)
 
 
@@ -50,7 +50,7 @@ def draw(evaluation, rows, arms):
     lines = []
     with evaluation.picture("burst") as (_, axes):
         for arm in arms:
-            chosen = [row for row in rows if row["arm"] == arm]
+            chosen = on_time([row for row in rows if row["arm"] == arm])
             times_ms = [row["time_ms"] for row in chosen if row["complete"]]
             share = sum(r["retrans_segs"] for r in chosen) / sum(r["data_segs"] for r in chosen)
             draw_cdf(axes, times_ms, label=f"{arm}: {100 * share:.0f} % resent")

@@ -6,7 +6,7 @@ another one's way. Before the drop three busy connections fill the path between 
 learn what it carries. Arms work side by side, each on a path of its own.
 """
 
-from figures import estimate_share
+from figures import estimate_share, on_time
 from scenarios import POLICIES, STATICS, arm_of, pairs, set_arms
 from testbed import Testbed
 from traffic import Transfer
@@ -28,14 +28,15 @@ def run(evaluation):
     arms = ("paper", "careful") if evaluation.quick else STATICS + POLICIES
     before_s, after_s = (3, 2) if evaluation.quick else (BEFORE_S, AFTER_S)
     for repetition in range(1 if evaluation.quick else REPETITIONS):
-        results, on_time = drop(evaluation, arms, before_s, after_s,
-                                evaluation.drawn("capacity", repetition))
+        results, is_on_time = drop(evaluation, arms, before_s, after_s,
+                                   evaluation.drawn("capacity", repetition))
         for one, at_s in results:
             table.add(arm_of(arms, one), repetition, at_s, one.cwnd_first, one.retrans_first,
-                      one.retrans_segs, one.data_segs, one.done_us / 1e3, one.complete, on_time)
-    draw(evaluation, table.rows, arms)
+                      one.retrans_segs, one.data_segs, one.done_us / 1e3, one.complete, is_on_time)
+    rows = on_time(table.rows)
+    draw(evaluation, rows, arms)
     return "after the drop first flights fit again within: " + ", ".join(
-        f"{arm} {ticks_until_fit(table.rows, arm)} (from {window_before(table.rows, arm):.0f})"
+        f"{arm} {ticks_until_fit(rows, arm)} (from {window_before(rows, arm):.0f})"
         for arm in arms)
 
 
@@ -61,9 +62,9 @@ def openings(arms, seconds, drawn):
 
 def busy_and_openings(arms, seconds):
     transfers = []
-    for begin_s in range(0, int(seconds * 10) - 20, int(BUSY_EVERY_S * 10)):
+    for begin_ds in range(0, int(seconds * 10) - 20, int(BUSY_EVERY_S * 10)):
         for n in range(len(arms)):
-            ends, at_s = (f"sender{n}", f"receiver{n}"), begin_s / 10 + n * STAGGER_S
+            ends, at_s = (f"sender{n}", f"receiver{n}"), begin_ds / 10 + n * STAGGER_S
             transfers += [Transfer(*ends, BUSY_BYTES, at_s, tag="busy", reuse=True, idle_s=BUSY_EVERY_S)
                           for _ in range(BUSY_CONNECTIONS)]
             transfers += [Transfer(*ends, OBJECT_BYTES, at_s + after_s, tag="opening")

@@ -58,6 +58,15 @@ def test_lab_cleans_up_when_interrupted(tmp_path):
     assert namespaces() == before
 
 
+@pytest.mark.parametrize("cells, said", [("100 Gbit", "in no scene's name; one is: "),
+                                         ("(", "missing ), unterminated subpattern")])
+def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
+    lab = start("duel", "--cells", cells, "--out", tmp_path)
+    errors = lab.communicate(timeout=20)[1]
+    assert lab.returncode == 1 and f"--cells {cells}: {said}" in errors
+    assert not (tmp_path / "verdict.txt").exists()
+
+
 def test_lab_refuses_to_touch_the_machine_itself():
     environment = {key: value for key, value in ENVIRONMENT.items() if key != "RIPTIDE_SANDBOX"}
     lab = start("initcwnd", environment=environment)
