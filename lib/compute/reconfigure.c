@@ -126,9 +126,8 @@ static int fill(struct riptide_estimator *fresh, const struct riptide_estimator 
     fresh->n_methods = 0;
     estimator_lay_out(fresh);
     /* What waits to be popped as withdrawn needs its place until then. */
-    fresh->table.max = estimator->table.max;
-    if (fresh->table.max < fresh->config.max_destinations)
-        fresh->table.max = fresh->config.max_destinations;
+    if (fresh->table.max < estimator->table.n)
+        fresh->table.max = estimator->table.n;
     r = carry_all(estimator, fresh, scope);
     fresh->table.max = fresh->config.max_destinations;
     if (r != 0) {

@@ -294,6 +294,25 @@ static void where_fewer_fit_the_newest_stay(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void once_more_before_the_withdrawn_are_popped(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "192.0.2.2", 80);
+    add_host(estimator, "192.0.2.3", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(pop_all(estimator), 3);
+    config.max_destinations = 2;
+    reconfigure(estimator, &config);
+    config.max_destinations = 1;
+    reconfigure(estimator, &config);
+    assert_int_equal(pop_all(estimator), 2);
+    riptide_estimator_free(estimator);
+}
+
 static void refused_configuration_changes_nothing(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -346,6 +365,7 @@ int main(void)
         cmocka_unit_test(another_policy_goes_on_from_the_window),
         cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
         cmocka_unit_test(where_fewer_fit_the_newest_stay),
+        cmocka_unit_test(once_more_before_the_withdrawn_are_popped),
         cmocka_unit_test(refused_configuration_changes_nothing),
         cmocka_unit_test(hints_and_samples_of_the_tick),
     };
