@@ -168,11 +168,16 @@ static void succeed(struct run *run)
 
 static void add_samples(struct run *run, struct case_bytes *bytes)
 {
-    for (uint8_t n = 1 + case_u8(bytes) % 16; n > 0; n--) {
-        struct riptide_sample sample = draw_sample(bytes);
+    struct riptide_sample samples[16];
+    const struct riptide_sample *pointers[16];
+    int outcomes[16];
+    size_t n = 1 + case_u8(bytes) % 16;
 
-        riptide_estimator_add(run->estimator, &sample);
+    for (size_t i = 0; i < n; i++) {
+        samples[i] = draw_sample(bytes);
+        pointers[i] = &samples[i];
     }
+    CASE_CHECK(riptide_estimator_add_all(run->estimator, pointers, n, outcomes) == 0);
 }
 
 static void step(struct run *run, struct case_bytes *bytes)

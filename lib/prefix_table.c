@@ -96,24 +96,32 @@ uint32_t prefix_table_find(const struct prefix_table *table, const struct riptid
     return table->buckets[b] == PREFIX_TABLE_NONE ? PREFIX_TABLE_NONE : slot_in(table, b);
 }
 
-uint32_t prefix_table_prefetch_bucket(const struct prefix_table *table,
-                                      const struct riptide_prefix *key)
+void prefix_table_guess(const struct prefix_table *table, const struct riptide_prefix *const *keys,
+                        size_t n, uint32_t *slots)
 {
-    uint32_t h = hash(table, key);
+    uint32_t mask = table->n_buckets - 1;
 
-    __builtin_prefetch(&table->buckets[h & (table->n_buckets - 1)]);
-    return h;
-}
+    if (table->n == 0) {
+        memset(slots, 0xff, n * sizeof(*slots));
+        return;
+    }
+    /* To look into a bucket is to wait for it: so all of them first, the hashes kept in `slots`. */
+    for (size_t i = 0; i < n; i++) {
+        slots[i] = hash(table, keys[i]);
+        __builtin_prefetch(&table->buckets[slots[i] & mask]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t h = slots[i], b = h & mask;
 
-void prefix_table_prefetch_entry(const struct prefix_table *table, uint32_t h)
-{
-    uint32_t mask = table->n_buckets - 1, b = h & mask;
-
-    /* The buckets behind the first lie beside it; those of other keys are told by their hash. */
-    while (table->buckets[b] != PREFIX_TABLE_NONE && (table->buckets[b] ^ h) > mask)
-        b = (b + 1) & mask;
-    if (table->buckets[b] != PREFIX_TABLE_NONE)
-        __builtin_prefetch(key_at(table, slot_in(table, b)), 1);
+        /* The buckets behind the first lie beside it. */
+        while (table->buckets[b] != PREFIX_TABLE_NONE && (table->buckets[b] ^ h) > mask)
+            b = (b + 1) & mask;
+        slots[i] = table->buckets[b];
+        if (slots[i] == PREFIX_TABLE_NONE)
+            continue;
+        slots[i] &= mask;
+        __builtin_prefetch(key_at(table, slots[i]), 1);
+    }
 }
 
 /*

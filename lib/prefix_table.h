@@ -39,12 +39,12 @@ static inline void *prefix_table_at(const struct prefix_table *table, uint32_t s
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key);
 
 /*
- * Begin to fetch the bucket of a key, and then the entry that it may have: the second takes what
- * the first returned. Neither changes anything; the table must not be empty.
+ * Where each of n keys is, if it is there at all, or PREFIX_TABLE_NONE where it is not: to be held
+ * against the entry, which this does not wait for. It begins to fetch the buckets of all keys, and
+ * then all entries.
  */
-uint32_t prefix_table_prefetch_bucket(const struct prefix_table *table,
-                                      const struct riptide_prefix *key);
-void prefix_table_prefetch_entry(const struct prefix_table *table, uint32_t hash);
+void prefix_table_guess(const struct prefix_table *table, const struct riptide_prefix *const *keys,
+                        size_t n, uint32_t *slots);
 
 /*
  * The slot of that key; a new entry is zero but for its key.

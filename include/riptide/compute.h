@@ -295,12 +295,12 @@ int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
 /*
- * A hint that changes nothing: these n samples are to be added next. Begins to fetch the memory
- * that this will touch, for all of them at once. Where a dump brings many thousands it pays to pop
- * RIPTIDE_POPPED_SAMPLES, to give this hint, and then to add them: see lib/agent/round.c.
+ * The same for n samples; outcomes[i] is what the one of samples[i] would be. Where there are many
+ * it is much faster: it waits for the memory of several destinations at once. Errors: -ENOMEM, with
+ * a part of them added.
  */
-void riptide_estimator_prefetch(const struct riptide_estimator *estimator,
-                                const struct riptide_sample *const *samples, size_t n);
+int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                              const struct riptide_sample *const *samples, size_t n, int *outcomes);
 
 /* Forgets the samples added since the last tick (the dump that brought them begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);

@@ -170,28 +170,21 @@ void round_restart(struct riptide_agent *agent)
 }
 
 /* Samples that do not fit or make no sense are counted by the estimator. */
-static int add(struct riptide_agent *agent, struct riptide_tick *tick,
-               const struct riptide_sample *sample)
-{
-    int r = riptide_estimator_add(agent->estimator, sample);
-
-    if (r < 0)
-        return r;
-    tick->samples += r == 0;
-    tick->closed += r == 0 && sample->closed;
-    tick->overflow += r == RIPTIDE_E_FULL;
-    agent->has_dumped |= !sample->closed;
-    return 0;
-}
-
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
-    int r = 0;
+    int outcomes[RIPTIDE_POPPED_SAMPLES];
+    int r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
 
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = add(agent, tick, samples[i]);
-    return r;
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        tick->samples += outcomes[i] == 0;
+        tick->closed += outcomes[i] == 0 && samples[i]->closed;
+        tick->overflow += outcomes[i] == RIPTIDE_E_FULL;
+        agent->has_dumped |= !samples[i]->closed;
+    }
+    return 0;
 }
 
 /*
@@ -209,7 +202,6 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
         popped = riptide_observer_pop(agent->observer, &samples[n]);
         if (popped == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
-        riptide_estimator_prefetch(agent->estimator, samples, n);
         r = add_all(agent, tick, samples, n);
         n = 0;
         if (r < 0)

@@ -1,19 +1,17 @@
 /*
- * The estimator's rounds: samples in, windows computed, expired and popped. How samples become a
- * window is the policy's; what limits it is bound.c's. Pure but for memory.
+ * The estimator's rounds: windows computed, expired and popped. How samples come in is add.c's, how
+ * they become a window the policy's; what limits it is bound.c's. Pure but for memory.
  */
 #include "estimator.h"
 
 #include "config.h"
 #include "internal.h"
-#include "prefix.h"
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 static struct destination *at(const struct riptide_estimator *estimator, uint32_t slot)
 {
@@ -69,8 +67,8 @@ void estimator_lay_out(struct riptide_estimator *estimator)
             smoothing_bytes = method->smoothing->bytes;
     }
     estimator->smoothing_offset = sizeof(struct destination) + align(policy_bytes);
-    estimator->is_plain = config->n_aggregates == 0 && config->prefix_len4 == 32 &&
-                          config->prefix_len6 == 128 && estimator->n_methods == 1;
+    estimator->is_by_host =
+        config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->oldest = estimator->newest = NONE;
@@ -118,22 +116,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     return NULL;
 }
 
-/* Its address is a host's: prefix_is_valid for full length, cheap enough for every sample. */
-static bool sample_is_valid(const struct riptide_sample *sample)
-{
-    const struct riptide_prefix *dst = &sample->dst;
-    uint32_t behind4;
-    uint64_t behind8;
-
-    if (sample->cwnd - 1 >= (1u << 31) - 1)
-        return false;
-    if (dst->family == AF_INET6)
-        return dst->len == 128;
-    memcpy(&behind4, dst->addr + 4, sizeof(behind4));
-    memcpy(&behind8, dst->addr + 8, sizeof(behind8));
-    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind8) == 0;
-}
-
 void input_set(struct riptide_estimator *estimator, const struct destination *destination,
                uint64_t now_ns)
 {
@@ -143,107 +125,6 @@ void input_set(struct riptide_estimator *estimator, const struct destination *de
     estimator->input.since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
     estimator->input.samples = destination->n_counted;
     estimator->input.cwnd = destination->cwnd;
-}
-
-__attribute__((noinline)) static void count_left_out(struct riptide_estimator *estimator,
-                                                     struct destination *destination,
-                                                     enum riptide_left_out reason)
-{
-    uint16_t *n = &destination->n_left_out[reason - 1];
-
-    *n = (uint16_t)(*n + (*n < UINT16_MAX));
-    estimator->stats.left_out++;
-}
-
-/* Begins the tick of a destination. */
-static void touch(struct riptide_estimator *estimator, struct destination *destination,
-                  uint32_t slot)
-{
-    if (destination->cwnd == 0)
-        destination->smoothed = NO_HISTORY;
-    destination->flags |= IS_TOUCHED;
-    destination->next_touched = estimator->touched;
-    estimator->touched = slot;
-}
-
-__attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
-{
-    if (outcome == RIPTIDE_E_INVALID)
-        estimator->stats.invalid++;
-    else if (outcome == RIPTIDE_E_FULL)
-        estimator->stats.overflow++;
-    return outcome;
-}
-
-/* The sample counts for the destination in that slot. */
-static int add_to(struct riptide_estimator *estimator, uint32_t slot,
-                  const struct riptide_sample *sample)
-{
-    struct destination *destination = at(estimator, slot);
-    enum riptide_left_out reason;
-
-    if (!(destination->flags & IS_TOUCHED))
-        touch(estimator, destination, slot);
-    estimator->input.cwnd = destination->cwnd;
-    reason = method_of(estimator, destination)
-                 ->add(&estimator->input, memory_of(estimator, destination), sample);
-    if (reason == RIPTIDE_LEFT_OUT_NOT)
-        destination->n_counted++;
-    else
-        count_left_out(estimator, destination, reason);
-    estimator->stats.samples++;
-    return 0;
-}
-
-/* Apart, so that where each host is a destination, and known, nothing is copied. */
-__attribute__((noinline)) static int insert_and_add(struct riptide_estimator *estimator,
-                                                    const struct riptide_sample *sample)
-{
-    struct riptide_prefix group = destination_group(&estimator->config, &sample->dst);
-    uint32_t n = estimator->table.n, slot;
-    int r = prefix_table_insert(&estimator->table, &group, &slot);
-
-    if (r != 0)
-        return refuse(estimator, r);
-    if (estimator->table.n != n)
-        destination_init(estimator, at(estimator, slot));
-    return add_to(estimator, slot, sample);
-}
-
-RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
-                                         const struct riptide_sample *sample)
-{
-    uint32_t slot = PREFIX_TABLE_NONE;
-
-    if (!sample_is_valid(sample))
-        return refuse(estimator, RIPTIDE_E_INVALID);
-    if (sample->closed && estimator->config.closed_weight == 0) {
-        estimator->stats.samples++;
-        estimator->stats.left_out++;
-        return 0;
-    }
-    if (estimator->is_plain)
-        slot = prefix_table_find(&estimator->table, &sample->dst);
-    return slot == PREFIX_TABLE_NONE ? insert_and_add(estimator, sample)
-                                     : add_to(estimator, slot, sample);
-}
-
-/* Of groups, whose prefixes take a search, the work would be more than the wait. */
-RIPTIDE_PUBLIC void riptide_estimator_prefetch(const struct riptide_estimator *estimator,
-                                               const struct riptide_sample *const *samples,
-                                               size_t n)
-{
-    uint32_t hashes[RIPTIDE_POPPED_SAMPLES];
-
-    if (!estimator->is_plain || estimator->table.n == 0)
-        return;
-    if (n > RIPTIDE_POPPED_SAMPLES)
-        n = RIPTIDE_POPPED_SAMPLES;
-    /* To look into a bucket is to wait for it: so all of them first. */
-    for (size_t i = 0; i < n; i++)
-        hashes[i] = prefix_table_prefetch_bucket(&estimator->table, &samples[i]->dst);
-    for (size_t i = 0; i < n; i++)
-        prefix_table_prefetch_entry(&estimator->table, hashes[i]);
 }
 
 /* Takes a destination off the touched list and forgets its samples. */

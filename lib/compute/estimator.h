@@ -1,6 +1,6 @@
 /*
- * What an estimator is made of, for the files of this folder: estimator.c (rounds), destination.c,
- * bound.c (limits and hints), explain.c (answers), reconfigure.c and state.c (bytes).
+ * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c (rounds),
+ * destination.c, bound.c (limits and hints), explain.c (answers), reconfigure.c and state.c (bytes).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -73,7 +73,7 @@ struct riptide_estimator {
     struct method methods[MAX_METHODS]; /* the configuration's, then those of overrides */
     size_t n_methods;
     size_t smoothing_offset;
-    bool is_plain; /* every destination is one host, and there is one method */
+    bool is_by_host; /* every destination is one host */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;

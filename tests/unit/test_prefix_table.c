@@ -67,13 +67,17 @@ static struct entry *entry_at(const struct prefix_table *table, uint32_t slot)
 
 static void check(const struct prefix_table *table, const struct model *model)
 {
-    uint32_t n = 0, n_iterated = 0;
+    const struct riptide_prefix *key_pointers[KEYS];
+    struct riptide_prefix keys[KEYS];
+    uint32_t n = 0, n_iterated = 0, guesses[KEYS];
 
     for (uint32_t i = 0; i < KEYS; i++) {
         struct riptide_prefix key = key_of(i);
         uint32_t slot = prefix_table_find(table, &key);
 
         assert_int_equal(slot, model[i].is_there ? model[i].slot : NONE);
+        keys[i] = key;
+        key_pointers[i] = &keys[i];
         if (slot == NONE)
             continue;
         n++;
@@ -83,6 +87,14 @@ static void check(const struct prefix_table *table, const struct model *model)
     }
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++)
         n_iterated++;
+    /* Of one that is not there it may be any. */
+    prefix_table_guess(table, key_pointers, KEYS, guesses);
+    for (uint32_t i = 0; i < KEYS; i++) {
+        if (model[i].is_there)
+            assert_int_equal(guesses[i], model[i].slot);
+        else if (guesses[i] != NONE)
+            assert_int_equal(prefix_table_next(table, guesses[i]), guesses[i]);
+    }
     assert_int_equal(table->n, n);
     assert_int_equal(n_iterated, n);
 }
@@ -93,8 +105,6 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
     uint32_t slot = 12345, n = table->n;
     int r;
 
-    if (n > 0)
-        prefix_table_prefetch_entry(table, prefix_table_prefetch_bucket(table, &key));
     r = prefix_table_insert(table, &key, &slot);
     if (!model[i].is_there && n == table->max) {
         assert_int_equal(r, RIPTIDE_E_FULL);

@@ -66,6 +66,7 @@ static struct riptide_estimator *make_estimator(void)
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
     const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    int outcomes[RIPTIDE_POPPED_SAMPLES];
     bool has_any = false;
     size_t n = 0;
     int r;
@@ -75,9 +76,10 @@ static int take_samples(struct riptide_observer *observer, struct riptide_estima
         if (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
         has_any |= n > 0;
-        riptide_estimator_prefetch(estimator, samples, n);
+        if (riptide_estimator_add_all(estimator, samples, n, outcomes) < 0)
+            die("estimator", "out of memory");
         for (size_t i = 0; i < n; i++) {
-            if (riptide_estimator_add(estimator, samples[i]) != 0)
+            if (outcomes[i] != 0)
                 die("estimator", "a sample was refused");
         }
         n = 0;

@@ -1,0 +1,183 @@
+/*
+ * Samples on their way to their destinations: what runs for every connection of the host in every
+ * round. Pure but for memory.
+ */
+#include "estimator.h"
+#include "internal.h"
+#include "prefix.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+/* How many are on their way at once. */
+enum { TOGETHER = RIPTIDE_POPPED_SAMPLES };
+
+/* prefix_is_valid for full length, at less cost. */
+static bool is_host(const struct riptide_prefix *dst)
+{
+    uint32_t behind4;
+    uint64_t behind8;
+
+    if (dst->family == AF_INET6)
+        return dst->len == 128;
+    memcpy(&behind4, dst->addr + 4, sizeof(behind4));
+    memcpy(&behind8, dst->addr + 8, sizeof(behind8));
+    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind8) == 0;
+}
+
+static bool is_window(uint32_t cwnd)
+{
+    return cwnd - 1 < (1u << 31) - 1;
+}
+
+__attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
+{
+    if (outcome == RIPTIDE_E_INVALID)
+        estimator->stats.invalid++;
+    else if (outcome == RIPTIDE_E_FULL)
+        estimator->stats.overflow++;
+    return outcome;
+}
+
+/* What counts as one destination with the sample's peer: that itself, or what is put in *group. */
+static const struct riptide_prefix *dst_of(const struct riptide_estimator *estimator,
+                                           const struct riptide_sample *sample,
+                                           struct riptide_prefix *group)
+{
+    if (estimator->is_by_host)
+        return &sample->dst;
+    /* What is no host belongs to none that is known, and will be refused. */
+    *group = is_host(&sample->dst) ? destination_group(&estimator->config, &sample->dst)
+                                   : (struct riptide_prefix){ 0 };
+    return group;
+}
+
+static bool is_at(const struct riptide_estimator *estimator, uint32_t slot,
+                  const struct riptide_prefix *dst)
+{
+    return slot != NONE && prefix_is_same(&destination_at(estimator, slot)->dst, dst);
+}
+
+/* Begins the tick of a destination with its first sample. *slotp is where it may be, then is. */
+__attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
+                                           const struct riptide_sample *sample,
+                                           const struct riptide_prefix *dst, uint32_t *slotp)
+{
+    struct destination *destination;
+    uint32_t n = estimator->table.n;
+    int r = 0;
+
+    if (!is_host(&sample->dst))
+        return refuse(estimator, RIPTIDE_E_INVALID);
+    if (!is_at(estimator, *slotp, dst))
+        r = prefix_table_insert(&estimator->table, dst, slotp);
+    if (r != 0)
+        return refuse(estimator, r);
+    destination = destination_at(estimator, *slotp);
+    if (estimator->table.n != n)
+        destination_init(estimator, destination);
+    if (destination->flags & IS_TOUCHED)
+        return 0;
+    if (destination->cwnd == 0)
+        destination->smoothed = NO_HISTORY;
+    destination->flags |= IS_TOUCHED;
+    destination->next_touched = estimator->touched;
+    estimator->touched = *slotp;
+    return 0;
+}
+
+__attribute__((noinline)) static void count_left_out(struct riptide_estimator *estimator,
+                                                     struct destination *destination,
+                                                     enum riptide_left_out reason)
+{
+    uint16_t *n = &destination->n_left_out[reason - 1];
+
+    *n = (uint16_t)(*n + (*n < UINT16_MAX));
+    estimator->stats.left_out++;
+}
+
+/* With configurations in which closed connections count nowhere. */
+__attribute__((noinline)) static int leave_out(struct riptide_estimator *estimator,
+                                               const struct riptide_sample *sample)
+{
+    if (!is_host(&sample->dst))
+        return refuse(estimator, RIPTIDE_E_INVALID);
+    estimator->stats.samples++;
+    estimator->stats.left_out++;
+    return 0;
+}
+
+/*
+ * The sample counts for `dst`, which may be in that slot. Its address is looked at with the first
+ * of a tick alone: what is the same as one that has samples is as valid.
+ */
+__attribute__((always_inline)) static inline int add(struct riptide_estimator *estimator,
+                                                     const struct riptide_sample *sample,
+                                                     const struct riptide_prefix *dst,
+                                                     uint32_t slot)
+{
+    struct destination *destination;
+    enum riptide_left_out reason;
+
+    if (!is_window(sample->cwnd))
+        return refuse(estimator, RIPTIDE_E_INVALID);
+    if (sample->closed && estimator->config.closed_weight == 0)
+        return leave_out(estimator, sample);
+    if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
+        uint32_t begun = slot;
+        int r = begin(estimator, sample, dst, &begun);
+
+        if (r != 0)
+            return r;
+        slot = begun;
+    }
+    destination = destination_at(estimator, slot);
+    estimator->input.cwnd = destination->cwnd;
+    reason = method_of(estimator, destination)
+                 ->add(&estimator->input, memory_of(estimator, destination), sample);
+    if (reason == RIPTIDE_LEFT_OUT_NOT)
+        destination->n_counted++;
+    else
+        count_left_out(estimator, destination, reason);
+    estimator->stats.samples++;
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
+                                         const struct riptide_sample *sample)
+{
+    struct riptide_prefix group;
+    const struct riptide_prefix *dst = dst_of(estimator, sample, &group);
+
+    return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst));
+}
+
+/* Up to TOGETHER of them. */
+static int add_together(struct riptide_estimator *estimator,
+                        const struct riptide_sample *const *samples, size_t n, int *outcomes)
+{
+    struct riptide_prefix groups[TOGETHER];
+    const struct riptide_prefix *dsts[TOGETHER];
+    uint32_t slots[TOGETHER];
+
+    for (size_t i = 0; i < n; i++)
+        dsts[i] = dst_of(estimator, samples[i], &groups[i]);
+    prefix_table_guess(&estimator->table, dsts, n, slots);
+    for (size_t i = 0; i < n; i++) {
+        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i]);
+        if (outcomes[i] < 0)
+            return outcomes[i];
+    }
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                                             const struct riptide_sample *const *samples, size_t n,
+                                             int *outcomes)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i += TOGETHER)
+        r = add_together(estimator, samples + i, n - i < TOGETHER ? n - i : TOGETHER, outcomes + i);
+    return r;
+}

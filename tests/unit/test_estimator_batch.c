@@ -1,0 +1,178 @@
+/*
+ * Samples added many at a time: as if one by one, whatever is among them. The test of random
+ * batches prints its seed; SEED=N in the environment repeats it.
+ */
+#include "estimators.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { STEPS = 2000, MOST = 40, ROOM = 4096 };
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)random() % n;
+}
+
+/* Of a few hosts in both families; one in four is none, in one of the ways there are. */
+static struct riptide_sample any_sample(void)
+{
+    struct riptide_sample sample = {
+        .dst = { AF_INET, 32, { 10, 0, (uint8_t)below(2), (uint8_t)below(8) } },
+        .cwnd = 1 + below(100),
+        .rtt_us = 20000,
+        .min_rtt_us = 20000,
+        .mss_bytes = 1000,
+        .data_segs_out = below(200),
+        .acked_bytes = below(100000),
+        .delivery_rate_Bps = below(10000000),
+        .closed = below(3) == 0,
+    };
+
+    if (below(3) == 0)
+        sample.dst = (struct riptide_prefix){ AF_INET6, 128, { 0xfd, [15] = (uint8_t)below(8) } };
+    switch (below(24)) {
+    case 0:
+        sample.cwnd = below(2) ? 0 : 1u << 31;
+        break;
+    case 1:
+        sample.dst.family = (uint8_t)below(20);
+        break;
+    case 2:
+        sample.dst.len = (uint8_t)below(140);
+        break;
+    case 3:
+        sample.dst.addr[4 + below(12)] = 1; /* behind an IPv4 address */
+        break;
+    case 4: /* the groups, as if they were hosts */
+        sample.dst = (struct riptide_prefix){ AF_INET, 24, { 10, 0, (uint8_t)below(2) } };
+        break;
+    case 5:
+        sample.dst = (struct riptide_prefix){ 0 };
+        break;
+    default:
+        break;
+    }
+    return sample;
+}
+
+static struct riptide_estimator_config any_config(void)
+{
+    struct riptide_estimator_config config = config_of_policy(riptide_policy_get(below(8))->name);
+
+    config.max_destinations = below(2) ? 1000 : 1 + below(20);
+    config.prefix_len4 = below(2) ? 32 : 24;
+    config.closed_weight = below(3) / 2.0;
+    config.ttl_ns = (1 + below(20)) * S;
+    return config;
+}
+
+static void assert_same(const struct riptide_estimator *a, const struct riptide_estimator *b,
+                        uint64_t now_ns)
+{
+    unsigned char bytes_a[ROOM], bytes_b[ROOM];
+    struct riptide_estimator_stats stats_a, stats_b;
+    size_t n = riptide_estimator_save(a, now_ns, S, bytes_a, sizeof(bytes_a));
+
+    assert_in_range(n, 1, sizeof(bytes_a));
+    assert_int_equal(riptide_estimator_save(b, now_ns, S, bytes_b, sizeof(bytes_b)), n);
+    assert_memory_equal(bytes_a, bytes_b, n);
+    riptide_estimator_get_stats(a, &stats_a, sizeof(stats_a));
+    riptide_estimator_get_stats(b, &stats_b, sizeof(stats_b));
+    assert_memory_equal(&stats_a, &stats_b, sizeof(stats_a));
+}
+
+static void add_batch(struct riptide_estimator *one_by_one, struct riptide_estimator *together)
+{
+    struct riptide_sample samples[MOST];
+    const struct riptide_sample *pointers[MOST];
+    int outcomes[MOST];
+    uint32_t n = below(MOST + 1);
+
+    for (uint32_t i = 0; i < n; i++) {
+        samples[i] = any_sample();
+        pointers[i] = &samples[i];
+    }
+    assert_int_equal(riptide_estimator_add_all(together, pointers, n, outcomes), 0);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
+}
+
+static void pop_all(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        ;
+}
+
+static void many_at_a_time_are_as_one_by_one(void **state)
+{
+    const char *text = getenv("SEED");
+    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
+    struct riptide_estimator_config config;
+    struct riptide_estimator *one_by_one, *together;
+    uint64_t now_ns = S;
+
+    (void)state;
+    print_message("# seed %u\n", seed);
+    srandom(seed);
+    config = any_config();
+    one_by_one = estimator_of_config(&config);
+    together = estimator_of_config(&config);
+    for (int step = 0; step < STEPS; step++) {
+        add_batch(one_by_one, together);
+        if (below(3) > 0) {
+            now_ns += below(8) * S;
+            assert_int_equal(riptide_estimator_tick(one_by_one, now_ns), 0);
+            assert_int_equal(riptide_estimator_tick(together, now_ns), 0);
+        }
+        if (below(3) > 0) {
+            pop_all(one_by_one);
+            pop_all(together);
+        }
+        assert_same(one_by_one, together, now_ns);
+        if (below(20) > 0)
+            continue;
+        config = any_config();
+        assert_int_equal(riptide_estimator_reconfigure(one_by_one, &config, NULL, NULL), 0);
+        assert_int_equal(riptide_estimator_reconfigure(together, &config, NULL, NULL), 0);
+    }
+    riptide_estimator_free(one_by_one);
+    riptide_estimator_free(together);
+}
+
+/* Where they were /24 destinations and are to be popped as withdrawn, a /24 is still no host. */
+static void a_group_that_was_is_no_host(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_sample sample = { .dst = prefix_of_text("10.0.0.0"), .cwnd = 20 };
+    const struct riptide_sample *pointer = &sample;
+    struct riptide_estimator *estimator;
+    int outcome;
+
+    (void)state;
+    config.prefix_len4 = 24;
+    estimator = estimator_of_config(&config);
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+    riptide_estimator_tick(estimator, S);
+    pop_all(estimator);
+    config.prefix_len4 = 32;
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    sample.dst.len = 24;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_add_all(estimator, &pointer, 1, &outcome), 0);
+    assert_int_equal(outcome, RIPTIDE_E_INVALID);
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_at_a_time_are_as_one_by_one),
+        cmocka_unit_test(a_group_that_was_is_no_host),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
