@@ -33,10 +33,13 @@ static const struct {
 
 enum { FIRST_OURS = 2, END = 4 };
 
-/* The longest prefix with a route of ours that holds the host, or NONE. */
-static uint32_t find_cover(const struct riptide_router *router, const struct riptide_prefix *host)
+/* The longest prefix of less than `len` bits with a route of ours that holds the host, or NONE. */
+static uint32_t find_cover(const struct riptide_router *router, const struct riptide_prefix *host,
+                           uint8_t len)
 {
-    for (uint8_t len = host->len; len-- > 0;) {
+    if (router->targets.n_prefixes == 0)
+        return NONE;
+    while (len-- > 0) {
         uint32_t slot = targets_find_around(&router->targets, host, len);
 
         if (slot != NONE && target_is_wanted(targets_at(&router->targets, slot)))
@@ -119,12 +122,12 @@ void paths_note(struct riptide_router *router, uint32_t slot, const struct route
 }
 
 /* A route to one host, so that the others of its prefix keep the MTU that they have. */
-static void make_inner(struct riptide_router *router, const struct target *cover,
-                       const struct route *path)
+static void make_inner(struct riptide_router *router, const struct route *path)
 {
-    uint32_t slot;
+    uint32_t slot = find_cover(router, &path->dst, path->dst.len);
+    const struct target *cover = slot == NONE ? NULL : targets_at(&router->targets, slot);
 
-    if (!is_narrow(router, path) ||
+    if (!cover || !is_narrow(router, path) || is_of_other_path(router, cover, path) ||
         path->mtu_bytes == bases_at(&router->bases, cover->base)->mtu_bytes ||
         router->targets.n_inner >= router->config.max_routes / MAX_INNER_SHARE ||
         targets_get(&router->targets, &path->dst, &slot) != 0)
@@ -133,18 +136,20 @@ static void make_inner(struct riptide_router *router, const struct target *cover
     paths_note(router, slot, path);
 }
 
-/* A path inside a prefix of ours. One that leaves a host alone leaves the prefix alone, too. */
-static void note_inside(struct riptide_router *router, uint32_t cover, const struct route *path)
+/* A host that is left alone has no route of a prefix around it either, however wide. */
+static void leave_covers(struct riptide_router *router, const struct route *path)
 {
-    const struct target *target = targets_at(&router->targets, cover);
-    const char *reason = reason_to_leave(router, target, path);
+    uint8_t len = path->dst.len;
+    uint32_t slot;
 
-    if (is_of_other_path(router, target, path))
-        return;
-    if (reason)
-        resolve_leave(router, cover, reason);
-    else
-        make_inner(router, target, path);
+    while ((slot = find_cover(router, &path->dst, len)) != NONE) {
+        const struct target *cover = targets_at(&router->targets, slot);
+        const char *reason = reason_to_leave(router, cover, path);
+
+        len = cover->dst.len;
+        if (reason && !is_of_other_path(router, cover, path))
+            resolve_leave(router, slot, reason);
+    }
 }
 
 static int on_path(void *userdata, const struct nlmsghdr *message)
@@ -160,10 +165,11 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
     if (!path.is_cached || path.dst.len < prefix_family_bits(path.dst.family) ||
         (path.table != router->config.table && path.table != RT_TABLE_MAIN))
         return 0;
+    leave_covers(router, &path);
     slot = prefix_table_find(&router->targets.table, &path.dst);
-    if (slot == NONE && (slot = find_cover(router, &path.dst)) != NONE)
-        note_inside(router, slot, &path);
-    else if (slot != NONE && !is_of_other_path(router, targets_at(&router->targets, slot), &path))
+    if (slot == NONE)
+        make_inner(router, &path);
+    else if (!is_of_other_path(router, targets_at(&router->targets, slot), &path))
         paths_note(router, slot, &path);
     return 0;
 }
@@ -172,7 +178,7 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
 static void follow_cover(struct riptide_router *router, uint32_t slot)
 {
     struct target *target = targets_at(&router->targets, slot);
-    uint32_t around = target->pmtu_bytes ? find_cover(router, &target->dst) : NONE;
+    uint32_t around = target->pmtu_bytes ? find_cover(router, &target->dst, target->dst.len) : NONE;
     const struct target *cover = around == NONE ? NULL : targets_at(&router->targets, around);
 
     if (!cover) {

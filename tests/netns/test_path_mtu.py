@@ -54,7 +54,7 @@ def connect(net, far):
         connection.close()
 
 
-def learn_by_udp(host, address):
+def learn_by_udp(host, address, n_bytes=NARROW_BYTES + 50):
     """Datagrams that are too large, until the host knows."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     level, mtu_discover = (41, 23) if ":" in address else (0, 10)
@@ -64,7 +64,7 @@ def learn_by_udp(host, address):
 
         def is_refused():
             try:
-                udp.send(bytes(NARROW_BYTES + 50))
+                udp.send(bytes(n_bytes))
             except ConnectionRefusedError:
                 pass
             except OSError:
@@ -273,6 +273,21 @@ def test_path_that_must_fragment_is_left_alone(net, driver, far):
     driver.follow(f"set {FAR[4]} 40")
     assert windows(net.host) == {}
     assert "mtu lock" in net.host.ip("route", "get", FAR[4], "ipproto", "tcp")
+
+
+@pytest.mark.parametrize("dsts", [["192.0.2.0/24"], ["192.0.2.0/24", "192.0.0.0/16"],
+                                  ["192.0.0.0/16", FAR[4]]], ids=["prefix", "nested", "host"])
+def test_path_that_must_fragment_leaves_all_alone_that_would_hold_it(net, driver, far, dsts):
+    """Without a route of its own the host would take that of the next wider prefix."""
+    learn_by_udp(net.host, FAR[4])
+    driver.follow(*[f"set {dst} 40" for dst in dsts])
+    assert windows(net.host) == {dst: 40 for dst in {*dsts, FAR[4]}}
+    net.world.ip("link", "set", "eth2", "mtu", "500")
+    learn_by_udp(net.host, FAR[4], 600)
+    assert "mtu lock" in net.host.ip("route", "get", FAR[4])
+    driver.quiet()
+    assert "mtu lock" in net.host.ip("route", "get", FAR[4], "ipproto", "tcp")
+    assert windows(net.host) == {}
 
 
 def test_prefix_is_not_left_alone_for_a_path_that_its_host_has_left(net, driver, far):
