@@ -318,6 +318,13 @@ def tcp_info(end):
     return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
 
 
+def checksum(data):
+    """Of a packet's words, as IP, ICMP and TCP have it."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xffff) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xffff
+
+
 def host_address(host, peer):
     """The address from which the host would talk to the peer."""
     return host.ip_json("route", "get", peer)[0]["prefsrc"]

@@ -5,8 +5,8 @@ import socket
 import struct
 import sys
 
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, observe, rules, wait_until, wait_window,
-                   windows)
+from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, checksum, observe, rules, wait_until,
+                   wait_window, windows)
 
 GREEDY, NEIGHBOUR, PREFIX = "203.0.113.1", "203.0.113.2", "203.0.113.0/24"
 
@@ -32,12 +32,6 @@ def test_a_hint_of_the_operator_holds_a_greedy_peer_down(net):
         wait_window(net.host, GREEDY)
         net.host.run(RIPTIDE, "hint", GREEDY, "--max", "15", "--for", "1h")
         wait_until(lambda: windows(net.host)[GREEDY] == 15, "the bound")
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total & 0xffff) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xffff
 
 
 def forge_syn(world, source, target, port):

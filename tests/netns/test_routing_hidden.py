@@ -4,7 +4,7 @@ import socket
 import struct
 import time
 
-from netns import Daemon, wait_until, wait_window, windows
+from netns import Daemon, checksum, wait_until, wait_window, windows
 from routing_ask import (FIRST, OTHER, PEER, SECOND, SOURCES, WITHOUT_US, ask, is_as_without_us,
                          is_ours, wait_ours)
 from routing_base import mac
@@ -26,12 +26,6 @@ def redirect(host, router, dst, gateway, new):
             raw.sendto(ip_header(gateway, source, socket.IPPROTO_ICMP, len(icmp)) + icmp,
                        (source, 0))
             wait_until(lambda: f"via {new} " in ask(host, dst, *WITHOUT_US), "redirected")
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total & 0xffff) + (total >> 16)
-    return ~((total & 0xffff) + (total >> 16)) & 0xffff
 
 
 def ip_header(source, dst, protocol, n_bytes):

@@ -1,7 +1,8 @@
 """What an open connection sends after the route to its peer was written anew is cut as before.
 
 The kernel takes the device from a route that goes, and a connection that has it cached reads the
-MTU of none, 68, before it looks for another: docs/decisions.md, "A route that goes".
+MTU of none, 68, before it looks for another: docs/decisions.md, "Our routes say the MTU of
+their link".
 """
 
 import socket
