@@ -12,11 +12,13 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "observe"
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "tests" / "netns")]
+from control import write_state  # noqa: E402
 from farm import LINK, Farm, set_up_network  # noqa: E402
 from turns import LIMIT_S, Failed, ratio, say, spread, take_turn, take_turns  # noqa: E402
 
@@ -24,8 +26,9 @@ BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2]
 BENCH = BUILD / "lab" / "bench" / "observe"
 MEASURE, FARM = BENCH / "measure", BENCH / "farm"
 RIPTIDE = BUILD / "cli" / "riptide"
+RIPTIDED = str(BUILD / "cli" / "riptided")
 # The farm's sockets have sent nothing: a policy that asks for evidence would set no route.
-RIPTIDED = [str(BUILD / "cli" / "riptided"), "--policy", "paper"]
+PAPER = "--policy=paper"
 DESTINATIONS = 2000
 MEMORY_DESTINATIONS, MEMORY_ROUNDS = 10_000, 5
 HOSTS_SOCKETS, HOSTS = 100_000, 1000
@@ -105,11 +108,11 @@ def expect_windows(expected, *scope):
 
 
 def run_riptided_once(routes):
-    turn = take_turn(MEASURE, [*RIPTIDED, "--once", "--log-level", "error"])
+    turn = take_turn(MEASURE, [RIPTIDED, PAPER, "--once", "--log-level", "error"])
     shown = subprocess.run(["ip", "route", "show", "table", "7230"], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, check=False).stdout  # no table: no route
     expect("routes", shown.count(b" initcwnd "), routes)
-    subprocess.run([*RIPTIDED, "--flush"], stderr=subprocess.DEVNULL, check=True)
+    subprocess.run([RIPTIDED, "--flush"], stderr=subprocess.DEVNULL, check=True)
     return turn
 
 
@@ -202,7 +205,7 @@ def memory_kb(pid, field):
 def memory_after(rounds, field, destinations, *options):
     """What a riptided has after each of these numbers of rounds, which are lines in its log."""
     n, sizes_kb = 0, []
-    command = [*RIPTIDED, "--log-level", "debug", *options]
+    command = [RIPTIDED, "--log-level", "debug", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as riptided:
         for line in riptided.stderr:
             if not (found := re.search(r"tick: .* (\d+) destinations", line)):
@@ -219,14 +222,19 @@ def memory_after(rounds, field, destinations, *options):
 
 
 def bench_memory(sockets, figures):
-    """Of one round, and of one that goes on, whose sets of cookies have grown where it hears of
-    connections that close."""
+    """Of one round, of some, and of some with the default policy, which learns nothing from these
+    sockets: it begins with windows for all."""
     destinations = min(sockets, MEMORY_DESTINATIONS)
-    with Farm(FARM, sockets, MEMORY_DESTINATIONS, "4"):
-        peaks_kb = {"--once": run_riptided_once(destinations).peak_kb}
-        for events in "no", "yes":
-            (peaks_kb[f"{MEMORY_ROUNDS} rounds, destroy events {events}"],) = memory_after(
-                [MEMORY_ROUNDS], "VmHWM", destinations, f"--destroy-events={events}")
+    with Farm(FARM, sockets, MEMORY_DESTINATIONS, "4"), tempfile.TemporaryDirectory() as directory:
+        state = Path(directory) / "state"
+        write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)},
+                    policy=b"careful")
+        peaks_kb = {"paper, --once": run_riptided_once(destinations).peak_kb}
+        for what, *options in (
+                ("paper, no events", PAPER, "--destroy-events=no"),
+                ("paper, events", PAPER, "--destroy-events=yes"),
+                ("default policy", f"--state={state}")):
+            (peaks_kb[what],) = memory_after([MEMORY_ROUNDS], "VmHWM", destinations, *options)
     for what, peak_kb in peaks_kb.items():
         figures.add(f"{sockets} sockets, {destinations} destinations, peak memory, {what}",
                     f"{peak_kb / 1024:.2f} MB", "at most 6 MB", peak_kb <= 6 * 1024)
@@ -234,7 +242,8 @@ def bench_memory(sockets, figures):
 
 def bench_growth(figures):
     with Farm(FARM, 1000, 1000, "4"):
-        before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000, "--interval", "10ms")
+        before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000, PAPER,
+                                            "--destroy-events=yes", "--interval=10ms")
     growth_kb = after_kb - before_kb
     figures.add("1000 sockets, growth of riptided over 1000 rounds", f"{growth_kb} KB", "none",
                 growth_kb <= 0)
@@ -272,6 +281,8 @@ def parse_options():
     parser.add_argument("--sockets", default="1000,10000,100000", help="default: %(default)s")
     parser.add_argument("--full", action="store_true", help="1,000,000 as well: 4 GB, ten minutes")
     parser.add_argument("--repeat", type=int, default=7, help="turns of each; default: %(default)s")
+    parser.add_argument("--parts", default="sockets,hosts,memory,growth",
+                        help="some of %(default)s")
     options = parser.parse_args()
     options.sockets = sorted({int(n) for n in options.sockets.split(",")})
     if options.full:
@@ -286,12 +297,18 @@ def main():
     results, figures = {}, Figures()
     begin_s = time.monotonic()
     set_up_network()
-    for sockets in options.sockets:
+    parts = options.parts.split(",")
+    for sockets in options.sockets if "sockets" in parts else ():
         attempt(f"{sockets} sockets", bench_sockets, sockets, options, results, figures)
-    attempt("a scope of hosts", bench_hosts, options.repeat, figures)
-    attempt("memory", bench_memory, options.sockets[-1], figures)
-    attempt("growth", bench_growth, figures)
+    if "hosts" in parts:
+        attempt("a scope of hosts", bench_hosts, options.repeat, figures)
+    if "memory" in parts:
+        attempt("memory", bench_memory, options.sockets[-1], figures)
+    if "growth" in parts:
+        attempt("growth", bench_growth, figures)
     figures.print()
+    if "sockets" not in parts:
+        return
     write_csv(results, BENCH / "observe.csv")
     try:
         from plot import plot
