@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import riptide
-from netns import Network, rules, wait_until, windows
+from netns import DEADLINE_S, Network, rules, wait_until, windows
 from riptide import EventKind, EstimatorOptions, RouteState
 
 PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
@@ -22,7 +22,7 @@ def settle(router: Any) -> Any:
     """Dispatches until nothing waits; what changed on the way."""
     changed = []
     while not router.is_idle:
-        assert select.select([router], [], [], 5)[0], "the router waits for nothing"
+        assert select.select([router], [], [], DEADLINE_S)[0], "the router waits for nothing"
         router.dispatch()
         while True:
             try:
@@ -163,7 +163,7 @@ def test_asyncio_agent(net: Network) -> None:
                     await asyncio.sleep(0)
 
             other = asyncio.ensure_future(others())
-            seen = await asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), 10)
+            seen = await asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S)
             other.cancel()
             return seen
 
@@ -182,7 +182,7 @@ def test_asyncio_agent(net: Network) -> None:
 
 
 def run_round(agent: Any) -> Any:
-    asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), 10))
+    asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
 
 
 def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
@@ -262,7 +262,7 @@ def test_agents_one_after_the_other_in_one_loop(net: Network) -> None:
         for _ in range(3):
             with riptide.Agent(interval=0.05) as agent:
                 agent.start()
-                await asyncio.wait_for(first_event(agent), 5)
+                await asyncio.wait_for(first_event(agent), DEADLINE_S)
 
     with net.host.entered():
         asyncio.run(run())
@@ -277,7 +277,7 @@ def test_close_ends_the_task_that_waits_and_a_second_one_is_refused(net: Network
             await first_event(agent)
         agent.close()
         with pytest.raises(ValueError, match="closed"):
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, DEADLINE_S)
 
     with net.host.entered():
         asyncio.run(run())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import REPOSITORY
-from netns import Host, Network, rules, wait_until, windows
+from netns import DEADLINE_S, Host, Network, rules, wait_until, windows
 from prometheus_client.parser import text_string_to_metric_families
 
 import riptide
@@ -85,18 +84,21 @@ def test_merge_takes_prefixes_of_the_length_that_it_is_told(host: Host, tmp_path
     assert "1 taken over" in host.run(*merge, "--prefix-len4", 24).stdout
 
 
-def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network) -> None:
+def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network,
+                                                                   tmp_path: Path) -> None:
     net.learned("203.0.113.7", 30)
-    daemon = net.host.start(*command("embedded.py", "--interval", 0.05, "--policy", "paper"),
-                            stdout=subprocess.PIPE, universal_newlines=True)
+    said = tmp_path / "said"
+    with said.open("w") as out:
+        daemon = net.host.start(*command("embedded.py", "--interval", 0.05, "--policy", "paper"),
+                                stdout=out)
     try:
-        wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route", 30)
+        wait_until(lambda: windows(net.host).get("203.0.113.7", 0) >= 30, "a route")
+        wait_until(lambda: "203.0.113.7/32: applied initcwnd" in said.read_text(), "a line")
         daemon.send_signal(signal.SIGTERM)
-        said = daemon.communicate(timeout=30)[0]
+        assert daemon.wait(DEADLINE_S) == 0
     finally:
         daemon.kill()
         daemon.wait()
-    assert daemon.returncode == 0 and "203.0.113.7/32: applied initcwnd" in said
     assert rules(net.host) == [] and windows(net.host) == {}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import riptide
-from netns import Host, Network, ss, wait_until
+from netns import DEADLINE_S, Host, Network, ss, wait_until
 from riptide import Scope
 
 
@@ -112,7 +112,7 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
         assert caught.value.errno == errno.EBUSY
         with pytest.raises(riptide.DoneError):
             while True:
-                assert select.select([observer], [], [], 5)[0] == [observer]
+                assert select.select([observer], [], [], DEADLINE_S)[0] == [observer]
                 observer.dispatch()
                 try:
                     while True:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 import warnings
 import weakref
@@ -22,7 +23,7 @@ from typing import Any
 import pytest
 
 import riptide
-from netns import Network
+from netns import DEADLINE_S, Network
 
 CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 
@@ -167,14 +168,14 @@ def test_second_thread_is_told_while_a_call_is_under_way() -> None:
 
     def wait(samples: Any, about: Any) -> Any:
         inside.set()
-        assert go_on.wait(10)
+        assert go_on.wait(DEADLINE_S)
         return 20
 
     with riptide.Estimator(policy=riptide.Policy("waits", wait)) as estimator:
         estimator.add(riptide.Sample(dst="10.0.0.1", cwnd=20))
         thread = threading.Thread(target=estimator.tick)
         thread.start()
-        assert inside.wait(10)
+        assert inside.wait(DEADLINE_S)
         calls: list[Any] = [estimator.tick, estimator.stats, estimator.close]
         for call in calls:
             with pytest.raises(riptide.ConcurrentUseError, match="Estimator.*one thread at a time"):
@@ -208,26 +209,28 @@ def test_threads_hand_over_and_collide_without_harm() -> None:
 
 
 def collide(calls: list[Any], n: int = 100) -> list[Any]:
-    """What threads get that make n calls each on one object; who is refused tries again."""
+    """What threads get that make n calls each on one object, or more, until they have met there;
+    who is refused tries again."""
     results: list[Any] = []
     refusals: list[Any] = []
     start = threading.Barrier(len(calls))
+    end = time.monotonic() + DEADLINE_S
 
     def work(call: Any) -> None:
         start.wait()
-        for _ in range(n):
-            while True:
-                try:
-                    results.append(call())
-                    break
-                except riptide.ConcurrentUseError as refusal:
-                    refusals.append(refusal)
-                    os.sched_yield()
+        done = 0
+        while done < n or (not refusals and time.monotonic() < end):
+            try:
+                results.append(call())
+                done += 1
+            except riptide.ConcurrentUseError as refusal:
+                refusals.append(refusal)
+                os.sched_yield()
 
     with ThreadPoolExecutor(len(calls)) as threads:
         for done in [threads.submit(work, call) for call in calls]:
             done.result()  # raises what was neither a result nor a refusal
-    assert refusals and len(results) == n * len(calls)
+    assert refusals and len(results) >= n * len(calls)
     return results
 
 
@@ -236,10 +239,10 @@ def test_threads_that_dump_with_one_observer_are_refused_or_get_all_of_it(net: N
     for number in range(3):
         net.connect(f"203.0.113.{7 + number}")
     with net.host.entered(), riptide.Observer() as observer:
-        for result in collide([lambda: len(observer.dump())] * 2 + [
-                lambda: len(observer.dump_columns()["cwnd"])]):
-            assert result == 3
-        assert observer.stats()["dumps"] == 300 and observer.stats()["failures"] == 0
+        results = collide([lambda: len(observer.dump())] * 2 + [
+            lambda: len(observer.dump_columns()["cwnd"])])
+        assert set(results) == {3}
+        assert observer.stats()["dumps"] == len(results) and observer.stats()["failures"] == 0
 
 
 def test_threads_that_set_and_dispatch_one_router(net: Network) -> None:
@@ -266,7 +269,8 @@ def test_threads_that_ask_one_daemon_get_their_own_answers(tmp_path: Path) -> No
     daemon.start()
     with riptide.Control(tmp_path / "control") as control:
         answers = collide([partial(control.explain, f"10.0.0.{number}") for number in range(3)])
-        assert [answers.count({"dst": f"10.0.0.{number}"}) for number in range(3)] == [100] * 3
+        counts = [answers.count({"dst": f"10.0.0.{number}"}) for number in range(3)]
+        assert min(counts) >= 100 and sum(counts) == len(answers)
     daemon.join()
 
 
@@ -298,7 +302,7 @@ def test_child_that_closes_an_agent_leaves_the_parents_loop_alone(net: Network) 
             waiting = asyncio.ensure_future(agent.__aiter__().__anext__())
             await asyncio.sleep(0)
             assert in_child(agent.close) == 0
-            assert isinstance(await asyncio.wait_for(waiting, 5), riptide.AgentEvent)
+            assert isinstance(await asyncio.wait_for(waiting, DEADLINE_S), riptide.AgentEvent)
 
     with net.host.entered():
         asyncio.run(run())
@@ -327,9 +331,9 @@ def test_child_leaves_the_parents_routes(net: Network) -> None:
     assert net.host.ip("rule").count("7230") == 0
 
 
-def resident_kb() -> Any:
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
+def memory_kb() -> Any:
+    """What the process has written to; what it reads of files comes and goes."""
+    return int(Path("/proc/self/smaps_rollup").read_text().split("Anonymous:")[1].split()[0])
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -344,10 +348,10 @@ def test_opening_and_closing_leaks_nothing(cls: Any) -> None:
     tracemalloc.start()
     try:
         cycle(100)
-        traced, resident = tracemalloc.get_traced_memory()[0], resident_kb()
+        traced, written = tracemalloc.get_traced_memory()[0], memory_kb()
         cycle(10_000)
         assert tracemalloc.get_traced_memory()[0] - traced < 10_000
-        assert resident_kb() - resident < 1024
+        assert memory_kb() - written < 1024
     finally:
         tracemalloc.stop()
 
