@@ -79,7 +79,7 @@ def main():
         with Daemon(net.host, "--policy", "paper", "--log-level", "warning") as daemon:
             write_state("/run/state", many(ROUTES))
             net.host.run(RIPTIDE, "load", "/run/state")
-            wait_until(lambda: status()["routes"] == ROUTES, "all routes", 30)
+            wait_until(lambda: status()["routes"] == ROUTES, "all routes")
             rounds = ask({"request": "status"})["round"]["number"]
             wait_until(lambda: status()["round"]["number"] > rounds + 2, "a quiet daemon")
             print(f"{ROUTES} routes, interval 50 ms, {Path('/proc/loadavg').read_text().split()[0]}"

@@ -106,7 +106,7 @@ def learn(net, name, state):
         for n in range(0, ROUTES, CONNECTIONS_AT_ONCE):
             with connections(net, family, addresses[n:n + CONNECTIONS_AT_ONCE]):
                 netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE,
-                                 "routes", 30)
+                                 "routes")
 
 
 def end_ms(net, state):
@@ -118,7 +118,7 @@ def end_ms(net, state):
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     command = ("sh", "-c", f'exec "$@" 2>{pipe}', "sh", netns.RIPTIDED)
     with netns.Daemon(net.host, *POLICY, "--state", state, command=command, interval="100ms") as daemon:
-        netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes", 30)
+        netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes")
         peak_kb, before_ns = memory_kb(daemon.pid, "VmHWM"), spent_ns(daemon.pid)
         while select.select([reading], [], [], 0)[0]:
             os.read(reading, 1 << 16)

@@ -137,7 +137,7 @@ class Soak:
             RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events",
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--metrics-interval", "1s", "--log-level", "warning", stderr=self.log, stdout=self.log)
-        wait_until(lambda: self.is_running() and len(rules(self.host)) == 2, "our rules", 20)
+        wait_until(lambda: self.is_running() and len(rules(self.host)) == 2, "our rules")
         wait_until(lambda: os.path.exists(PATH), "the control socket")
         self.figures.begin_life()
 

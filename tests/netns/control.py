@@ -10,7 +10,7 @@ import time
 import zlib
 from pathlib import Path
 
-from netns import REPOSITORY, RIPTIDE
+from netns import DEADLINE_S, REPOSITORY, RIPTIDE
 
 PATH = "/run/riptide/control"
 
@@ -18,7 +18,7 @@ PATH = "/run/riptide/control"
 def connect(path=PATH):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.connect(str(path))  # waits for its turn, where one with a timeout would not
-    client.settimeout(20)
+    client.settimeout(DEADLINE_S)
     return client
 
 

@@ -178,7 +178,7 @@ class Run:
             if time.perf_counter_ns() - done > 20e9:
                 raise Violation(f"the moved default route of IPv{family} is not followed")
         followed = time.perf_counter_ns()
-        self.twins.driver.quiet(30)
+        self.twins.driver.quiet()
         return (followed - done) / 1e6, (time.perf_counter_ns() - done) / 1e6
 
 

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -29,6 +30,7 @@ WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-
 WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
 PATIENCE = 10 if WRAPPER or IS_SANITIZED else 1
+DEADLINE_S = 30  # more than what is waited for takes on a machine however busy
 
 TABLE = 7230
 PROTOCOL = 230
@@ -51,7 +53,7 @@ def mount_build():
             raise FileNotFoundError(f"{BUILD}/cli/{program.name} is missing: ./dev build makes it")
 
 
-def wait_until(condition, what, deadline_s=5):
+def wait_until(condition, what, deadline_s=DEADLINE_S):
     """Returns the first true value of condition(); fails after the deadline."""
     end = time.monotonic() + deadline_s * PATIENCE
     while True:
@@ -104,7 +106,7 @@ class Host:
         with self.entered():
             done = subprocess.run(list(_words(command)), stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, **{"timeout": 30, **options})
+                                  universal_newlines=True, **{"timeout": 60, **options})
         if check and done.returncode:
             raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stderr}")
         return done
@@ -265,8 +267,8 @@ class Connection:
                 target = f"::ffff:{address}" if mapped else address
             server.bind(("", 0))
             server.listen()
-            client.settimeout(5)
-            server.settimeout(5)
+            client.settimeout(DEADLINE_S)
+            server.settimeout(DEADLINE_S)
             with opener.entered():  # where the device of a link-local address has its number
                 client.connect(socket.getaddrinfo(target, server.getsockname()[1])[0][4])
             accepted, _ = server.accept()
@@ -288,7 +290,7 @@ class Connection:
         """Moves n_bytes from the host to its peer, until all of it is acknowledged."""
         data = bytes(1 << 16)
         unsent = unread = n_bytes
-        end = time.monotonic() + 10
+        end = time.monotonic() + DEADLINE_S
         while unread or tcp_info(self.near).unacked:
             with contextlib.suppress(BlockingIOError):
                 if unsent:
@@ -301,6 +303,26 @@ class Connection:
         """Sends until the window is at least cwnd; then the connection is quiet."""
         wait_until(lambda: self.send(self.cwnd() * 1448) or self.cwnd() >= cwnd,
                    f"a window of {cwnd}")
+
+
+    @contextlib.contextmanager
+    def busy(self):
+        """It sends a little again and again: policies that look for evidence leave out what is
+        idle, soon after its last segment."""
+        is_over = threading.Event()
+
+        def send():
+            while not is_over.wait(0.01):
+                self.send(1000)
+
+        sending = threading.Thread(target=send)
+        self.send(1000)
+        sending.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            sending.join()
 
 
 class TcpInfo:
@@ -331,7 +353,8 @@ def host_address(host, peer):
 
 
 class Daemon:
-    """A riptided on a host, with short ticks; `with` waits until its rules stand.
+    """A riptided on a host, with short ticks; `with` waits until its rules stand and it has opened
+    and given up all that it does before its first round.
 
     `command` starts it, where that is more than the program alone. Where no policy is asked for it
     is paper, whose windows one can tell: the mean of what is open.
@@ -350,6 +373,7 @@ class Daemon:
     def __enter__(self):
         wait_until(lambda: self.process.poll() is not None
                    or len(rules(self.host, self.table)) == 2, "our rules")
+        wait_until(lambda: self.process.poll() is not None or self._has_begun(), "its begin")
         assert self.is_running(), f"riptided ended: {self.said()}"
         return self
 
@@ -360,6 +384,10 @@ class Daemon:
             self.stop()
         self.log.close()
 
+    def _has_begun(self):
+        """The last that it gives up is the way to new privileges; the control socket is there."""
+        return "NoNewPrivs:\t1\n" in Path(f"/proc/{self.pid}/status").read_text()
+
     def is_running(self):
         return self.process.poll() is None
 
@@ -369,7 +397,17 @@ class Daemon:
 
     def signal(self, number):
         self.process.send_signal(number)
-        return self.process.wait(10 * PATIENCE)
+        return self.process.wait(DEADLINE_S * PATIENCE)
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """What happens meanwhile is to it as if it happened at once."""
+        self.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG), "its stop")
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self):
         status = self.signal(signal.SIGTERM)
@@ -408,9 +446,9 @@ def windows(host, table=TABLE):
     return {dst: initcwnd(route) for dst, route in routes(host, table).items()}
 
 
-def wait_window(host, dst, deadline_s=5):
+def wait_window(host, dst):
     """The window that our route to dst gives, once there is one."""
-    return wait_until(lambda: windows(host).get(dst), f"a route to {dst}", deadline_s)
+    return wait_until(lambda: windows(host).get(dst), f"a route to {dst}")
 
 
 def snapshot(host):

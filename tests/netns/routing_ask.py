@@ -43,15 +43,15 @@ def is_as_without_us(host, dst):
     return way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
 
 
-def wait_as_without_us(host, dst, deadline_s=1):
-    wait_until(lambda: is_as_without_us(host, dst), "the same way as without us", deadline_s)
+def wait_as_without_us(host, dst):
+    wait_until(lambda: is_as_without_us(host, dst), "the same way as without us")
 
 
 def wait_ours(host, dst):
-    """Waits a second at most until TCP to dst uses a route of ours that leads the same way."""
+    """Waits until TCP to dst uses a route of ours that leads the same way."""
     try:
         wait_until(lambda: is_ours(host, dst) and is_as_without_us(host, dst),
-                   "our route, the same way", deadline_s=1)
+                   "our route, the same way")
     except AssertionError:
         assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
         assert is_ours(host, dst), ask(host, dst, "ipproto", "tcp")
@@ -59,12 +59,11 @@ def wait_ours(host, dst):
 
 
 def wait_gateway(host, dst, gateway):
-    """Waits a second at most until TCP to dst goes through the gateway."""
-    wait_until(lambda: f"via {gateway} " in ask(host, dst, "ipproto", "tcp"), f"via {gateway}",
-               deadline_s=1)
+    """Waits until TCP to dst goes through the gateway."""
+    wait_until(lambda: f"via {gateway} " in ask(host, dst, "ipproto", "tcp"), f"via {gateway}")
 
 
 def wait_none(host, dst):
-    """Waits a second at most until we have no route to dst."""
-    wait_until(lambda: dst not in windows(host), f"no route to {dst}", deadline_s=1)
+    """Waits until we have no route to dst."""
+    wait_until(lambda: dst not in windows(host), f"no route to {dst}")
     assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)

@@ -100,7 +100,7 @@ class Rtnetlink:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self.socket.setsockopt(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1)  # dumps of one table
         self.socket.bind((0, groups))
-        self.socket.settimeout(10)
+        self.socket.settimeout(60)
         self.buffer = bytearray(1 << 16)
 
     def close(self):

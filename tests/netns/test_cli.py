@@ -161,7 +161,7 @@ def test_wrong_daemon_command_line_is_refused_with_one_line(host, arguments, nam
 def test_equals_sign_and_space_say_the_same(net):
     net.learned("203.0.113.1", 30)
     for options in (["--cwnd-max=22"], ["--cwnd-max", "22"]):
-        done = net.host.run(RIPTIDED, "--dry-run", "--once", *options)
+        done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper", *options)
         assert "initcwnd 22" in done.stderr
 
 
@@ -223,13 +223,15 @@ def test_reader_that_has_gone_is_a_failure_and_no_signal(host):
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_do_no_harm(net, closed):
     net.learned("203.0.113.1", 30)
-    net.host.run("sh", "-c", f'exec "$@" {closed}', "sh", RIPTIDED, "--once")
+    net.host.run("sh", "-c", f'exec "$@" {closed}', "sh", RIPTIDED, "--once",
+                 "--policy", "paper")
     assert wait_window(net.host, "203.0.113.1")
 
 
 def test_log_levels_choose_what_is_said(net):
     net.learned("203.0.113.1", 30)
-    said = {level: net.host.run(RIPTIDED, "--dry-run", "--once", "--log-level", level).stderr
+    said = {level: net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper",
+                                "--log-level", level).stderr
             for level in ("error", "warning", "info", "debug")}
     assert said["error"] == ""
     assert "would" in said["info"] and "tick" not in said["info"]

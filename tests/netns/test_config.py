@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from control import riptide_json
-from netns import RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
+from netns import DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
 
 
 @pytest.fixture
@@ -364,7 +364,7 @@ def test_interval_and_log_level_follow(net, config):
     process.send_signal(signal.SIGHUP)
     wait_until(lambda: said().count("tick:") >= 3, "short rounds, and said")
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(DEADLINE_S) == 0
 
 
 def test_reload_in_the_middle_of_a_round(net, config):

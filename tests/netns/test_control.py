@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from control import PATH, one_line, status, write_state
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, Network, rules, wait_until, wait_window,
-                   windows)
+from netns import (AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, rules, wait_until,
+                   wait_window, windows)
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"), ("pause",), ("resume",),
@@ -68,7 +68,7 @@ def test_everybody_reaches_it_whatever_the_umask(host):
     assert Path(PATH).stat().st_mode & 0o777 == 0o666
     host.run(*AS_NOBODY, RIPTIDE, "status")
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(DEADLINE_S) == 0
 
 
 def answers_as(pid):

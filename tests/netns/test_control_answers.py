@@ -4,7 +4,7 @@ import os
 import signal
 
 from control import ask, riptide_json, status
-from netns import RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, wait_window, windows
+from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, wait_window, windows
 
 
 def test_status_says_how_it_is(net):
@@ -44,7 +44,7 @@ def test_watch_goes_on_until_interrupted(net):
         for _ in range(2):  # two screens
             assert any(line == "}\n" for line in output)
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) == 0
+        assert process.wait(DEADLINE_S) == 0
 
 
 def test_watch_survives_the_daemon(net):
@@ -58,7 +58,7 @@ def test_watch_survives_the_daemon(net):
     with Daemon(net.host):
         assert any("riptided     ok" in line for line in iter(output.readline, ""))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(5) == 0
+    assert process.wait(DEADLINE_S) == 0
     output.close()
 
 
@@ -100,7 +100,7 @@ def test_show_marks_differences(net):
     assert "differs: the daemon does not know it" in \
         net.host.run(RIPTIDE, "show", "--control", path).stdout
     process.terminate()
-    process.wait(10)
+    process.wait(DEADLINE_S)
 
 
 def test_show_without_a_daemon_is_the_kernels_side(net):

@@ -97,10 +97,11 @@ def test_explain_of_what_is_left_alone_has_the_routers_reason(net):
 def test_explain_without_a_daemon_says_what_one_would_do(net, dst, said):
     connection = net.learned("203.0.113.1", 30)
     assert connection.cwnd() == 40
-    for prefix in ((), AS_NOBODY):
-        done = net.host.run(*prefix, RIPTIDE, "explain", dst)
-        assert said in done.stdout
-    found = verdict(net.host, dst)
+    with connection.busy():
+        for prefix in ((), AS_NOBODY):
+            done = net.host.run(*prefix, RIPTIDE, "explain", dst)
+            assert said in done.stdout
+        found = verdict(net.host, dst)
     assert not found["daemon_is_running"] and found["window"] is None
     assert windows(net.host) == {} and not rules(net.host)
 

@@ -234,21 +234,22 @@ def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, o
     assert stats["closed"] == n and stats["left_out_unused"] == 0
 
 
-def resident_kb(observer):
-    with open(f"/proc/{observer.process.pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+def memory_kb(observer):
+    """What it has written to, exactly: what is resident is counted for each processor apart."""
+    with open(f"/proc/{observer.process.pid}/smaps_rollup") as sums:
+        return next(int(line.split()[1]) for line in sums if line.startswith("Anonymous:"))
 
 
 def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
     net.learned("203.0.113.9")
     for i in range(1000):
         if i == 100:
-            first_kb = resident_kb(observer)
+            first_kb = memory_kb(observer)
         if i % 10 == 0:
             short(net, "203.0.113.1", n_bytes=2000)
         observer.dump()
     assert observer.wait_closed(100)["samples"] == 1100
-    assert resident_kb(observer) - first_kb < 32
+    assert memory_kb(observer) - first_kb < 32
 
 
 def test_what_never_sent_is_left_out(net, observer):
@@ -382,17 +383,24 @@ def ticks(daemon):
     return daemon.said().count("tick: ")
 
 
+def n_closed(daemon):
+    """How many closed connections its rounds have learned from."""
+    return sum(int(line.split(" closed, ")[0].split()[-1])
+               for line in daemon.said().splitlines(keepends=True)
+               if "tick: " in line and line.endswith("\n"))
+
+
 def test_the_daemon_learns_from_connections_that_no_look_shows(net):
     with Daemon(net.host, "--destroy-events", "--log-level", "debug", interval="300ms") as daemon:
         wait_until(lambda: ticks(daemon) >= 1, "a look")
         seen = ticks(daemon)
-        for _ in range(3):
-            short(net, "203.0.113.1")
+        with daemon.stopped():  # no look between
+            for _ in range(3):
+                short(net, "203.0.113.1")
         assert wait_window(net.host, "203.0.113.1")
         assert ticks(daemon) > seen
-        said = daemon.said()
-    assert sum(int(line.split(" closed, ")[0].split()[-1]) for line in said.splitlines()
-               if "tick: " in line) == 3
+        wait_until(lambda: n_closed(daemon) >= 3, "all of them")
+        assert n_closed(daemon) == 3
 
 
 def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
@@ -430,5 +438,6 @@ def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
 
 def test_the_interval_stays_where_looks_cost_less(net):
     with Daemon(net.host, "--max-share", "0.9", "--log-level", "debug", interval="200ms") as daemon:
-        wait_until(lambda: ticks(daemon) == 4, "four looks")
-        assert daemon.said().count("the next is after 0.200 s") == 4
+        wait_until(lambda: ticks(daemon) >= 4, "four looks")
+        looks = [line for line in daemon.said().splitlines() if "tick: " in line]
+        assert all(line.endswith("the next is after 0.200 s") for line in looks[:4])

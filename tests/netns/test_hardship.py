@@ -37,7 +37,7 @@ def test_without_files_it_does_not_start_and_says_so(net):
             ["ip", "netns", "exec", net.host.name, "prlimit", f"--nofile={limit}", RIPTIDED, "--once",
              "--policy", "paper"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            universal_newlines=True, timeout=30, check=False)
+            universal_newlines=True, timeout=60, check=False)
         if done.returncode == 0:
             break
         assert snapshot(net.host) == before

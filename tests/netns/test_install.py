@@ -13,7 +13,7 @@ HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 def run(*command, **options):
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
-                          timeout=60, **options)
+                          timeout=300, **options)
     assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -102,8 +102,8 @@ def needed(program):
 
 def run_in(net, tree, program):
     """What the host program says about one connection: {destination: window}."""
-    net.learned("203.0.113.1", 30)
-    said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
+    with net.learned("203.0.113.1", 30).busy():
+        said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
     assert said == "203.0.113.1 24\n"  # where careful begins
 
 

@@ -130,7 +130,7 @@ def test_moved_default_gateway_is_followed(n_destinations, capsys):
         case.start([])
         for n in range(MOVES):
             family = 4 if n % 2 else 6
-            before = case.twins.driver.quiet(30)
+            before = case.twins.driver.quiet()
             followed, back = case.move_default_ms(family, 1 + n // 2 % 3,
                                                   rng.sample(dsts[family], 40))
             followed_ms[family].append(followed)

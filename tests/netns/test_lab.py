@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from netns import BUILD, REPOSITORY, wait_until
+from netns import BUILD, DEADLINE_S, REPOSITORY, wait_until
 
 LAB = REPOSITORY / "lab" / "lab.py"
 NAMES = sorted(path.stem for path in (REPOSITORY / "lab" / "evaluations").glob("*.py"))
@@ -44,16 +44,16 @@ def test_quick_form_of_an_evaluation(name, tmp_path):
 
 
 def test_lab_lists_its_evaluations():
-    out, errors = start().communicate(timeout=10)
+    out, errors = start().communicate(timeout=DEADLINE_S)
     assert [line.split()[2] for line in out.splitlines()] == NAMES, errors
 
 
 def test_lab_cleans_up_when_interrupted(tmp_path):
     before = namespaces()
     lab = start("initcwnd", "--out", tmp_path)
-    wait_until(lambda: namespaces() - before, "namespaces of the lab", 20)
+    wait_until(lambda: namespaces() - before, "namespaces of the lab")
     lab.send_signal(signal.SIGINT)
-    lab.communicate(timeout=20)
+    lab.communicate(timeout=DEADLINE_S)
     assert lab.returncode == 1
     assert namespaces() == before
 
@@ -70,5 +70,5 @@ def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
 def test_lab_refuses_to_touch_the_machine_itself():
     environment = {key: value for key, value in ENVIRONMENT.items() if key != "RIPTIDE_SANDBOX"}
     lab = start("initcwnd", environment=environment)
-    assert "run it with ./dev lab initcwnd" in lab.communicate(timeout=10)[1]
+    assert "run it with ./dev lab initcwnd" in lab.communicate(timeout=DEADLINE_S)[1]
     assert lab.returncode == 1

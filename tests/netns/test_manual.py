@@ -14,7 +14,7 @@ PROGRAMS = ("riptide", "riptided")
 
 def run(*command, **options):
     return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
                           universal_newlines=True, **options)
 
 
@@ -159,10 +159,10 @@ def test_zsh_offers_them(tmp_path):
     script.write_text(f"""
         zmodload zsh/zpty
         zpty -b ask 'TERM=dumb zsh -f -i'
-        until_said() {{ # TYPED EXPECTED, with a deadline of ten seconds
+        until_said() {{ # TYPED EXPECTED, with a deadline of thirty seconds
             local chunk said
             zpty -w -n ask $1
-            repeat 200; do
+            repeat 600; do
                 while zpty -r -t ask chunk; do said+=$chunk; done
                 [[ $said == *$2* ]] && {{ print -r -- $2; return }}
                 sleep 0.05
@@ -175,5 +175,5 @@ def test_zsh_offers_them(tmp_path):
         until_said $'riptided --cwnd-ma\\t' 'riptided --cwnd-max='
         until_said $'\\C-uriptide flus\\t' 'riptide flush'
     """)
-    done = run("timeout", "25", "zsh", "-f", script)
+    done = run("timeout", "100", "zsh", "-f", script)
     assert done.stdout.splitlines() == ["READY", "riptided --cwnd-max=", "riptide flush"]

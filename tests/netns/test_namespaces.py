@@ -5,8 +5,8 @@ import signal
 import subprocess
 
 import pytest
-from netns import (MOUNTED, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until, wait_window,
-                   windows)
+from netns import (DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until,
+                   wait_window, windows)
 
 CONTAINERS = MOUNTED / "tests" / "netns" / "containers"
 LOST_THREAD = MOUNTED / "tests" / "netns" / "lost_thread"
@@ -39,7 +39,7 @@ class Containers:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(10)
+        return self.process.wait(DEADLINE_S)
 
 
 def learn(networks):
@@ -51,7 +51,7 @@ def learn(networks):
 def test_a_path_that_leads_nowhere_is_not_taken_for_the_own_namespace(host):
     containers = Containers(host, "/run/netns/mistyped")
     assert containers.line() == "/run/netns/mistyped: No such file or directory"
-    assert containers.process.wait(10) == 1
+    assert containers.process.wait(DEADLINE_S) == 1
     assert not rules(host)
 
 
@@ -109,7 +109,7 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
     sleeper.kill()
     sleeper.wait()
     assert containers.line() == f"/proc/{sleeper.pid}/ns/net: gone"
-    assert containers.process.wait(10) == 0
+    assert containers.process.wait(DEADLINE_S) == 0
     assert not rules(net.host)  # it lives on here, without anybody to look after them
 
 
@@ -129,7 +129,7 @@ def test_the_lock_is_the_namespaces_own(host, net):
 def test_what_is_no_network_namespace_is_refused(host, path, words):
     containers = Containers(host, path)
     assert containers.line().startswith(f"{path}: netns_fd: ")
-    assert containers.process.wait(10) == 1
+    assert containers.process.wait(DEADLINE_S) == 1
     assert words in Containers(host, path).line()
 
 
@@ -168,7 +168,7 @@ def test_the_daemon_works_in_a_named_namespace_until_it_is_gone(host, net):
     assert wait_window(net.host, "203.0.113.1") >= 30
     assert snapshot(host) == before
     subprocess.run(["umount", "--lazy", path_of(net.host)], check=True)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0
     assert said.splitlines()[-1] == f"riptided: network namespace {net.host.name} is gone: ending"
     assert not rules(net.host)
@@ -182,7 +182,7 @@ def test_flush_reaches_a_named_namespace(host, net):
     process.wait()
     assert rules(net.host)
     flush = daemon(host, net.host.name, "--flush")
-    assert "removed: rules 4, routes 1" in flush.communicate(timeout=10)[1]
+    assert "removed: rules 4, routes 1" in flush.communicate(timeout=DEADLINE_S)[1]
     assert not rules(net.host)
 
 
@@ -192,5 +192,5 @@ def test_flush_reaches_a_named_namespace(host, net):
 ])
 def test_the_daemon_names_a_namespace_that_is_none(host, name, words):
     process = daemon(host, name)
-    assert process.communicate(timeout=10)[1].endswith(f"--netns {name}: {words}\n")
+    assert process.communicate(timeout=DEADLINE_S)[1].endswith(f"--netns {name}: {words}\n")
     assert process.returncode == 1

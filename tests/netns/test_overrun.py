@@ -84,7 +84,7 @@ def test_overrun_lifts_the_rules_and_makes_all_right(is_stopped, capsys):
         if is_stopped:
             assert watch.read() == {2: "", 10: ""}
             twins.driver.process.send_signal(signal.SIGCONT)
-        after = twins.driver.quiet(60)
+        after = twins.driver.quiet()
         lasted_ms = (time.perf_counter() - over) * 1000
         happened = watch.read()
         watch.link.close()

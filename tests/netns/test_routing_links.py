@@ -50,14 +50,13 @@ def test_host_that_begins_to_forward_is_followed(lines):
 
 @families
 @pytest.mark.parametrize("event", ["link set eth0 down", "link delete eth0"])
-def test_second_link_takes_over_within_a_second(net, family, event):
+def test_second_link_takes_over_before_the_next_round(net, family, event):
     net.host.routing(family, f"route add default via {OTHER_LINK[family]} metric 2000")
     net.learned(PEER[family], 30)
     with Daemon(net.host, interval="1h"):
         wait_ours(net.host, PEER[family])
         net.host.routing(family, event)
-        wait_until(lambda: "dev eth1" in ask(net.host, PEER[family], "ipproto", "tcp"), "eth1",
-                   deadline_s=1)
+        wait_until(lambda: "dev eth1" in ask(net.host, PEER[family], "ipproto", "tcp"), "eth1")
         wait_ours(net.host, PEER[family])
 
 
@@ -67,7 +66,7 @@ def test_link_that_lost_its_carrier_and_came_back_is_used_again(net, family):
     with Daemon(net.host, interval="1h"):
         wait_ours(net.host, PEER[family])
         net.world.ip("link", "set", "eth0", "down")
-        wait_as_without_us(net.host, PEER[family], deadline_s=5)
+        wait_as_without_us(net.host, PEER[family])
         net.world.ip("link", "set", "eth0", "up")
         wait_until(net.host.is_ready, "carrier")
         wait_ours(net.host, PEER[family])

@@ -38,7 +38,8 @@ def test_it_needs_nothing(root):
 def test_it_answers_in_an_empty_root(net, root):
     assert net.host.run("chroot", root, "/riptided", "--version").stdout.startswith("riptided ")
     net.learned("203.0.113.1", 30)
-    done = net.host.run("chroot", root, "/riptided", "--dry-run", "--once")
+    done = net.host.run("chroot", root, "/riptided", "--dry-run", "--once",
+                        "--policy", "paper")
     assert "would set 203.0.113.1 initcwnd" in done.stderr
 
 

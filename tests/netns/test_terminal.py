@@ -13,7 +13,7 @@ import time
 
 import pytest
 from control import ask, status, write_state
-from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
+from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
 
 
 class Terminal:
@@ -41,8 +41,8 @@ class Terminal:
         self.text += chunk.decode().replace("\r\n", "\n")
         return bool(chunk)
 
-    def wait(self, condition, what, deadline_s=10):
-        end = time.monotonic() + deadline_s
+    def wait(self, condition, what):
+        end = time.monotonic() + DEADLINE_S
         while not condition(self.text):
             ready = select.select([self.master], [], [], max(0, end - time.monotonic()))[0]
             assert ready and self.read(), f"no {what}: {self.text!r}"
@@ -54,7 +54,7 @@ class Terminal:
         while self.read():
             pass
         os.close(self.master)
-        return self.process.wait(10)
+        return self.process.wait(DEADLINE_S)
 
 
 def on_terminal(host, columns, *command, **environment):
@@ -134,7 +134,7 @@ def test_watch_into_a_file_has_no_escapes(net):
         while said.count(b"riptided     ok") < 2:
             said += os.read(process.stdout.fileno(), 4096) or pytest.fail("it has ended")
         process.send_signal(signal.SIGINT)
-        said += process.communicate(timeout=30)[0]
+        said += process.communicate(timeout=DEADLINE_S)[0]
         assert b"\033" not in said
 
 

@@ -6,7 +6,8 @@ import socket
 
 import jsonschema
 import pytest
-from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, TABLE, Daemon, wait_until, wait_window, windows)
+from netns import (AS_NOBODY, DEADLINE_S, REPOSITORY, RIPTIDE, TABLE, Daemon, wait_until, wait_window,
+                   windows)
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/verify.json").read_text())
 STATUS = {"applied": 0, "bounded": 3, "overridden": 4}
@@ -90,10 +91,10 @@ def test_nothing_is_sent(net):
         server.bind((V4, 0))
         server.listen()
         verify(net, V4, server.getsockname()[1])
-        server.settimeout(5)
+        server.settimeout(DEADLINE_S)
         accepted, _ = server.accept()
         with accepted:
-            accepted.settimeout(5)
+            accepted.settimeout(DEADLINE_S)
             assert accepted.recv(100) == b""
 
 
