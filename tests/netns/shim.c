@@ -342,6 +342,13 @@ ssize_t read(int fd, void *bytes, size_t n)
     return fails(CAN_GIVE(EINTR, EAGAIN, EIO)) ? -1 : REAL(read)(fd, bytes, n);
 }
 
+/* What read(2) is compiled to where the room is known, with `-D_FORTIFY_SOURCE`. */
+ssize_t __read_chk(int fd, void *bytes, size_t n, size_t room);
+ssize_t __read_chk(int fd, void *bytes, size_t n, size_t room)
+{
+    return n > room ? (abort(), -1) : read(fd, bytes, n);
+}
+
 ssize_t write(int fd, const void *bytes, size_t n)
 {
     return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? -1 : REAL(write)(fd, bytes, n);

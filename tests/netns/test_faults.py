@@ -1,5 +1,6 @@
 """Every call of the library that can fail, made to fail: the agent recovers or takes all back."""
 
+import re
 import subprocess
 
 import pytest
@@ -15,6 +16,9 @@ HARMLESS = set("""
     vsnprintf
 """.split())
 
+# What a call becomes that libc checks.
+FORTIFIED = re.compile("__(.*)(_chk|_2)$")
+
 
 def symbols(name, option):
     done = subprocess.run(["nm", "-D", option, BUILD / name], check=True, stdout=subprocess.PIPE,
@@ -28,9 +32,16 @@ def test_all_calls_of_the_library_are_among_them():
            symbols("tests/netns/faults", "--defined-only")):
         pytest.skip("what counts lines has calls of its own")
     called = {name for name in symbols("lib/libriptide.so", "--undefined-only")
-              if not name.startswith(("_", "nl_", "nla_", "nlmsg_", "rtnl_"))}
+              if FORTIFIED.match(name) or not name.startswith(("_", "nl_", "nla_", "nlmsg_", "rtnl_"))}
+    harmless = {name for name in called if FORTIFIED.sub(r"\1", name) in HARMLESS}
     assert len(called) > 40
-    assert called - HARMLESS <= symbols("tests/netns/faults", "--defined-only")
+    assert called - harmless - symbols("tests/netns/faults", "--defined-only") == set()
+
+
+@pytest.fixture(scope="module")
+def tried():
+    """{(kind, error, n_fail): how many calls were made to fail}"""
+    return {}
 
 
 @pytest.fixture
@@ -41,11 +52,12 @@ def connected(net):
     return net.host
 
 
-def fail_each(host, directory, *plan):
+def fail_each(host, directory, tried, *plan):
     done = host.run(MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
                     check=False, timeout=300)
     print(done.stdout + done.stderr)
     assert done.returncode == 0
+    tried[plan] = int(re.search(r": points (\d+),", done.stdout).group(1))
 
 
 CALL_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "EMFILE", "ENODEV", "ENOSPC", "EBUSY",
@@ -54,15 +66,30 @@ REQUEST_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EB
 
 
 @pytest.mark.parametrize("n_fail", [1, 10])
-def test_allocations_that_fail(connected, tmp_path, n_fail):
-    fail_each(connected, tmp_path, "allocation", "ENOMEM", n_fail)
+def test_allocations_that_fail(connected, tmp_path, tried, n_fail):
+    fail_each(connected, tmp_path, tried, "allocation", "ENOMEM", n_fail)
 
 
 @pytest.mark.parametrize("error", CALL_ERRORS)
-def test_system_calls_that_fail(connected, tmp_path, error):
-    fail_each(connected, tmp_path, "call", error, 1)
+def test_system_calls_that_fail(connected, tmp_path, tried, error):
+    fail_each(connected, tmp_path, tried, "call", error, 1)
 
 
 @pytest.mark.parametrize("error", REQUEST_ERRORS)
-def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
-    fail_each(connected, tmp_path, "request", error, 1)
+def test_requests_that_the_kernel_refuses(connected, tmp_path, tried, error):
+    fail_each(connected, tmp_path, tried, "request", error, 1)
+
+
+def test_enough_was_tried(tried, capsys):
+    if len(tried) < 2 + len(CALL_ERRORS) + len(REQUEST_ERRORS):
+        pytest.skip("counts what the tests above have tried, all of them")
+    calls = {error: n for (kind, error, _), n in tried.items() if kind == "call"}
+    n_refused = calls.pop("EPERM")
+    n_alone, n_ten, n_requests = (tried["allocation", "ENOMEM", 1], tried["allocation", "ENOMEM", 10],
+                                  tried["request", "EINTR", 1])
+    with capsys.disabled():
+        print(f"\nfaults: {n_alone} allocations, {n_ten} with those behind, {sum(calls.values())} system "
+              f"calls, {n_refused} with EPERM, {n_requests} requests with each of "
+              f"{len(REQUEST_ERRORS)} errors")
+    assert min(n_alone, n_ten) > 250 and n_requests > 100
+    assert n_refused > 500 and sum(calls.values()) > 2000
