@@ -63,3 +63,11 @@ def test_places_to_jump_to_are_marked(name):
     code = subprocess.run(["objdump", "-d", f"--disassemble={function}", BUILD / name], check=True,
                           stdout=subprocess.PIPE, universal_newlines=True).stdout
     assert re.search(rf"<{function}>:\n[^\n]*\bendbr64\b", code)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors touch it in other words")
+@each
+def test_large_frames_are_touched_page_by_page(name):
+    code = subprocess.run(["objdump", "-d", BUILD / name], check=True, stdout=subprocess.PIPE,
+                          universal_newlines=True).stdout
+    assert re.search(r"\bor[ql]\s+\$0x0,(0x[0-9a-f]+)?\(%rsp\)", code)
