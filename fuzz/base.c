@@ -138,6 +138,23 @@ static struct nl_msg *put(const struct base *base, const struct route_addition *
     return message;
 }
 
+/* What the copy is not to outlive is asked for, once. */
+static void check_expiry(const struct nlmsghdr *message, uint32_t expires_s)
+{
+    const struct nlattr *attribute;
+    uint32_t n = 0;
+    int remaining;
+
+    nlmsg_for_each_attr(attribute, message, sizeof(struct rtmsg), remaining)
+    {
+        if (nla_type(attribute) != RTA_EXPIRES)
+            continue;
+        CASE_CHECK(nla_get_u32(attribute) == expires_s);
+        n++;
+    }
+    CASE_CHECK(n == (expires_s > 0));
+}
+
 /* As an answer of main, the message is the same base. */
 static void check_base(const struct base *base, const struct route_addition *given)
 {
@@ -214,10 +231,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     dst = draw_destination(&bytes, answer);
     if (base_parse(&base, &expires_s, &dst, answer, &reason)) {
-        CASE_CHECK(base.has_expiry == (expires_s > 0));
+        CASE_CHECK(base.has_expiry == (expires_s > 0) && answer->nlmsg_type == RTM_NEWROUTE);
         addition = draw_addition(&bytes, &base, &dst, expires_s);
         message = put(&base, &addition, TABLE);
         check_meaning(answer, nlmsg_hdr(message), &addition);
+        check_expiry(nlmsg_hdr(message), expires_s);
         nlmsg_free(message);
         check_base(&base, &addition);
         check_links(&base);

@@ -62,6 +62,27 @@ static void draw_explanation(struct riptide_explanation *why, struct case_bytes 
     why->evidence.max_rtt_us = case_u32(bytes);
 }
 
+/* Behind all else, where inputs from before these were drawn end. */
+static void draw_rest(struct told *told, struct case_bytes *bytes)
+{
+    struct riptide_explanation *why = &told->why;
+
+    why->is_drop = case_u8(bytes) & 1;
+    why->cwnd_min = case_u16(bytes);
+    why->cwnd_max = case_u16(bytes);
+    why->evidence.burst = draw_real(bytes);
+    why->evidence.sharers = case_u32(bytes);
+    why->evidence.brake = draw_real(bytes);
+    why->evidence.min_rtt_us = case_u32(bytes);
+    for (int i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        why->left_out[i] = case_u32(bytes);
+    for (uint32_t i = 0; i < told->n_rows; i++) {
+        told->rows[i].route.initrwnd = case_u16(bytes);
+        if (case_u8(bytes) & 1)
+            told->rows[i].route.gateway = draw_prefix(bytes);
+    }
+}
+
 static void draw_rows(struct told *told, struct case_bytes *bytes)
 {
     for (told->n_rows = case_u8(bytes) % (MAX_ROWS + 1); bytes->left == 0 && told->n_rows > 1;)
@@ -125,12 +146,48 @@ static json_t *ask(struct told *told, const char *line)
     return answer;
 }
 
-/* Nine digits are written. */
+/* Nine digits are written; a figure that may be missing is null. */
 static void check_real(const json_t *object, const char *name, double value)
 {
-    double read = json_real_value(json_object_get(object, name));
+    double read = json_number_value(json_object_get(object, name));
 
     CASE_CHECK(fabs(read - value) <= fabs(value) * 1e-8);
+}
+
+static void check_integer(const json_t *object, const char *name, uint64_t value)
+{
+    CASE_CHECK(json_integer_value(json_object_get(object, name)) == (json_int_t)value);
+}
+
+static void check_text(const json_t *object, const char *name, const char *value)
+{
+    const char *read = json_string_value(json_object_get(object, name));
+
+    CASE_CHECK(value ? read && !strcmp(read, value) : !read);
+}
+
+static void check_address(const json_t *object, const char *name,
+                          const struct riptide_prefix *prefix)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (prefix->family)
+        riptide_prefix_format(prefix, text);
+    check_text(object, name, prefix->family ? text : NULL);
+}
+
+static const char *state_of(const struct riptide_route *route)
+{
+    switch (route->state) {
+    case RIPTIDE_ROUTE_APPLIED:
+        return "applied";
+    case RIPTIDE_ROUTE_WITHDRAWN:
+        return "withdrawn";
+    case RIPTIDE_ROUTE_LEFT_ALONE:
+        return "left alone";
+    default:
+        return "failed";
+    }
 }
 
 /* A reason that is no UTF-8 is left out; the row is not. */
@@ -145,6 +202,7 @@ static void check_rows(const struct told *told, const json_t *routes)
 
         riptide_prefix_format(&row->route.dst, dst);
         CASE_CHECK(!strcmp(json_string_value(json_array_get(columns, 0)), dst));
+        CASE_CHECK(!strcmp(json_string_value(json_array_get(columns, 1)), state_of(&row->route)));
         CASE_CHECK(json_integer_value(json_array_get(columns, 2)) == row->route.initcwnd);
         CASE_CHECK(json_integer_value(json_array_get(columns, 3)) == row->estimate.cwnd);
         CASE_CHECK(json_integer_value(json_array_get(columns, 4)) == row->estimate.samples);
@@ -156,16 +214,89 @@ static void check_rows(const struct told *told, const json_t *routes)
     }
 }
 
-static void check_window(const struct told *told, const json_t *window)
+static void check_times(const struct told *told, const json_t *window)
 {
     const struct riptide_explanation *why = &told->why;
+    uint64_t now_ns = told->now_ns;
 
-    CASE_CHECK(!strcmp(json_string_value(json_object_get(window, "policy")), why->policy));
-    CASE_CHECK(json_integer_value(json_object_get(window, "connections")) == why->samples);
-    CASE_CHECK(json_integer_value(json_object_get(window, "cwnd")) == why->cwnd);
+    check_real(window, "age_s",
+               now_ns > why->updated_ns ? (double)(now_ns - why->updated_ns) / 1e9 : 0);
+    if (why->expires_ns == RIPTIDE_NEVER_NS)
+        CASE_CHECK(json_is_null(json_object_get(window, "expires_s")));
+    else
+        check_real(window, "expires_s",
+                   why->expires_ns > now_ns ? (double)(why->expires_ns - now_ns) / 1e9 : 0);
+    check_real(window, "rto_min_ms", why->rto_min_us / 1e3);
+}
+
+static void check_evidence(const struct riptide_explanation *why, const json_t *evidence)
+{
+    check_real(evidence, "capacity", why->evidence.capacity);
+    check_real(evidence, "burst", why->evidence.burst);
+    check_integer(evidence, "sharers", why->evidence.sharers);
+    check_real(evidence, "brake", why->evidence.brake);
+    check_real(evidence, "min_rtt_ms", why->evidence.min_rtt_us / 1e3);
+    check_real(evidence, "max_rtt_ms", why->evidence.max_rtt_us / 1e3);
+}
+
+static void check_window(const struct told *told, const json_t *window)
+{
+    static const char *const bounds[] = { "min",          "max",
+                                          "override_min", "override_max",
+                                          "override_scale", "hint_scale",
+                                          "hint_max" };
+    const struct riptide_explanation *why = &told->why;
+    const json_t *bit = json_object_get(window, "bounds");
+    const json_t *left_out = json_object_get(window, "left_out");
+    size_t n = 0;
+
+    check_text(window, "policy", why->policy);
+    check_text(window, "smoothing", why->smoothing);
+    check_integer(window, "connections", why->samples);
+    check_integer(left_out, "unused", why->left_out[RIPTIDE_LEFT_OUT_UNUSED - 1]);
+    check_integer(left_out, "idle", why->left_out[RIPTIDE_LEFT_OUT_IDLE - 1]);
+    check_integer(left_out, "unmeasured", why->left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
     check_real(window, "combined", why->combined);
     check_real(window, "smoothed", why->smoothed);
-    check_real(json_object_get(window, "evidence"), "capacity", why->evidence.capacity);
+    CASE_CHECK(json_is_true(json_object_get(window, "is_drop")) == why->is_drop);
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        if (why->bounds & 1u << i)
+            CASE_CHECK(!strcmp(json_string_value(json_array_get(bit, n++)), bounds[i]));
+    }
+    CASE_CHECK(json_array_size(bit) == n);
+    check_integer(window, "cwnd_min", why->cwnd_min);
+    check_integer(window, "cwnd_max", why->cwnd_max);
+    check_address(window, "override", &why->override);
+    check_real(window, "override_scale", why->override_scale < 1 ? why->override_scale : 0);
+    check_real(window, "hint_scale", why->hint_scale < 1 ? why->hint_scale : 0);
+    check_integer(window, "hint_cwnd_max", why->hint_cwnd_max);
+    check_integer(window, "cwnd", why->cwnd);
+    check_times(told, window);
+    check_evidence(why, json_object_get(window, "evidence"));
+}
+
+static void check_route(const struct told *told, const json_t *route)
+{
+    const struct riptide_route *first = &told->rows[0].route;
+
+    if (told->n_rows == 0) {
+        CASE_CHECK(json_is_null(route));
+        return;
+    }
+    check_address(route, "dst", &first->dst);
+    check_text(route, "state", state_of(first));
+    check_integer(route, "initcwnd", first->initcwnd);
+    check_integer(route, "initrwnd", first->initrwnd);
+    check_address(route, "gateway", &first->gateway);
+    check_text(route, "reason", first->reason[0] ? first->reason : NULL);
+}
+
+/* JSON has no word for what is not finite, and the estimator computes none. */
+static bool is_finite(const struct riptide_explanation *why)
+{
+    return isfinite(why->combined) && isfinite(why->smoothed) && isfinite(why->override_scale) &&
+           isfinite(why->hint_scale) && isfinite(why->evidence.capacity) &&
+           isfinite(why->evidence.burst) && isfinite(why->evidence.brake);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -177,17 +308,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     draw_explanation(&told.why, &bytes);
     told.now_ns = case_u64(&bytes);
     draw_rows(&told, &bytes);
+    draw_rest(&told, &bytes);
 
     answer = ask(&told, "{\"request\":\"show\"}");
     check_rows(&told, json_object_get(answer, "routes"));
     json_decref(answer);
 
     answer = ask(&told, "{\"request\":\"explain\",\"dst\":\"10.0.0.1\"}");
-    /* JSON has no word for what is not finite, and the estimator computes none. */
-    if (isfinite(told.why.combined) && isfinite(told.why.smoothed) &&
-        isfinite(told.why.evidence.capacity)) {
-        if (json_is_true(json_object_get(answer, "ok")))
-            check_window(&told, json_object_get(answer, "window"));
+    if (is_finite(&told.why) && json_is_true(json_object_get(answer, "ok"))) {
+        check_window(&told, json_object_get(answer, "window"));
+        check_route(&told, json_object_get(answer, "route"));
     }
     json_decref(answer);
     return 0;

@@ -121,8 +121,7 @@ static inline void check_bucket(struct family *family, const char *le, double va
     family->has_infinite = isinf(bound);
 }
 
-/* Returns the value. */
-static inline double read_sample(struct family *family, const char *line)
+static inline void read_sample(struct family *family, const char *line)
 {
     char name[128], le[64];
     const char *suffix;
@@ -146,17 +145,12 @@ static inline double read_sample(struct family *family, const char *line)
         CASE_CHECK(family->has_infinite && value == family->bucket);
     else
         CASE_CHECK(!strcmp(suffix, "_sum") && !strcmp(family->type, "histogram"));
-    return value;
 }
 
-/*
- * Reads the text, which is changed, to its end. Returns the value of the sample whose line begins
- * with `wanted`; NAN: there is none.
- */
-static inline double openmetrics_read(char *text, const char *wanted)
+/* Reads the text, which is changed, to its end. */
+static inline void openmetrics_read(char *text)
 {
     struct family family = { .bucket = NAN };
-    double value, found = NAN;
     char *end;
 
     for (char *line = text;; line = end + 1) {
@@ -165,16 +159,12 @@ static inline double openmetrics_read(char *text, const char *wanted)
         *end = 0;
         if (!strcmp(line, "# EOF"))
             break;
-        if (*line == '#') {
+        if (*line == '#')
             read_comment(&family, line);
-            continue;
-        }
-        value = read_sample(&family, line);
-        if (starts_with(line, wanted))
-            found = value;
+        else
+            read_sample(&family, line);
     }
     CASE_CHECK(end[1] == 0);
-    return found;
 }
 
 #endif

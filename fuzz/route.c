@@ -50,6 +50,51 @@ static void check_hop(const struct route *ours, struct rtnl_route *theirs,
                                                                  : rtnl_route_nh_get_via(hop));
 }
 
+/* Whether libnl-route has the hops of RTA_MULTIPATH and no other, each with one meaning. */
+static bool has_hops_alone(const struct nlmsghdr *message)
+{
+    static const int others[] = { RTA_OIF, RTA_GATEWAY, RTA_VIA, RTA_FLOW, RTA_ENCAP, RTA_NH_ID };
+    struct nlattr *several =
+        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
+    const struct rtnexthop *hop;
+    int left;
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), others[i]))
+            return false;
+    }
+    if (!several)
+        return false;
+    hop = nla_data(several);
+    for (left = nla_len(several); hop_is_whole(hop, left); hop = RTNH_NEXT(hop)) {
+        if (has_twice((const struct nlattr *)(hop + 1), hop->rtnh_len - (int)sizeof(*hop)))
+            return false;
+        left -= (int)NLMSG_ALIGN(hop->rtnh_len);
+    }
+    return true;
+}
+
+/* Of those that have a gateway, all and in this order. */
+static void check_several(const struct route *ours, struct rtnl_route *theirs,
+                          const struct nlmsghdr *message)
+{
+    struct hop hop = { .is_begun = false };
+
+    if (!has_hops_alone(message))
+        return;
+    for (int i = 0; i < rtnl_route_get_nnexthops(theirs); i++) {
+        struct rtnl_nexthop *their_hop = rtnl_route_nexthop_n(theirs, i);
+        struct nl_addr *gateway = rtnl_route_nh_get_gateway(their_hop);
+
+        if (!gateway || nl_addr_get_len(gateway) != prefix_family_bits(ours->dst.family) / 8u)
+            continue;
+        CASE_CHECK(route_next_hop(&hop, ours, message));
+        CASE_CHECK(hop.ifindex == (uint32_t)rtnl_route_nh_get_ifindex(their_hop));
+        check_address(&hop.gateway, gateway);
+    }
+    CASE_CHECK(!route_next_hop(&hop, ours, message));
+}
+
 static void check_route(const struct route *ours, struct rtnl_route *theirs,
                         const struct nlmsghdr *message)
 {
@@ -67,6 +112,7 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     check_metric(theirs, RTAX_MTU, ours->mtu_bytes);
     check_metric(theirs, RTAX_RTO_MIN, ours->rto_min_ms);
     check_hop(ours, theirs, message);
+    check_several(ours, theirs, message);
 }
 
 /* A gateway for each hop that it is said to have, and an end. */

@@ -15,12 +15,18 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static void check_destination(const struct riptide_prefix *dst)
+static void check_destination(const struct riptide_prefix *dst, const struct inet_diag_msg *msg)
 {
+    const uint8_t *peer = (const uint8_t *)msg->id.idiag_dst;
     struct in_addr v4;
     struct in6_addr v6;
 
     CASE_CHECK(prefix_is_valid(dst));
+    if (dst->family != msg->idiag_family) { /* IPv4-mapped */
+        CASE_CHECK(dst->family == AF_INET && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)peer));
+        peer += sizeof(v6) - sizeof(v4);
+    }
+    CASE_CHECK(memcmp(dst->addr, peer, prefix_family_bits(dst->family) / 8) == 0);
     CASE_CHECK(dst->len == prefix_family_bits(dst->family));
     memcpy(&v4, dst->addr, sizeof(v4));
     memcpy(&v6, dst->addr, sizeof(v6));
@@ -122,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     verdict = sample_parse(&sample, &layout, payload, n);
     CASE_CHECK(verdict <= SAMPLE_MALFORMED);
     if (verdict == SAMPLE_OK) {
-        check_destination(&sample.dst);
+        check_destination(&sample.dst, payload);
         CASE_CHECK(find(payload, n, INET_DIAG_INFO));
         check_figures(&sample, find(payload, n, INET_DIAG_INFO));
         check_rest(&sample, payload, n);
