@@ -48,6 +48,13 @@ static uint32_t find_cover(const struct riptide_router *router, const struct rip
     return NONE;
 }
 
+/* Whether it was learned on a route of ours that is to be replaced by one that leads elsewhere. */
+static bool is_of_old_base(const struct target *target, const struct route *path)
+{
+    return path->table != RT_TABLE_MAIN && target->kernel.exists &&
+           target->kernel.base != target->base;
+}
+
 /*
  * Whether it was learned on another path than the base's. Routes of one hop and metrics share what
  * was learned on them, so the kernel tells of a host what it learned on a route that this host has
@@ -59,8 +66,7 @@ static bool is_of_other_path(const struct riptide_router *router, const struct t
 {
     const struct base *base;
 
-    if (path->table != RT_TABLE_MAIN && target->kernel.exists &&
-        target->kernel.base != target->base)
+    if (is_of_old_base(target, path))
         return true;
     if (target->base == BASES_NONE || path->is_redirected)
         return false;
@@ -112,6 +118,8 @@ void paths_note(struct riptide_router *router, uint32_t slot, const struct route
     struct target *target = targets_at(&router->targets, slot);
     const char *reason = reason_to_leave(router, target, path);
 
+    if (is_of_old_base(target, path))
+        return;
     if (is_narrow(router, path) && !is_own(target, path) &&
         (target->pmtu_bytes == 0 || path->mtu_bytes < target->pmtu_bytes))
         target->pmtu_bytes = path->mtu_bytes;

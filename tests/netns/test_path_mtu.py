@@ -197,8 +197,10 @@ def test_base_that_moves_takes_along_what_was_learned(net, driver, connect, fami
     assert mtu_of(net.host, FAR[family]) == 0
 
 
-def test_what_routes_share_is_read_once_and_the_rest_asked_for(net, driver, far):
-    """IPv4 routes of one hop and window share what was learned, and a dump repeats it for each."""
+@pytest.fixture
+def crowd(net, driver, far):
+    """Routes to 1,500 hosts, 60 of which have learned, and to ten more which have: of one hop and
+    window IPv4 routes share what was learned, and a dump repeats it for each."""
     far.batch("route add local 172.16.0.0/16 dev lo\nroute add local 192.0.3.0/24 dev lo")
     net.world.batch("route add 172.16.0.0/16 via 192.0.2.9\nroute add 192.0.3.0/24 via 192.0.2.9")
     many = [f"172.16.{n // 250}.{1 + n % 250}" for n in range(1500)]
@@ -208,6 +210,11 @@ def test_what_routes_share_is_read_once_and_the_rest_asked_for(net, driver, far)
         connection = Connection(net.host, far, dst)
         assert not starts_small(connection)
         connection.close()
+    return many, behind
+
+
+def test_what_routes_share_is_read_once_and_the_rest_asked_for(net, driver, crowd):
+    many, behind = crowd
     before = dict(driver.stats)
     after = driver.follow(*[f"set {dst} 80" for dst in many + behind])
     assert after["written"] - before["written"] == len(many + behind)
@@ -215,6 +222,17 @@ def test_what_routes_share_is_read_once_and_the_rest_asked_for(net, driver, far)
     for dst in many[:60] + behind:
         assert mtu_of(net.host, dst) == NARROW_BYTES
     assert mtu_of(net.host, many[60]) == 0
+
+
+def test_what_is_asked_for_is_not_taken_to_another_path(net, driver, crowd):
+    """As what a dump tells: the route that is asked about is to be replaced."""
+    dst = crowd[0][0]
+    before = dict(driver.stats)
+    net.host.ip("route", "add", dst, "via", "10.0.0.2")
+    after = driver.quiet()
+    assert after["resolved"] - before["resolved"] >= 2, "the dump was not cut"
+    assert routes(net.host)[dst]["gateway"] == "10.0.0.2"
+    assert mtu_of(net.host, dst) == 0
 
 
 def test_round_looks_at_main_in_little_time(net, driver, capsys):
