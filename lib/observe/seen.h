@@ -26,10 +26,10 @@ enum {
 /* All zero remembers the last ones of a dump alone. */
 struct seen {
     bool is_filtering;
-    bool is_shared;                 /* `fresh` holds cookies of earlier dumps as well */
-    uint32_t n_fresh;               /* cookies in `fresh` */
-    uint64_t settled[SEEN_BLOCKS];  /* of each block, all up to this one count as shown */
-    uint64_t highest[SEEN_BLOCKS];  /* that was shown at all */
+    bool is_shared;                /* `fresh` holds cookies of earlier dumps as well */
+    uint32_t n_fresh;              /* cookies in `fresh` */
+    uint64_t settled[SEEN_BLOCKS]; /* of each block, all up to this one count as shown */
+    uint64_t highest[SEEN_BLOCKS]; /* that was shown at all */
     /* A Bloom filter of what was shown above `settled`, each with four bits of one word. At two
      * bytes a cookie it takes one in 200 for another that it holds, at SEEN_MAX_FRESH one in 30. */
     uint64_t fresh[SEEN_WORDS];
@@ -37,9 +37,9 @@ struct seen {
 };
 
 /*
- * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what
- * closes from now on has a higher cookie than any that was shown, or was shown itself. Otherwise
- * `fresh` goes on filling up; what is too much for it is settled all the same.
+ * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what is
+ * heard of from now on was shown, or has a higher cookie than all that was. Otherwise `fresh` goes
+ * on filling up; what is too much for it is settled all the same.
  */
 void seen_begin(struct seen *seen, bool may_settle);
 
