@@ -137,7 +137,11 @@ struct riptide_estimator_config {
     double history_weight;
     uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
-    uint64_t ttl_ns;   /* paper: t; how long a window lives without new samples; default 90 s */
+    /*
+     * paper: t; how long a window lives without samples that count. Idle connections, which policies
+     * leave out, prolong it as well; default 90 s.
+     */
+    uint64_t ttl_ns;
     /*
      * What counts as one destination: the longest of `aggregates` that holds the peer, else the
      * peer's first prefix_len4 or prefix_len6 bits. Default: no aggregates, 32 and 128, each host
@@ -187,7 +191,7 @@ struct riptide_estimate {
     double combined;     /* their windows as one, segments */
     double smoothed;     /* with history, segments, unbounded */
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
-    uint64_t updated_ns; /* when it was last computed */
+    uint64_t updated_ns; /* when it was last computed, or prolonged by an idle connection */
     uint64_t expires_ns; /* when it passes unless refreshed */
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
@@ -229,7 +233,7 @@ struct riptide_explanation {
     uint64_t updated_ns;
     uint64_t expires_ns;
     struct {
-        double capacity;     /* segments that the path delivers in its smallest round trip */
+        double capacity;     /* segments the path delivers in its smallest round trip; 0: unknown */
         double burst;        /* segments at once that it was seen to take */
         uint32_t sharers;    /* connections that open together */
         double brake;        /* 1: none; after losses what fits, as a share of the capacity */

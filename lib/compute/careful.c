@@ -27,9 +27,10 @@ struct careful {
     uint16_t burst; /* segments; 0: no evidence */
     struct flights flights;
     struct opening opening;
-    bool is_near : 1;     /* some round trip time was within ten times the kept one */
-    uint8_t n_filled : 7; /* first flights that took the whole window and lost nothing */
-    uint8_t n_doubtful;   /* connections that lost something, maybe of their first flights */
+    bool is_near : 1;       /* some round trip time was within ten times the kept one */
+    uint8_t n_filled : 7;   /* first flights that took the whole window and lost nothing */
+    bool is_full : 1;       /* some connection has met the limit of the path */
+    uint8_t n_doubtful : 7; /* connections that lost something, maybe of their first flights */
     /* kept */
     struct {
         uint8_t n_fit;        /* ticks since the last cut whose first flights fit */
@@ -115,6 +116,21 @@ static double burst_of(const struct riptide_sample *sample, double capacity)
     return burst;
 }
 
+/*
+ * Whether the connection lost something, or waits in a queue: an eighth of the smallest round trip
+ * time, within 4 and 16 ms, is where slow start ends before it loses (RFC 9406, Sec. 4.2).
+ */
+static bool has_met_limit(const struct riptide_sample *sample)
+{
+    uint32_t queue_us = sample->min_rtt_us / 8;
+
+    if (queue_us < 4000)
+        queue_us = 4000;
+    if (queue_us > 16000)
+        queue_us = 16000;
+    return sample->retrans_segs > 0 || sample->rtt_us >= sample->min_rtt_us + queue_us;
+}
+
 /* Of more than can be counted the share is kept, which is what counts. Neither is above 65535. */
 static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_segs)
 {
@@ -145,7 +161,8 @@ static bool add_first_flight(struct careful *careful, const struct riptide_polic
     case FLIGHT_UNKNOWN:
         return false;
     case FLIGHT_DOUBTFUL:
-        careful->n_doubtful = (uint8_t)(careful->n_doubtful + (careful->n_doubtful < UINT8_MAX));
+        if (careful->n_doubtful < MOST_COUNTED)
+            careful->n_doubtful++;
         return false;
     case FLIGHT_KNOWN:
         break;
@@ -177,6 +194,8 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return has_flight ? RIPTIDE_LEFT_OUT_NOT : reason;
 
+    if (has_met_limit(sample))
+        careful->is_full = true;
     capacity = evidence_capacity(sample);
     burst = burst_of(sample, capacity);
     if (burst > careful->burst)
@@ -225,11 +244,11 @@ static double grow(const struct careful *careful, const struct riptide_estimator
     if (capacity > 0)
         next = lesser(next, capacity * slow_start);
     if (!has_cut(careful)) {
+        if (capacity == 0)
+            return cwnd * growth_derived;
         if (config->paced)
             burst += capacity / sharers / pacing_gain;
-        /* Where no rate is known, what the buffer took stands alone. */
-        next = greater(next,
-                       lesser(cwnd * growth_derived, capacity > 0 ? lesser(share, burst) : burst));
+        next = greater(next, lesser(cwnd * growth_derived, lesser(share, burst)));
         next = greater(next, lesser(cwnd * growth_share, share));
     }
     return greater(next, cwnd);
@@ -365,7 +384,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     if (careful->min_rtt_us > 0)
         careful->path_min_rtt_us = careful->min_rtt_us;
     step = halves_turn(&careful->halves, input);
-    HALVES_TAKE(step, careful->capacities, to_u16((double)careful->capacity));
+    /* What was delivered below the path's limit says nothing of it. */
+    HALVES_TAKE(step, careful->capacities, careful->is_full ? to_u16((double)careful->capacity) : 0);
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = learn(careful, input);

@@ -7,7 +7,16 @@
 
 enum { START = 24 };
 
-/* The same, beside which nothing was seen to fit into a buffer. */
+/* One that waits in a queue: it has met the limit of the path. */
+static struct riptide_sample queued(uint32_t capacity)
+{
+    struct riptide_sample sample = busy(capacity);
+
+    sample.rtt_us = RTT_US + RTT_US / 8;
+    return sample;
+}
+
+/* One that has met it by a loss, beside which nothing was seen to fit into a buffer. */
 static struct riptide_sample lossy(uint32_t capacity)
 {
     struct riptide_sample sample = busy(capacity);
@@ -69,7 +78,7 @@ static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
     unmeasured.min_rtt_us = 0;
     add(estimator, unmeasured);
     assert_int_equal(tick(estimator, &t, unused, idle), 0);
-    add(estimator, busy(60));
+    add(estimator, queued(60));
     add(estimator, unmeasured);
     assert_int_equal(tick(estimator, &t, unused, idle), START);
     explanation = explain(estimator);
@@ -80,6 +89,61 @@ static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void a_window_that_fits_doubles_where_nothing_has_met_the_limit(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    uint64_t t = 0;
+
+    (void)state;
+    for (uint32_t expected = 2 * START; expected < 1000; expected *= 2)
+        assert_int_equal(fit(estimator, &t, busy(20)), expected);
+    assert_true(explain(estimator).evidence.capacity == 0);
+    riptide_estimator_free(estimator);
+}
+
+/* An eighth of 100 ms; 4 ms and 16 ms where an eighth is less, and more. */
+static void queue_from_an_eighth_of_the_round_trip_time_is_the_limit(void **state)
+{
+    const struct {
+        uint32_t min_rtt_us, queue_us;
+    } cases[] = { { 100000, 12500 }, { 1000, 4000 }, { 500000, 16000 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint32_t below_us = 0; below_us < 2; below_us++) {
+            struct riptide_estimator *estimator = careful();
+            struct riptide_sample sample = busy(20);
+            uint64_t t = 0;
+
+            sample.min_rtt_us = cases[i].min_rtt_us;
+            sample.rtt_us = cases[i].min_rtt_us + cases[i].queue_us - below_us;
+            sample.delivery_rate_Bps = 100000000;
+            tick(estimator, &t, sample, sample);
+            assert_int_equal(explain(estimator).evidence.capacity > 0, below_us == 0);
+            riptide_estimator_free(estimator);
+        }
+    }
+}
+
+static void idle_connections_keep_a_window_and_prove_nothing(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample idle = busy(500), unused = busy(500);
+    uint64_t t = 0;
+
+    (void)state;
+    idle.last_data_sent_ms = 10000;
+    unused.data_segs_out = 0;
+    assert_int_equal(fit(estimator, &t, busy(20)), 48);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(tick(estimator, &t, idle, unused), 48);
+    for (int i = 0; i < 89; i++)
+        assert_int_equal(tick(estimator, &t, unused, unused), 48);
+    assert_int_equal(tick(estimator, &t, unused, unused), 0); /* the time to live has passed */
+    assert_int_equal(tick(estimator, &t, idle, idle), 0);
+    riptide_estimator_free(estimator);
+}
+
 static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
 {
     struct riptide_estimator *estimator = careful();
@@ -87,10 +151,10 @@ static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
 
     (void)state;
     /* Half of a window that grew without a loss; the two paths of a tick carry 600. */
-    assert_int_equal(fit(estimator, &t, busy(300)), 48);
-    assert_int_equal(fit(estimator, &t, busy(300)), 96);
-    assert_int_equal(fit(estimator, &t, busy(300)), 150);
-    assert_int_equal(fit(estimator, &t, busy(300)), 225); /* by half from there */
+    assert_int_equal(fit(estimator, &t, queued(300)), 48);
+    assert_int_equal(fit(estimator, &t, queued(300)), 96);
+    assert_int_equal(fit(estimator, &t, queued(300)), 150);
+    assert_int_equal(fit(estimator, &t, queued(300)), 225); /* by half from there */
     riptide_estimator_free(estimator);
 }
 
@@ -117,13 +181,13 @@ static void a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond(void *
 static void connections_that_open_together_share_what_is_derived(void **state)
 {
     struct riptide_estimator *estimator = careful();
-    struct riptide_sample opening = busy(20), path = busy(400);
+    struct riptide_sample opening = busy(20), path = queued(200);
     uint64_t t = 0;
 
     (void)state;
     opening.data_segs_out = 10;
     opening.app_limited = true;
-    path.app_limited = true; /* no rate: the burst stands alone, 200 */
+    path.cwnd = 400; /* half of that is a burst; the two paths of a tick carry 400, and half is theirs */
     for (int i = 0; i < 4; i++)
         add(estimator, opening);
     assert_int_equal(fit(estimator, &t, path), 48);
@@ -468,6 +532,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_used_begins_and_what_says_nothing_is_left_out),
+        cmocka_unit_test(a_window_that_fits_doubles_where_nothing_has_met_the_limit),
+        cmocka_unit_test(queue_from_an_eighth_of_the_round_trip_time_is_the_limit),
+        cmocka_unit_test(idle_connections_keep_a_window_and_prove_nothing),
         cmocka_unit_test(a_window_that_fits_doubles_up_to_what_is_derived),
         cmocka_unit_test(a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond),
         cmocka_unit_test(connections_that_open_together_share_what_is_derived),

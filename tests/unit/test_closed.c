@@ -130,6 +130,7 @@ static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **st
 
     (void)state;
     sample.data_segs_out = 60;
+    sample.retrans_segs = 1; /* it has met the path's limit */
     riptide_estimator_add(estimator, &sample);
     sample.data_segs_out = 15; /* in its first flights */
     for (int i = 0; i < 50; i++)
