@@ -13,6 +13,7 @@ continent with many machines; here each PoP is one machine, so all of the contin
 """
 
 import math
+import re
 import time
 from typing import NamedTuple
 
@@ -39,16 +40,15 @@ INTERVAL, TTL = "500ms", "750ms"
 class Arm(NamedTuple):
     name: str
     options: tuple = ()  # of riptided; none: it does not run
-    mtu: bool = False  # on hosts' own routes, which riptided's take over: scenarios/route_change.py
 
 
 def list_arms(quick):
     paper = [Arm(str(cwnd_max), ("--policy", "paper", "--cwnd-max", cwnd_max))
              for cwnd_max in CWNDS_MAX]
+    careful = Arm(cdn_figures.OURS, ("--policy", "careful", "--cwnd-max", 100))
     if quick:
-        return [Arm("none"), paper[1]]
-    return [Arm("none"), *paper, paper[1]._replace(name="100, mtu", mtu=True),
-            Arm("careful", ("--policy", "careful", "--cwnd-max", 100))]
+        return [Arm("none"), paper[1], careful]
+    return [Arm("none"), *paper, careful]
 
 
 def list_pops(quick):
@@ -123,8 +123,6 @@ def run_arm(evaluation, arm, sites, hours, tables):
     looks = range(LOOKS_AN_HOUR * min(WARM_HOURS, hours - 1), LOOKS_AN_HOUR * hours)
     with Testbed(evaluation, addresses, list_paths(sites, evaluation)) as testbed:
         if arm.options:
-            for name in addresses if arm.mtu else ():
-                testbed.set_route(name, "mtu", 1500)
             testbed.start_riptided(list(addresses), "--interval", INTERVAL, "--ttl", TTL,
                                    *arm.options)
         started_s, hour, probes = time.monotonic(), 0, []
@@ -156,6 +154,9 @@ def evaluate(evaluation):
     if evaluation.quick:
         HOUR_S = 3
     sites, arms = list_pops(evaluation.quick), list_arms(evaluation.quick)
+    if evaluation.cells:
+        always = ("none", cdn_figures.CHOSEN)
+        arms = [arm for arm in arms if arm.name in always or re.fullmatch(evaluation.cells, arm.name)]
     hours = 2 if evaluation.quick else WARM_HOURS + HOURS
     tables = {
         "probes": evaluation.table("probes", "arm", "sender", "receiver", "rtt_ms", "hour", "bytes",
