@@ -12,10 +12,17 @@ T = TypeVar("T")
 
 
 def new_object(new: Callable[[Any, Any, Any], int], config: Any, free: Callable[[Any], Any]) -> Any:
-    """What a riptide_*_new makes of a configuration. Errors: OSError."""
-    pointer, error = ffi.new(ffi.typeof(new).args[0]), new_error()
+    """What a riptide_*_new makes of a configuration. Errors: OSError.
+
+    A signal that came meanwhile is handled as soon as it returns: the object must have an owner by
+    then, and never two.
+    """
+    made: list[Any] = []
+    pointer = ffi.gc(ffi.new(ffi.typeof(new).args[0]), lambda pointer: made or free(pointer[0]))
+    error = new_error()
     check(new(pointer, config, error), error)
-    return ffi.gc(pointer[0], free)
+    made.extend(map(ffi.gc, pointer[0:1], [free]))  # one step
+    return made[0]
 
 
 def pop(use: Use, take: Callable[[Any, Any], int], read: Callable[[Any], T]) -> T:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -50,12 +51,10 @@ def raising_before_step(number: int) -> Iterator[None]:
 def interrupted_at_each_step(call: Callable[[], Any]) -> Iterator[int]:
     """Calls it until it is not interrupted any more, a step later each time."""
     for number in range(5000):
-        try:
-            with raising_before_step(number):
-                call()
+        with suppress(Interrupt), raising_before_step(number):
+            call()
             return
-        except Interrupt:
-            yield number
+        yield number  # and what it had is gone with the exception
     pytest.fail("it never ends")
 
 
@@ -156,6 +155,16 @@ def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
         for n in interrupted_at_each_step(lambda: asyncio.run(next_event())):
             asyncio.run(next_event())
         assert n > 100
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning",
+                            "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Router, riptide.Agent])
+def test_constructor_leaves_no_files_after_an_interrupt_at_any_step(cls: Any) -> None:
+    before, n = len(os.listdir("/proc/self/fd")), 0
+    for n in interrupted_at_each_step(cls):
+        assert len(os.listdir("/proc/self/fd")) == before, f"step {n}"
+    assert n > 100
 
 
 def test_call_around_a_call_is_refused_still() -> None:
