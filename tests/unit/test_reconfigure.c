@@ -4,6 +4,7 @@
 #include "estimators.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SAVED (UINT64_C(1790000000) * S)
@@ -63,17 +64,19 @@ static void reconfigure(struct riptide_estimator *estimator,
 /* Every built-in policy beside every other: none sees the other's memory. */
 static void each_prefix_has_its_policy(void **state)
 {
-    static const char *const hosts[] = { "192.0.2.1", "192.0.3.1", "192.0.4.1", "192.0.5.1",
-                                         "192.0.6.1", "192.0.7.1", "192.0.8.1", "192.0.9.1" };
-    struct riptide_override overrides[8] = { 0 };
+    enum { MOST = RIPTIDE_MAX_OVERRIDE_POLICIES };
+    char hosts[MOST][sizeof("192.0.255.1")];
+    struct riptide_override overrides[MOST] = { 0 };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *mixed, *alone;
     size_t n = 0;
 
     (void)state;
-    for (; riptide_policy_get(n); n++)
+    for (; riptide_policy_get(n); n++) {
+        assert_true(n < MOST);
+        snprintf(hosts[n], sizeof(hosts[n]), "192.0.%u.1", (uint8_t)(2 + n));
         overrides[n] = policy_for(hosts[n], riptide_policy_get(n)->name);
-    assert_int_equal(n, 8);
+    }
     config.overrides = overrides;
     config.n_overrides = n;
     mixed = estimator_of_config(&config);
