@@ -90,7 +90,7 @@ def test_new_functions_and_constants_are_followed(copy: Path) -> None:
 @pytest.mark.parametrize("header, old, new, said", [
     ("observe.h", "uint32_t min_rtt_us; ", "uint32_t lowest_rtt_us; ",
      "struct riptide_sample has no 'min_rtt_us'"),
-    ("compute.h", "uint64_t ttl_ns; ", "uint64_t ttl_ms; ",
+    ("compute.h", "uint64_t ttl_ns;", "uint64_t ttl_ms;",
      "struct riptide_estimator_config has no 'ttl'"),
     ("apply.h", "int riptide_router_pause(", "int riptide_router_halt(",
      "no header declares 'riptide_router_pause'"),
