@@ -22,7 +22,7 @@ case $lane in
     caught='data race' ;;
 --analyze) # written through a null pointer
     sed -i '/^void closep/,/^{/s/^{/{\n    int *nothing = NULL;\n\n    *nothing = *fdp;/' lib/internal.c
-    caught='analyzer-null-dereference|nullPointer' ;;
+    caught='analyzer-null-dereference|nullPointer|core.NullDereference' n_caught=3 ;;
 --coverage) # what nobody calls
     {
         printf 'int nobody(int n);\nint nobody(int n)\n{\n'
@@ -38,7 +38,8 @@ EBUSY) # a start that fails leaves its rules
 esac
 status=0
 RIPTIDE_BUILD=$copy/build ./dev test "$lane" "${@:2}" >"$copy/log" 2>&1 || status=$?
-if ((status == 0)) || ! grep -qaE "$caught" "$copy/log"; then
+# Where a lane has several tools, each is to find it.
+if ((status == 0 || $(grep -aoE "$caught" "$copy/log" | sort -u | wc -l) < ${n_caught:-1})); then
     tail -n 40 "$copy/log"
     echo "not caught"
     exit 1
