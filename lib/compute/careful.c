@@ -222,6 +222,24 @@ static bool is_other_path(const struct careful *careful)
     return careful->min_rtt_us < careful->path_min_rtt_us / 2 || !careful->is_near;
 }
 
+/*
+ * The smallest round trip time. A tick that saw nothing but connections which opened into a queue
+ * does not raise it at once, or the next one would look like another path; a path that has become
+ * longer is followed by a quarter each half of evidence_ns.
+ */
+static void keep_min_rtt(struct careful *careful, enum halves_step step)
+{
+    uint64_t highest_us = careful->path_min_rtt_us;
+
+    if (careful->min_rtt_us == 0)
+        return;
+    if (step != HALVES_STAY)
+        highest_us += highest_us / 4;
+    if (highest_us == 0 || careful->min_rtt_us < highest_us)
+        highest_us = careful->min_rtt_us;
+    careful->path_min_rtt_us = (uint32_t)highest_us;
+}
+
 static bool has_cut(const struct careful *careful)
 {
     return careful->known.n_cuts > 0;
@@ -368,6 +386,7 @@ static void forget_path(struct careful *careful)
     careful->halves = (struct halves){ 0 };
     careful->past = (struct flights){ 0 };
     careful->fitted = 0;
+    careful->path_min_rtt_us = 0;
 }
 
 static double careful_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
@@ -381,9 +400,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     (void)renewed;
     if (is_other_path(careful))
         forget_path(careful);
-    if (careful->min_rtt_us > 0)
-        careful->path_min_rtt_us = careful->min_rtt_us;
     step = halves_turn(&careful->halves, input);
+    keep_min_rtt(careful, step);
     /* What was delivered below the path's limit says nothing of it. */
     HALVES_TAKE(step, careful->capacities, careful->is_full ? to_u16((double)careful->capacity) : 0);
     HALVES_TAKE(step, careful->bursts, careful->burst);

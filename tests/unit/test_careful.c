@@ -488,8 +488,33 @@ static void another_path_voids_the_evidence(void **state)
         moved.rtt_us = cases[i].rtt_us;
         moved.app_limited = true;
         assert_int_equal(tick(estimator, &t, moved, moved), cases[i].is_void ? START : 48);
+        if (cases[i].is_void)
+            assert_int_equal(explain(estimator).evidence.min_rtt_us, cases[i].min_rtt_us);
         riptide_estimator_free(estimator);
     }
+}
+
+static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample in_queue = busy(40), longer = busy(40);
+    uint64_t t = 0;
+
+    (void)state;
+    in_queue.min_rtt_us = in_queue.rtt_us = 2 * RTT_US + 2;
+    longer.min_rtt_us = longer.rtt_us = 3 * RTT_US;
+    assert_int_equal(fit(estimator, &t, busy(400)), 48);
+    for (int i = 0; i < 100; i++) {
+        tick(estimator, &t, in_queue, in_queue);
+        assert_int_equal(tick(estimator, &t, busy(400), busy(400)), 48);
+        assert_in_range(explain(estimator).evidence.min_rtt_us, RTT_US, RTT_US);
+    }
+    while (explain(estimator).evidence.min_rtt_us < 3 * RTT_US) {
+        assert_true(t < 400);
+        assert_int_equal(tick(estimator, &t, longer, longer), 48);
+    }
+    assert_int_equal(tick(estimator, &t, busy(400), busy(400)), START); /* a third: another one */
+    riptide_estimator_free(estimator);
 }
 
 /* Three segments of two hundred are lost, of more than there is room to count. */
@@ -552,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
         cmocka_unit_test(silence_ends_it_and_use_does_not),
         cmocka_unit_test(another_path_voids_the_evidence),
+        cmocka_unit_test(a_queue_is_no_other_path_and_a_longer_path_is_followed),
         cmocka_unit_test(a_crowd_is_judged_by_its_share),
         cmocka_unit_test(another_path_changes_no_congestion_control),
     };
