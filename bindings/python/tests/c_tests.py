@@ -53,12 +53,17 @@ class Reference:
         self.scope, self.name = scope, name
 
 
-def load(path: Path, defines: dict[str, str]) -> dict[str, Any]:
-    """What a C file and its cases define by name: functions, constants, enumerators."""
+def with_cases(path: Path) -> str:
+    """A C file, behind the cases that it and they include."""
     text = path.read_text()
     for case in re.findall(r'#include "(\w+_case\.h)"', text):
-        text = path.with_name(case).read_text() + text
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        text = with_cases(path.with_name(case)) + text
+    return text
+
+
+def load(path: Path, defines: dict[str, str]) -> dict[str, Any]:
+    """What a C file and its cases define by name: functions, constants, enumerators."""
+    text = re.sub(r"/\*.*?\*/", "", with_cases(path), flags=re.DOTALL)
     text = re.sub(r"^#.*", "", text.replace("\\\n", ""), flags=re.MULTILINE)
     for name, value in defines.items():
         text = re.sub(rf"\b{name}\b", value, text)

@@ -188,7 +188,8 @@ ONLY_IN_C = {
 
 
 def cases() -> Any:
-    for name in ("estimator", "bound", "careful", "closed", "policy", "evidence", "explain"):
+    for name in ("estimator", "bound", "careful", "careful_losses", "closed", "policy", "evidence",
+                 "explain"):
         path = UNIT / f"test_{name}.c"
         functions = load(path, DEFINES)
         for test in re.findall(r"cmocka_unit_test\((\w+)\)", path.read_text()):

@@ -1,0 +1,72 @@
+/*
+ * Connections and ticks for the tests of policy careful.
+ */
+#ifndef TESTS_UNIT_CAREFUL_CASE_H
+#define TESTS_UNIT_CAREFUL_CASE_H
+
+#include "evidence_case.h"
+
+#include <string.h>
+
+enum { START = 24 };
+
+/* One that waits in a queue: it has met the limit of the path. */
+static inline struct riptide_sample queued(uint32_t capacity)
+{
+    struct riptide_sample sample = busy(capacity);
+
+    sample.rtt_us = RTT_US + RTT_US / 8;
+    return sample;
+}
+
+/* One that has met it by a loss, beside which nothing was seen to fit into a buffer. */
+static inline struct riptide_sample lossy(uint32_t capacity)
+{
+    struct riptide_sample sample = busy(capacity);
+
+    sample.retrans_segs = 5;
+    return sample;
+}
+
+/* A connection that opened with `cwnd`, sent `segs`, of these `lost` twice, and closed. */
+static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_t lost)
+{
+    struct riptide_sample sample = busy(cwnd);
+
+    sample.data_segs_out = segs + lost;
+    sample.retrans_segs = lost;
+    sample.acked_bytes = (uint64_t)segs * MSS_BYTES;
+    sample.app_limited = true;
+    sample.closed = true;
+    return sample;
+}
+
+/* One tick with these two samples; the window after it. */
+static inline uint32_t tick(struct riptide_estimator *estimator, uint64_t *t,
+                            struct riptide_sample one, struct riptide_sample other)
+{
+    add(estimator, one);
+    add(estimator, other);
+    riptide_estimator_tick(estimator, ++*t * S);
+    return cwnd_of(estimator);
+}
+
+/* A tick that is part of the path, and one in which a window that was given fit. */
+static inline uint32_t fit(struct riptide_estimator *estimator, uint64_t *t,
+                           struct riptide_sample path)
+{
+    uint32_t cwnd = tick(estimator, t, path, path);
+
+    return tick(estimator, t, path, closed(cwnd, cwnd, 0));
+}
+
+static inline struct riptide_estimator *careful(void)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+
+    config.cwnd_min = 1;
+    config.cwnd_max = 1000;
+    return estimator_of_config(&config);
+}
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * Policy careful on literal samples and times: what first flights show, and what they lost.
+ */
+#include "careful_case.h"
+
+static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    assert_int_equal(fit(estimator, &t, path), 48);
+    assert_int_equal(fit(estimator, &t, path), 96);
+    tick(estimator, &t, path, path);
+    /* A quarter was lost: 72 fit, and a thirty-second less is 70. */
+    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
+    assert_true(explain(estimator).evidence.brake < 1);
+    /* What closes in the next two ticks may have begun with 96. */
+    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
+    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 70);
+    assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 79); /* an eighth more */
+    assert_int_equal(tick(estimator, &t, path, path), 79);
+    /* 7 of 79 lost: the next wait is twice as long. */
+    assert_int_equal(tick(estimator, &t, path, closed(60, 79, 7)), 70);
+    tick(estimator, &t, path, path);
+    tick(estimator, &t, path, path);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 70);
+    for (int i = 0; i < 40; i++)
+        tick(estimator, &t, path, closed(1000, 1000, 0));
+    assert_true(explain(estimator).evidence.brake == 1); /* the loss was of another time */
+    riptide_estimator_free(estimator);
+}
+
+/* Those whose flights fit close first, and raise the window; those that lost come after them. */
+static void who_loses_comes_late_and_counts(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    assert_int_equal(fit(estimator, &t, path), 48);
+    assert_int_equal(tick(estimator, &t, path, closed(14, START, START / 2)), 11);
+    riptide_estimator_free(estimator);
+}
+
+/* One flight in which two segments are lost may be chance, two in a row are not. */
+static void small_losses_add_up(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    tick(estimator, &t, path, path);
+    assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START);
+    assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START - 2);
+    riptide_estimator_free(estimator);
+}
+
+/* Of eight that open together the last one loses what does not fit, and closes late. */
+static void one_that_loses_speaks_for_those_that_open_together(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    tick(estimator, &t, path, path);
+    for (uint32_t i = 0; i < 8; i++)
+        add(estimator, closed(START, START - i % 2, 0)); /* half of them fill it */
+    assert_int_equal(tick(estimator, &t, path, path), 48);
+    tick(estimator, &t, path, path);
+    /* 24 of four times 48. */
+    assert_int_equal(tick(estimator, &t, path, closed(34, 48, 24)), 41);
+    riptide_estimator_free(estimator);
+}
+
+/* A connection that fits does not speak for two of which that is not certain. */
+static void more_must_fit_than_may_have_lost(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400), fitting = closed(START, START, 0);
+    uint64_t t = 0;
+
+    (void)state;
+    tick(estimator, &t, path, path);
+    add(estimator, fitting);
+    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(20, 200, 9)), START);
+    add(estimator, fitting);
+    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), fitting), 2 * START);
+    riptide_estimator_free(estimator);
+}
+
+/* One segment in a hundred, wherever it was in the flights of a hundred connections. */
+static void what_a_path_loses_by_itself_holds_nothing_up(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+    uint32_t cwnd = fit(estimator, &t, path);
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        cwnd = tick(estimator, &t, path, closed(200, cwnd, i % 2 ? cwnd / 50 : 0));
+        tick(estimator, &t, path, path);
+    }
+    assert_in_range(cwnd, 400, 1000);
+    riptide_estimator_free(estimator);
+}
+
+static void a_cut_window_heals_to_where_all_begin(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    tick(estimator, &t, path, path);
+    assert_int_equal(tick(estimator, &t, path, closed(10, START, START / 2)), 11);
+    for (int i = 0; i < 20; i++)
+        tick(estimator, &t, path, path);
+    assert_in_range(cwnd_of(estimator), 12, 15);
+    for (int i = 0; i < 200; i++)
+        tick(estimator, &t, path, path);
+    assert_int_equal(cwnd_of(estimator), START);
+    riptide_estimator_free(estimator);
+}
+
+static void a_cut_ends_at_the_lower_bound(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    uint64_t t = 0;
+
+    (void)state;
+    tick(estimator, &t, busy(400), busy(400));
+    tick(estimator, &t, busy(400), closed(10, START, START));
+    assert_int_equal(cwnd_of(estimator), config.cwnd_min);
+    assert_true(explain(estimator).combined == config.cwnd_min);
+    riptide_estimator_free(estimator);
+}
+
+/* What happens to a flight of START; `next` is the window after it. */
+static void what_a_connection_shows_of_its_first_flight(void **state)
+{
+    struct {
+        const char *what;
+        struct riptide_sample sample;
+        const char *congestion;
+        uint32_t next;
+    } cases[] = {
+        { "filled", closed(24, 24, 0), "cubic", 48 },
+        { "not filled", closed(24, 23, 0), "cubic", 24 },
+        { "a stray loss is the path's", closed(24, 24, 1), "cubic", 24 },
+        { "a sixth is not", closed(24, 24, 4), "cubic", 20 },
+        { "lost in flights that our window allowed", closed(60, 48, 12), "cubic", 11 },
+        { "not filled, a stray loss", closed(24, 23, 2), "cubic", 24 },
+        { "not filled, and too large all the same", closed(24, 20, 10), "cubic", 13 },
+        { "may be of later flights: slow start had doubled it", closed(39, 49, 12), "cubic", 24 },
+        { "slow start had not", closed(38, 49, 12), "cubic", 11 },
+        { "may be of later flights", closed(20, 97, 12), "cubic", 24 },
+        { "nothing is, of no flight", closed(200, 384, 0), "cubic", 48 },
+        { "too long ago to tell", closed(200, 385, 0), "cubic", 24 },
+        { "bbr keeps its window", closed(34, 49, 12), "bbr", 11 },
+        { "bbr, too long ago to tell", closed(34, 97, 12), "bbr", 24 },
+        { "bbr, all of it fit", closed(34, 97, 0), "bbr", 48 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_estimator *estimator = careful();
+        struct riptide_sample path = busy(400);
+        uint64_t t = 0;
+
+        strcpy(path.congestion_control, cases[i].congestion);
+        tick(estimator, &t, path, path);
+        if (tick(estimator, &t, path, cases[i].sample) != cases[i].next)
+            fail_msg("%s: %u", cases[i].what, cwnd_of(estimator));
+        riptide_estimator_free(estimator);
+    }
+}
+
+static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample open = closed(START, START, 0), path = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    open.closed = false;
+    tick(estimator, &t, path, path);
+    open.acked_bytes--;
+    assert_int_equal(tick(estimator, &t, path, open), START);
+    open.retrans_segs = 12; /* or has lost something */
+    open.data_segs_out += 12;
+    assert_int_equal(tick(estimator, &t, path, open), 11);
+    riptide_estimator_free(estimator);
+    estimator = careful();
+    t = 0;
+    tick(estimator, &t, path, path);
+    tick(estimator, &t, path, path);
+    open.retrans_segs = 0;
+    open.data_segs_out = START;
+    open.acked_bytes++;
+    open.last_data_sent_ms = 1001; /* was asked an interval ago */
+    assert_int_equal(tick(estimator, &t, path, open), START);
+    open.data_segs_out = 2 * START + 1; /* may be of any age */
+    open.last_data_sent_ms = 0;
+    assert_int_equal(tick(estimator, &t, path, open), START);
+    open.data_segs_out = 2 * START;
+    open.last_data_sent_ms = 900; /* idle by now, but its flight is news */
+    assert_int_equal(tick(estimator, &t, path, open), 48);
+    riptide_estimator_free(estimator);
+}
+
+/* A flight of which ten fit and the rest is lost, each second. */
+static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400);
+    uint64_t t = 0;
+    int ticks = 0;
+
+    (void)state;
+    while (cwnd_of(estimator) < 100)
+        fit(estimator, &t, path);
+    for (uint32_t cwnd = cwnd_of(estimator); cwnd > 10; ticks++)
+        cwnd = tick(estimator, &t, path, closed(10, cwnd, cwnd - 10));
+    assert_in_range(ticks, 1, 5);
+    riptide_estimator_free(estimator);
+}
+
+/* Three segments of two hundred are lost, of more than there is room to count. */
+static void a_crowd_is_judged_by_its_share(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    uint32_t cwnd, next;
+    uint64_t t = 0;
+
+    (void)state;
+    next = tick(estimator, &t, busy(400), busy(400));
+    for (int i = 0; i < 5; i++) {
+        cwnd = next;
+        for (uint32_t n = 0; n < 8000; n++)
+            add(estimator, closed(cwnd, cwnd, n % 25 == 0 ? cwnd * 3 / 8 : 0));
+        next = tick(estimator, &t, busy(400), busy(400));
+        assert_true(next >= cwnd);
+    }
+    riptide_estimator_free(estimator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_flight_lost_is_taken_off_at_once_and_tried_again_later),
+        cmocka_unit_test(who_loses_comes_late_and_counts),
+        cmocka_unit_test(small_losses_add_up),
+        cmocka_unit_test(one_that_loses_speaks_for_those_that_open_together),
+        cmocka_unit_test(more_must_fit_than_may_have_lost),
+        cmocka_unit_test(what_a_path_loses_by_itself_holds_nothing_up),
+        cmocka_unit_test(a_cut_window_heals_to_where_all_begin),
+        cmocka_unit_test(a_cut_ends_at_the_lower_bound),
+        cmocka_unit_test(what_a_connection_shows_of_its_first_flight),
+        cmocka_unit_test(an_open_connection_is_asked_when_its_flight_is_over),
+        cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
+        cmocka_unit_test(a_crowd_is_judged_by_its_share),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
