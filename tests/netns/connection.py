@@ -1,0 +1,125 @@
+"""TCP connections between two hosts, and what the kernel says of them."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+
+from waiting import DEADLINE_S, wait_until
+
+TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
+
+
+class Connection:
+    """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
+
+    The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6
+    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address.
+    """
+
+    def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
+                 source=None):
+        far_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        near_family = socket.AF_INET6 if mapped else far_family
+        self.near = self.far = None
+        opener, listener = (peer, host) if passive else (host, peer)
+        families = (far_family, near_family) if passive else (near_family, far_family)
+        with opener.socket(families[0]) as client, listener.socket(families[1]) as server:
+            near = server if passive else client
+            if near_family == socket.AF_INET6:
+                near.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not mapped))
+            if congestion:
+                near.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion.encode())
+            if passive:
+                client.bind((address, 0))
+                target = source or host_address(host, address)
+            else:
+                if source:
+                    client.bind((source, 0))
+                target = f"::ffff:{address}" if mapped else address
+            server.bind(("", 0))
+            server.listen()
+            client.settimeout(DEADLINE_S)
+            server.settimeout(DEADLINE_S)
+            with opener.entered():  # where the device of a link-local address has its number
+                client.connect(socket.getaddrinfo(target, server.getsockname()[1])[0][4])
+            accepted, _ = server.accept()
+            opened = socket.socket(fileno=client.detach())
+        self.near, self.far = (accepted, opened) if passive else (opened, accepted)
+        self.near.setblocking(False)
+        self.far.setblocking(False)
+
+    def close(self):
+        """Resets it: neither end lingers."""
+        for end in (self.near, self.far):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end.close()
+
+    def cwnd(self):
+        return tcp_info(self.near).cwnd
+
+    def send(self, n_bytes):
+        """Moves n_bytes from the host to its peer, until all of it is acknowledged."""
+        data = bytes(1 << 16)
+        unsent = unread = n_bytes
+        end = time.monotonic() + DEADLINE_S
+        while unread or tcp_info(self.near).unacked:
+            with contextlib.suppress(BlockingIOError):
+                if unsent:
+                    unsent -= self.near.send(data[:unsent])
+            with contextlib.suppress(BlockingIOError):
+                unread -= len(self.far.recv(1 << 20))
+            assert time.monotonic() < end, f"{unread} of {n_bytes} bytes not received"
+
+    def grow(self, cwnd):
+        """Sends until the window is at least cwnd; then the connection is quiet."""
+        wait_until(lambda: self.send(self.cwnd() * 1448) or self.cwnd() >= cwnd,
+                   f"a window of {cwnd}")
+
+
+    @contextlib.contextmanager
+    def busy(self):
+        """It sends a little again and again: policies that look for evidence leave out what is
+        idle, soon after its last segment."""
+        is_over = threading.Event()
+
+        def send():
+            while not is_over.wait(0.01):
+                self.send(1000)
+
+        sending = threading.Thread(target=send)
+        self.send(1000)
+        sending.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            sending.join()
+
+
+class TcpInfo:
+    """The part of struct tcp_info (include/uapi/linux/tcp.h) that tests ask for."""
+
+    def __init__(self, data):
+        words = struct.unpack_from("=24I", data, 8)
+        self.state = data[0]
+        self.mss_bytes, self.unacked, self.cwnd = words[2], words[4], words[18]
+        self.retrans_segs = words[23]
+        self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
+
+
+def tcp_info(end):
+    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
+
+
+def checksum(data):
+    """Of a packet's words, as IP, ICMP and TCP have it."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xffff) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xffff
+
+
+def host_address(host, peer):
+    """The address from which the host would talk to the peer."""
+    return host.ip_json("route", "get", peer)[0]["prefsrc"]

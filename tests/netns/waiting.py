@@ -1,0 +1,22 @@
+"""Waiting for a condition, with a deadline."""
+
+import os
+import time
+
+# What the programs run under, as words: valgrind in a lane of its own.
+WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
+IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
+PATIENCE = 10 if WRAPPER or IS_SANITIZED else 1
+DEADLINE_S = 30  # more than what is waited for takes on a machine however busy
+
+
+def wait_until(condition, what, deadline_s=DEADLINE_S):
+    """Returns the first true value of condition(); fails after the deadline."""
+    end = time.monotonic() + deadline_s * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline_s} s: {what}; last seen: {value!r}")
+        time.sleep(0.01)
