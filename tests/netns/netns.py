@@ -123,6 +123,7 @@ class Host:
 
     def is_ready(self):
         """Whether every link that is up works: a SYN lost to one that does not costs a second."""
+        local = {route["dst"] for route in self.ip_json("-6", "route", "show", "table", "local")}
         for link in self.ip_json("addr"):
             if "UP" not in link["flags"]:
                 continue
@@ -131,6 +132,10 @@ class Host:
             if state not in ("UP", "UNKNOWN"):
                 return False
             if any("tentative" in address for address in link["addr_info"]):
+                return False
+            # A moment after its address, and that is listed, comes the local route to it.
+            if any(address["family"] == "inet6" and address["local"] not in local
+                   for address in link["addr_info"]):
                 return False
         return True
 
