@@ -227,9 +227,15 @@ def collide(calls: list[Any], n: int = 100) -> list[Any]:
                 refusals.append(refusal)
                 os.sched_yield()
 
-    with ThreadPoolExecutor(len(calls)) as threads:
-        for done in [threads.submit(work, call) for call in calls]:
-            done.result()  # raises what was neither a result nor a refusal
+    # As often as can be: calls that do little else begin and end within a turn of one thread.
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(calls)) as threads:
+            for done in [threads.submit(work, call) for call in calls]:
+                done.result()  # raises what was neither a result nor a refusal
+    finally:
+        sys.setswitchinterval(interval_s)
     assert refusals and len(results) >= n * len(calls)
     return results
 
