@@ -17,6 +17,12 @@ static size_t word_of(uint64_t hash)
     return (hash >> 32) % SEEN_WORDS;
 }
 
+/* No forward cookie comes so far. As the highest of its block's place it would end all that come. */
+static bool counts_down(uint64_t cookie)
+{
+    return cookie > INT64_MAX;
+}
+
 static void clear_fresh(struct seen *seen)
 {
     memset(seen->fresh, 0, sizeof(seen->fresh));
@@ -47,6 +53,8 @@ void seen_add_fresh(struct seen *seen, uint64_t cookie)
     uint64_t *highest = &seen->highest[seen_block(cookie)];
     uint64_t hash = seen_hash(cookie), bits = bits_of(hash), *word = &seen->fresh[word_of(hash)];
 
+    if (counts_down(cookie))
+        return;
     if (cookie > *highest)
         *highest = cookie;
     seen->n_fresh += (*word & bits) != bits;
@@ -58,6 +66,8 @@ bool seen_contains(const struct seen *seen, uint64_t cookie)
     size_t block = seen_block(cookie);
     uint64_t hash = seen_hash(cookie), bits = bits_of(hash);
 
+    if (counts_down(cookie))
+        return true;
     if (cookie == 0 || cookie > seen->highest[block])
         return false;
     return cookie <= seen->settled[block] || (seen->fresh[word_of(hash)] & bits) == bits;

@@ -7,7 +7,8 @@
  * (include/linux/cookie.h). So what no dump has shown closes with a cookie above those which dumps
  * had shown of that block by then, and of all these the highest is enough. Where that is not so, as
  * with cookies that somebody else asked for early, a socket may be taken for one that was shown,
- * never the other way.
+ * never the other way. So are all that were asked about by an interrupt while the same processor was
+ * giving a cookie: these few count down, from the largest number on.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_SEEN_H
 #define RIPTIDE_LIB_OBSERVE_SEEN_H

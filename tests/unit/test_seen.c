@@ -108,7 +108,7 @@ static void nothing_that_was_shown_is_denied(void **state)
     (void)state;
     assert_non_null(shown);
     for (int dump = 0; dump < DUMPS; dump++) {
-        uint64_t bits = 10 + draw() % 54, of_this = draw() % 4 ? draw() % MOST : draw() % 10;
+        uint64_t bits = 10 + draw() % 55, of_this = draw() % 4 ? draw() % MOST : draw() % 10;
 
         seen_begin(seen, draw() % 3 > 0);
         for (uint64_t i = 0; i < of_this; i++) {
@@ -187,6 +187,24 @@ static void an_idle_processor_loses_no_more_than_its_block(void **state)
     seen_begin(seen, true);
     wrong = count_wrong(seen, &kernel, 1, (uint64_t)10 * SEEN_COOKIES_PER_BLOCK);
     assert_int_equal(wrong, SEEN_COOKIES_PER_BLOCK - 1);
+    free(seen);
+}
+
+/* Those that an interrupt asks for in the middle of another's count down. */
+static void cookies_that_count_down_cost_no_others(void **state)
+{
+    struct seen *seen = make(true);
+    struct kernel kernel = { 0 };
+
+    (void)state;
+    seen_begin(seen, true);
+    for (uint64_t i = 0; i < (uint64_t)2 * SEEN_COOKIES_PER_BLOCK; i++)
+        assert_false(seen_add(seen, UINT64_MAX - i));
+    seen_begin(seen, true);
+    for (uint64_t i = 0; i < (uint64_t)2 * SEEN_COOKIES_PER_BLOCK; i++)
+        assert_true(seen_contains(seen, UINT64_MAX - i));
+    assert_int_equal(
+        count_wrong(seen, &kernel, 0, (uint64_t)2 * SEEN_BLOCKS * SEEN_COOKIES_PER_BLOCK), 0);
     free(seen);
 }
 
@@ -286,6 +304,7 @@ int main(void)
         cmocka_unit_test(what_closes_after_a_dump_is_never_taken_for_shown),
         cmocka_unit_test(few_that_close_during_a_dump_are_taken_for_shown),
         cmocka_unit_test(an_idle_processor_loses_no_more_than_its_block),
+        cmocka_unit_test(cookies_that_count_down_cost_no_others),
         cmocka_unit_test(more_than_fits_is_settled),
         cmocka_unit_test(a_void_dump_was_not_seen_but_the_one_before_was),
         cmocka_unit_test(void_dumps_settle_nothing_of_theirs),
