@@ -91,8 +91,16 @@ void events_set_listening(struct events *events, bool is_listening)
     end_interval(events);
 }
 
+/* Whether something that was read is still to be popped. */
+static bool has_unread(const struct events *events)
+{
+    return events->next < events->n || events->unread.left > 0;
+}
+
 bool events_is_caught_up(const struct events *events)
 {
+    if (has_unread(events))
+        return false;
     /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
     return events->is_drained || channel_is_empty(&events->channel);
 }
@@ -149,7 +157,7 @@ int events_dispatch(struct events *events)
     struct iovec iov[EVENTS_BATCH];
     int n;
 
-    if (events->next < events->n || events->unread.left > 0)
+    if (has_unread(events))
         return 0;
     if (!events->is_listening)
         return RIPTIDE_E_AGAIN;

@@ -50,7 +50,7 @@ void events_close(struct events *events);
  */
 void events_set_listening(struct events *events, bool is_listening);
 
-/* Whether all that had closed by the time that listening began was read. */
+/* Whether all that had closed by the time that listening began was read and popped. */
 bool events_is_caught_up(const struct events *events);
 
 /*

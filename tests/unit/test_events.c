@@ -123,6 +123,24 @@ static void nothing_is_read_before_the_last_was_handed_out(void **state)
     free(fixture);
 }
 
+static void what_was_not_popped_is_not_caught_up_with(void **state)
+{
+    struct fixture *fixture = make();
+    const struct nlmsghdr *message;
+
+    (void)state;
+    fixture->events.is_drained = true;
+    fixture->events.n = 1;
+    put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
+    put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
+    assert_false(events_is_caught_up(&fixture->events));
+    assert_int_equal(events_pop(&fixture->events, &message), 0);
+    assert_false(events_is_caught_up(&fixture->events));
+    assert_int_equal(events_pop(&fixture->events, &message), 0);
+    assert_true(events_is_caught_up(&fixture->events));
+    free(fixture);
+}
+
 static void nothing_is_read_while_not_listening(void **state)
 {
     struct fixture *fixture = make();
@@ -139,6 +157,7 @@ int main(void)
         cmocka_unit_test(several_in_one_datagram_are_all_seen),
         cmocka_unit_test(what_is_no_event_is_counted_and_skipped),
         cmocka_unit_test(nothing_is_read_before_the_last_was_handed_out),
+        cmocka_unit_test(what_was_not_popped_is_not_caught_up_with),
         cmocka_unit_test(nothing_is_read_while_not_listening),
     };
 
