@@ -141,6 +141,17 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
 }
 
 /*
+ * What was sent in all does not tell how much of it was under way at once. The window does where
+ * nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
+ * include/net/tcp.h). BBR's grows with all that arrives.
+ */
+static bool has_used_window(const struct careful *careful, const struct riptide_sample *sample,
+                            uint32_t cwnd)
+{
+    return sample->retrans_segs > 0 || sample->cwnd > cwnd || careful->known.is_bbr;
+}
+
+/*
  * Takes in what the first flight of a new connection shows. True where it shows anything. An open
  * one is asked when its flight is over, acknowledged to the end, or has lost: what a look has shown
  * is not heard of again when it closes.
@@ -168,7 +179,7 @@ static bool add_first_flight(struct careful *careful, const struct riptide_polic
         break;
     }
     /* One that was smaller says nothing of the window, but where it could not be in vain. */
-    if (flight < cwnd && lost <= flight / 8)
+    if ((flight < cwnd || !has_used_window(careful, sample, cwnd)) && lost <= flight / 8)
         return true;
     add_flight(&careful->flights, flight, lost < flight ? lost : flight);
     if (lost == 0 && careful->n_filled < MOST_COUNTED)

@@ -28,11 +28,16 @@ static inline struct riptide_sample lossy(uint32_t capacity)
     return sample;
 }
 
-/* A connection that opened with `cwnd`, sent `segs`, of these `lost` twice, and closed. */
+/*
+ * A connection that sent `segs`, of these `lost` twice, and closed; with `cwnd` but for what slow
+ * start has added where nothing was lost.
+ */
 static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_t lost)
 {
     struct riptide_sample sample = busy(cwnd);
 
+    if (lost == 0)
+        sample.cwnd += segs;
     sample.data_segs_out = segs + lost;
     sample.retrans_segs = lost;
     sample.acked_bytes = (uint64_t)segs * MSS_BYTES;

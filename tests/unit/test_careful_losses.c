@@ -185,6 +185,25 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
     }
 }
 
+/* A segment at a time, or up to what the peer takes: the kernel lets no window grow by that. */
+static void what_was_not_under_way_together_fills_no_window(void **state)
+{
+    struct riptide_sample dribble = closed(START, 10 * START, 0), path = busy(400);
+    struct riptide_estimator *estimator = careful();
+    uint64_t t = 0;
+
+    (void)state;
+    dribble.cwnd = START;
+    tick(estimator, &t, path, path);
+    assert_int_equal(tick(estimator, &t, path, dribble), START);
+    dribble.closed = false;
+    dribble.data_segs_out = START;
+    assert_int_equal(tick(estimator, &t, path, dribble), START);
+    dribble.cwnd = START + 1;
+    assert_int_equal(tick(estimator, &t, path, dribble), 2 * START);
+    riptide_estimator_free(estimator);
+}
+
 static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
 {
     struct riptide_estimator *estimator = careful();
@@ -266,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_cut_window_heals_to_where_all_begin),
         cmocka_unit_test(a_cut_ends_at_the_lower_bound),
         cmocka_unit_test(what_a_connection_shows_of_its_first_flight),
+        cmocka_unit_test(what_was_not_under_way_together_fills_no_window),
         cmocka_unit_test(an_open_connection_is_asked_when_its_flight_is_over),
         cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
         cmocka_unit_test(a_crowd_is_judged_by_its_share),

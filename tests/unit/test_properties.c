@@ -294,7 +294,7 @@ static void paper_is_algorithm_1_for_100000_steps(void **state)
 /* Whether it may have filled a first flight of `cwnd` and lost nothing that anybody can tell. */
 static bool may_fill(const struct riptide_sample *sample, uint32_t cwnd)
 {
-    return sample->data_segs_out >= (uint64_t)cwnd + sample->retrans_segs &&
+    return sample->cwnd > cwnd && sample->data_segs_out >= (uint64_t)cwnd + sample->retrans_segs &&
            (sample->closed || sample->acked_bytes >= (uint64_t)cwnd * sample->mss_bytes);
 }
 
