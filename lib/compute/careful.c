@@ -27,7 +27,7 @@ struct careful {
     uint16_t burst; /* segments; 0: no evidence */
     struct flights flights;
     struct opening opening;
-    bool is_near : 1;       /* some round trip time was within ten times the kept one */
+    bool is_near : 1;       /* some connection's smallest was within ten times the kept one */
     uint8_t n_filled : 7;   /* first flights that took the whole window and lost nothing */
     bool is_full : 1;       /* some connection has met the limit of the path */
     uint8_t n_doubtful : 7; /* connections that lost something, maybe of their first flights */
@@ -213,7 +213,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         careful->burst = to_u16(burst);
     if (careful->min_rtt_us == 0 || sample->min_rtt_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
-    if (careful->path_min_rtt_us == 0 || sample->rtt_us / 10 <= careful->path_min_rtt_us)
+    if (careful->path_min_rtt_us == 0 || sample->min_rtt_us / 10 <= careful->path_min_rtt_us)
         careful->is_near = true;
     if (sample->app_limited)
         return RIPTIDE_LEFT_OUT_NOT;
@@ -225,7 +225,10 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* RFC 9959, Sec. 3.2 and 4.2.1: below half or above ten times, it is another path. */
+/*
+ * RFC 9959, Sec. 3.2 and 4.2.1: below half or above ten times, it is another path. By the smallest
+ * alone: a queue makes more than ten of a short round trip, and is what windows are cut for.
+ */
 static bool is_other_path(const struct careful *careful)
 {
     if (careful->min_rtt_us == 0 || careful->path_min_rtt_us == 0)

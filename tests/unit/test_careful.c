@@ -179,8 +179,9 @@ static void another_path_voids_the_evidence(void **state)
     } cases[] = {
         { RTT_US / 2, RTT_US / 2, false },
         { RTT_US / 2 - 1, RTT_US / 2, true },
-        { RTT_US, RTT_US * 10, false },
-        { RTT_US, RTT_US * 10 + 10, true },
+        { RTT_US, RTT_US * 11, false }, /* a queue */
+        { RTT_US * 10, RTT_US * 10, false },
+        { RTT_US * 10 + 10, RTT_US * 10 + 10, true },
     };
 
     (void)state;

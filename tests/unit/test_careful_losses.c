@@ -237,6 +237,23 @@ static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* Of a millisecond, and ten more in the queue: that is no other path, of which nothing is known. */
+static void a_cut_outlives_a_queue_of_ten_round_trips(void **state)
+{
+    struct riptide_sample path = busy(30), lost = closed(7, START, START / 2);
+    struct riptide_estimator *estimator = careful();
+    uint64_t t = 0;
+
+    (void)state;
+    path.min_rtt_us = lost.min_rtt_us = 1000;
+    path.rtt_us = lost.rtt_us = 11010;
+    tick(estimator, &t, path, path);
+    assert_int_equal(tick(estimator, &t, path, lost), 11);
+    assert_int_equal(tick(estimator, &t, path, path), 11);
+    assert_int_equal(tick(estimator, &t, path, path), 11);
+    riptide_estimator_free(estimator);
+}
+
 /* A flight of which ten fit and the rest is lost, each second. */
 static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
 {
@@ -287,6 +304,7 @@ int main(void)
         cmocka_unit_test(what_a_connection_shows_of_its_first_flight),
         cmocka_unit_test(what_was_not_under_way_together_fills_no_window),
         cmocka_unit_test(an_open_connection_is_asked_when_its_flight_is_over),
+        cmocka_unit_test(a_cut_outlives_a_queue_of_ten_round_trips),
         cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
         cmocka_unit_test(a_crowd_is_judged_by_its_share),
     };
