@@ -170,8 +170,8 @@ def add_times(table, network, probes, found):
     for n_bytes, paper in zip(SIZES, ("0, 0 %", "30, 0 %", "78, 0 % (slides: 80 %)")):
         for arm in network.shown():
             faster, slower = shares(probes, arm, n_bytes, senders)
-            table.add("Figs. 12-14", f"{n_bytes // 1000} KB, {arm}: transfers that became faster,"
-                      " slower", paper, f"{faster:.0f}, {slower:.0f} %")
+            table.add("Figs. 12-14", f"{n_bytes // 1000} KB, {arm}: percentiles that became faster,"
+                      " slower by 5 %", paper, f"{faster:.0f}, {slower:.0f} %")
     best = {key: (max(values), STEPS[int(numpy.argmax(values))]) for key, values in found.items()}
     for (continent, n_bytes), paper in zip(best, ("30 %", "21 %", "not printed", "25 %")):
         percent, step = best[continent, n_bytes]
@@ -211,7 +211,7 @@ def report(evaluation, network, rows, windows):
             "{}: the median pair saves {:.1f} round trips, p50 {:.0f} %, p75 {:.0f} %".format(
                 arm, *lines[arm, False]) for arm in network.shown())
         + " (to reach: 1 round trip, 30 %)",
-        "transfers that became faster, slower: " + "; ".join(
+        "percentiles that became faster, slower by 5 %: " + "; ".join(
             f"{arm}: " + ", ".join("{} KB {:.0f}, {:.0f} %".format(n_bytes // 1000, *shares(
                 probes, arm, n_bytes, sum(network.measured.values(), []))) for n_bytes in SIZES)
             for arm in network.shown()) + " (paper: faster 0, 30, 78 %)")
