@@ -54,7 +54,12 @@ static const char *parse_windows(struct inputs *inputs, const struct command_opt
     return NULL;
 }
 
-/* A first line that is no number is a header. */
+/* A first line that does not begin as a number is a header. */
+static bool is_header(const char *line)
+{
+    return !strchr("+-.0123456789", line[strspn(line, " \t")]);
+}
+
 static int read_lines(struct distribution *into, FILE *file, const char *path,
                       struct riptide_error *error)
 {
@@ -63,10 +68,10 @@ static int read_lines(struct distribution *into, FILE *file, const char *path,
     int r = 0;
 
     for (unsigned int number = 1; r == 0 && getline(&line, &size, file) >= 0; number++) {
+        if (number == 1 && is_header(line))
+            continue;
         r = distribution_add_line(into, line);
-        if (r == -EINVAL && number == 1)
-            r = 0;
-        else if (r == -EINVAL)
+        if (r == -EINVAL)
             snprintf(error->text, sizeof(error->text),
                      "%s line %u: give VALUE or VALUE,WEIGHT, both above 0", path, number);
     }

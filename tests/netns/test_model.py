@@ -42,15 +42,17 @@ def test_model_looks_at_connections(net):
      "model: /nowhere: No such file or directory"),
     (("--rtts", "{wrong}", "--sizes", "{wrong}"), 1,
      "model: {wrong} line 2: give VALUE or VALUE,WEIGHT, both above 0"),
+    (("--rtts", "{header}", "--sizes", "{negative}"), 1,
+     "model: {negative} line 1: give VALUE or VALUE,WEIGHT, both above 0"),
     (("--rtts", "/dev/null", "--sizes", "/dev/null"), 1, "model: /dev/null: no values in it"),
 ])
 def test_model_says_what_is_wrong(host, tmp_path, arguments, status, says):
-    wrong = tmp_path / "wrong.csv"
-    wrong.write_text("15000\nfifteen\n")
-    right = tmp_path / "right.csv"
-    right.write_text("15000\n")
-    done = host.run(RIPTIDE, "model", *(word.format(wrong=wrong, right=right) for word in arguments),
-                    check=False)
+    files = {}
+    for name, text in (("wrong", "15000\nfifteen\n"), ("right", "15000\n"),
+                       ("negative", "-5\n15000\n"), ("header", "ms,weight\n125\n")):
+        files[name] = tmp_path / f"{name}.csv"
+        files[name].write_text(text)
+    done = host.run(RIPTIDE, "model", *(word.format(**files) for word in arguments), check=False)
     assert (done.returncode, done.stdout) == (status, "")
     usage = " (riptide model --help)" if status == 2 else ""
-    assert done.stderr == f"riptide: {says.format(wrong=wrong)}{usage}\n"
+    assert done.stderr == f"riptide: {says.format(**files)}{usage}\n"
