@@ -1,10 +1,12 @@
 /*
  * Any bytes as riptided.conf: they are refused with one line that begins with the file's name, or
- * what was read prints as a file that reads back as the same.
+ * what was read prints as a file that reads back as the same, and its numbers are those of another
+ * reader.
  */
 #include "config.h"
 
 #include "case_bytes.h"
+#include "config_values.h"
 #include "target.h"
 
 #include <string.h>
@@ -50,17 +52,20 @@ static void hold_same(const struct settings *a, const struct settings *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct settings read, again;
+    struct settings read, again, defaults;
 
+    settings_init(&defaults);
     if (read_settings(&read, (const char *)data, n) == 0) {
         size_t n_text;
         char *text = print(&read, &n_text);
 
+        hold_values(&read, &defaults, (const char *)data, n);
         CASE_CHECK(read_settings(&again, text, n_text) == 0);
         hold_same(&read, &again);
         settings_deinit(&again);
         free(text);
     }
     settings_deinit(&read);
+    settings_deinit(&defaults);
     return 0;
 }

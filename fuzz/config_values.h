@@ -1,0 +1,259 @@
+/*
+ * What stands in an accepted riptided.conf, read a second time and otherwise: lines by hand, numbers
+ * digit by digit, no table of the programs'. Of the keys whose values are numbers, in whatever unit.
+ */
+#ifndef RIPTIDE_FUZZ_CONFIG_VALUES_H
+#define RIPTIDE_FUZZ_CONFIG_VALUES_H
+
+#include "settings.h"
+
+#include "case_bytes.h"
+
+#include <string.h>
+
+enum written { TIME, YES_OR_NO, WHOLE, DECIMAL, SHARE };
+enum type { U64, U32, U8, BOOL, DOUBLE };
+
+struct known_key {
+    const char *section, *name;
+    enum written written;
+    enum type type;
+    size_t offset; /* in struct settings, or of a prefix in struct riptide_override */
+};
+
+#define KEY(section, name, written, type, field)                                                   \
+    {                                                                                              \
+        section, name, written, type, offsetof(struct settings, field)                             \
+    }
+#define KEY_OF_PREFIX(name, written, type, field)                                                  \
+    {                                                                                              \
+        "prefix", name, written, type, offsetof(struct riptide_override, field)                    \
+    }
+
+static const struct known_key known_keys[] = {
+    KEY("observe", "interval", TIME, U64, agent.interval_ns),
+    KEY("observe", "slices", WHOLE, U32, observer.slices),
+    KEY("observe", "max-share", SHARE, DOUBLE, agent.max_share),
+    KEY("observe", "destroy-events", YES_OR_NO, BOOL, observer.destroy_events),
+    KEY("compute", "cwnd-min", WHOLE, U32, estimator.cwnd_min),
+    KEY("compute", "cwnd-max", WHOLE, U32, estimator.cwnd_max),
+    KEY("compute", "ttl", TIME, U64, estimator.ttl_ns),
+    KEY("compute", "history-weight", SHARE, DOUBLE, estimator.history_weight),
+    KEY("compute", "drop-share", SHARE, DOUBLE, estimator.drop_share),
+    KEY("compute", "percentile", DECIMAL, DOUBLE, estimator.percentile),
+    KEY("compute", "window", TIME, U64, estimator.window_ns),
+    KEY("compute", "window-percentile", DECIMAL, DOUBLE, estimator.window_percentile),
+    KEY("compute", "capacity-fraction", SHARE, DOUBLE, estimator.capacity_fraction),
+    KEY("compute", "evidence", TIME, U64, estimator.evidence_ns),
+    KEY("compute", "paced", YES_OR_NO, BOOL, estimator.paced),
+    KEY("compute", "closed-weight", SHARE, DOUBLE, estimator.closed_weight),
+    KEY("compute", "rto-min-floor", TIME, U64, estimator.rto_min_floor_ns),
+    KEY("compute", "prefix-len4", WHOLE, U8, estimator.prefix_len4),
+    KEY("compute", "prefix-len6", WHOLE, U8, estimator.prefix_len6),
+    KEY("compute", "max-destinations", WHOLE, U32, estimator.max_destinations),
+    KEY("apply", "step-segments", WHOLE, U32, router.step_segments),
+    /* A percentage that is kept as one, with its sign or without. */
+    KEY("apply", "step-percent", WHOLE, U32, router.step_percent),
+    KEY("apply", "table", WHOLE, U32, router.table),
+    KEY("apply", "protocol", WHOLE, U8, router.protocol),
+    KEY("apply", "rule-priority", WHOLE, U32, router.rule_priority),
+    KEY("apply", "mark", WHOLE, U32, router.mark),
+    KEY("metrics", "metrics-interval", TIME, U64, metrics_interval_ns),
+    KEY_OF_PREFIX("cwnd-min", WHOLE, U32, cwnd_min),
+    KEY_OF_PREFIX("cwnd-max", WHOLE, U32, cwnd_max),
+    KEY_OF_PREFIX("scale", SHARE, DOUBLE, scale),
+};
+
+enum { N_KNOWN_KEYS = sizeof(known_keys) / sizeof(known_keys[0]), MAX_LINE_BYTES = 256 };
+
+/* All types as one that holds each of their values. */
+static long double value_at(const void *target, const struct known_key *key)
+{
+    const char *at = (const char *)target + key->offset;
+
+    switch (key->type) {
+    case U64:
+        return (long double)*(const uint64_t *)at;
+    case U32:
+        return *(const uint32_t *)at;
+    case U8:
+        return *(const uint8_t *)at;
+    case BOOL:
+        return *(const bool *)at;
+    default:
+        return *(const double *)at;
+    }
+}
+
+/* Digits in a base; with a point where it is ten. */
+static long double read_digits(const char **textp, int base)
+{
+    static const char digits[] = "0123456789abcdef";
+    long double value = 0, unit = 1;
+    bool is_behind_point = false;
+
+    for (; **textp; ++*textp) {
+        int letter = **textp >= 'A' && **textp <= 'F' ? **textp - 'A' + 'a' : **textp;
+        const char *digit = memchr(digits, letter, (size_t)base);
+
+        if (**textp == '.' && !is_behind_point) {
+            is_behind_point = true;
+            continue;
+        }
+        if (!digit)
+            break;
+        value = value * base + (int)(digit - digits);
+        unit *= is_behind_point ? base : 1;
+    }
+    return value / unit;
+}
+
+static long double read_time_ns(const char *text)
+{
+    long double value = read_digits(&text, 10);
+
+    if (!strcmp(text, "ms"))
+        return value * 1000000;
+    if (!strcmp(text, "s"))
+        return value * 1000000000;
+    if (!strcmp(text, "min"))
+        return value * 60 * 1000000000;
+    CASE_CHECK(!strcmp(text, "h"));
+    return value * 60 * 60 * 1000000000;
+}
+
+static long double read_share(const char *text)
+{
+    long double value;
+
+    if (!strcmp(text, "on")) /* of max-share */
+        return 0.05L;
+    value = read_digits(&text, 10);
+    CASE_CHECK(!*text || !strcmp(text, "%"));
+    return *text ? value / 100 : value;
+}
+
+static long double read_value(const struct known_key *key, const char *text)
+{
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    long double value;
+
+    switch (key->written) {
+    case TIME:
+        return read_time_ns(text);
+    case YES_OR_NO:
+        if (!strcmp(text, "yes") || !strcmp(text, "true") || !strcmp(text, "on"))
+            return 1;
+        CASE_CHECK(!strcmp(text, "no") || !strcmp(text, "false") || !strcmp(text, "off"));
+        return 0;
+    case SHARE:
+        return read_share(text);
+    default:
+        text += is_hex ? 2 : 0;
+        value = read_digits(&text, is_hex ? 16 : 10);
+        CASE_CHECK(!*text || (!strcmp(text, "%") && !strcmp(key->name, "step-percent")));
+        return value;
+    }
+}
+
+static void hold_value(const void *target, const struct known_key *key, const char *text)
+{
+    long double is = value_at(target, key), should = read_value(key, text);
+    /* Under valgrind a long double has no more bits than a double. */
+    bool is_exact = key->type != DOUBLE && should < 0x1p53L;
+    long double slack = is_exact ? 0 : should * 1e-12L;
+
+    CASE_CHECK(is >= should - slack && is <= should + slack);
+}
+
+static char *trim(char *text)
+{
+    size_t n;
+
+    text += strspn(text, " \t");
+    for (n = strlen(text); n > 0 && strchr(" \t\r", text[n - 1]); n--)
+        text[n - 1] = '\0';
+    return text;
+}
+
+/* Where the keys of the section go. */
+static const void *target_of(const struct settings *settings, const char *section)
+{
+    struct riptide_prefix dst;
+
+    if (strncmp(section, "prefix", 6) != 0)
+        return settings;
+    CASE_CHECK(!riptide_prefix_parse(&dst, section + 6 + strspn(section + 6, " \t")));
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (riptide_prefix_equal(&settings->overrides[i].dst, &dst))
+            return &settings->overrides[i];
+    }
+    CASE_CHECK(!"an override for each section");
+    return NULL;
+}
+
+/* One line; `section` is the name of that which it stands in. */
+static void hold_line(const struct settings *settings, char *line, char *section, bool *is_given)
+{
+    size_t n_word;
+
+    for (char *at = line; *at; at++) {
+        if ((*at == '#' || *at == ';') && (at == line || strchr(" \t", at[-1])))
+            *at = '\0';
+        if (!*at)
+            break;
+    }
+    line = trim(line);
+    if (line[0] == '[') {
+        line[strcspn(line, "]")] = '\0';
+        strcpy(section, line + 1);
+        return;
+    }
+    n_word = strcspn(section, " \t");
+    for (size_t i = 0; i < N_KNOWN_KEYS && *line; i++) {
+        const struct known_key *key = &known_keys[i];
+        size_t n = strlen(key->name), at = n + strspn(line + (strlen(line) < n ? 0 : n), " \t");
+
+        if (strlen(key->section) != n_word || strncmp(key->section, section, n_word) != 0 ||
+            strncmp(line, key->name, n) != 0 || (line[at] != '=' && line[at] != ':'))
+            continue;
+        is_given[i] = true;
+        hold_value(target_of(settings, section), key, trim(line + at + 1));
+    }
+}
+
+/* All that the file gives is as it says, all else as the defaults have it. */
+static void hold_values(const struct settings *settings, const struct settings *defaults,
+                        const char *bytes, size_t n)
+{
+    char line[MAX_LINE_BYTES], section[MAX_LINE_BYTES] = "";
+    bool is_given[N_KNOWN_KEYS] = { false };
+    size_t n_line;
+
+    if (n >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3)) {
+        bytes += 3;
+        n -= 3;
+    }
+    for (; n > 0; bytes += n_line, n -= n_line) {
+        const char *stop = memchr(bytes, '\n', n);
+        size_t n_blank = 0;
+
+        n_line = stop ? (size_t)(stop + 1 - bytes) : n;
+        while (n_blank < n_line && (bytes[n_blank] == ' ' || bytes[n_blank] == '\t'))
+            n_blank++;
+        /* A longer one ends in a comment, or nobody would have taken it. */
+        snprintf(line, sizeof(line), "%.*s", (int)(n_line - n_blank), bytes + n_blank);
+        line[strcspn(line, "\n")] = '\0';
+        hold_line(settings, trim(line), section, is_given);
+    }
+    for (size_t i = 0; i < N_KNOWN_KEYS; i++) {
+        const struct known_key *key = &known_keys[i];
+
+        /* Whether closed ones count is the policy's to say. */
+        if (is_given[i] || !strcmp(key->section, "prefix") || !strcmp(key->name, "destroy-events"))
+            continue;
+        CASE_CHECK(value_at(settings, key) == value_at(defaults, key));
+    }
+}
+
+#endif
