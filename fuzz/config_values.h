@@ -179,6 +179,7 @@ static char *trim(char *text)
 /* Where the keys of the section go. */
 static const void *target_of(const struct settings *settings, const char *section)
 {
+    const struct riptide_override *found = NULL;
     struct riptide_prefix dst;
 
     if (strncmp(section, "prefix", 6) != 0)
@@ -186,10 +187,10 @@ static const void *target_of(const struct settings *settings, const char *sectio
     CASE_CHECK(!riptide_prefix_parse(&dst, section + 6 + strspn(section + 6, " \t")));
     for (size_t i = 0; i < settings->n_overrides; i++) {
         if (riptide_prefix_equal(&settings->overrides[i].dst, &dst))
-            return &settings->overrides[i];
+            found = &settings->overrides[i];
     }
-    CASE_CHECK(!"an override for each section");
-    return NULL;
+    CASE_CHECK(found);
+    return found;
 }
 
 /* One line; `section` is the name of that which it stands in. */

@@ -35,6 +35,7 @@ static struct queue {
 static int n_open;
 static uint32_t calls, fail_call;
 static int fail_error;
+static uint64_t n_closed;
 
 static void empty(struct queue *queue)
 {
@@ -51,6 +52,7 @@ void kernel_reset(uint32_t fail_at, int error)
     }
     n_open = 0;
     calls = 0;
+    n_closed = 0;
     fail_call = fail_at;
     fail_error = error;
 }
@@ -103,6 +105,24 @@ static bool is_silent(const struct queue *queue)
 bool kernel_is_silent(enum kernel_socket index)
 {
     return is_silent(&queues[index]);
+}
+
+uint64_t kernel_n_closed(void)
+{
+    return n_closed;
+}
+
+static void count_closed(const struct datagram *datagram)
+{
+    struct nlmsghdr header;
+
+    for (size_t at = 0; at + sizeof(header) <= datagram->n;
+         at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
+        memcpy(&header, datagram->bytes + at, sizeof(header));
+        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > datagram->n - at)
+            break;
+        n_closed += header.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+    }
 }
 
 /* Answers carry the sequence number of their request, which nobody knew when they were written. */
@@ -222,6 +242,9 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
         return -1;
     }
     answer(datagram, queue->seq, (uint32_t)fd);
+    if (queue == &queues[KERNEL_EVENTS] && datagram->port == 0 &&
+        datagram->n <= msg->msg_iov->iov_len)
+        count_closed(datagram);
     n = datagram->n < msg->msg_iov->iov_len ? datagram->n : msg->msg_iov->iov_len;
     memcpy(msg->msg_iov->iov_base, datagram->bytes, n);
     from.nl_pid = datagram->port;

@@ -27,4 +27,7 @@ void kernel_fail(enum kernel_socket index, int error);
 /* Whether there is nothing to read any more. */
 bool kernel_is_silent(enum kernel_socket index);
 
+/* Of how many closed sockets it has told, whole and in its own name. */
+uint64_t kernel_n_closed(void);
+
 #endif

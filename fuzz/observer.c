@@ -3,6 +3,7 @@
  * loses its place, counts whatever comes, and hands out no connection twice, and none
  * outside of the scope that the kernel was not asked to leave out.
  */
+#include "closing.h"
 #include "kernel.h"
 #include "observe/events.h"
 #include "prefix.h"
@@ -36,7 +37,7 @@ static void check_stats(struct run *run)
                                      stats->left_out_scope + stats->left_out_no_info +
                                      stats->left_out_seen + stats->left_out_unused +
                                      stats->left_out_slice + stats->malformed);
-    CASE_CHECK(stats->samples == run->n_samples && stats->closed <= stats->sockets);
+    CASE_CHECK(stats->samples == run->n_samples && stats->closed == kernel_n_closed());
     CASE_CHECK(run->n_done <= stats->dumps && run->n_restarted <= stats->restarts);
     CASE_CHECK(riptide_observer_get_events_error(run->observer) <= 0);
 }
@@ -162,6 +163,16 @@ static bool recovers(struct run *run)
     return false;
 }
 
+/* Once a dump has ended, all is read that the kernel has said of closed sockets. */
+static void hear_all(struct run *run)
+{
+    for (int i = 0; i < 100 && !kernel_is_silent(KERNEL_EVENTS); i++) {
+        dispatch(run);
+        pop_all(run);
+    }
+    CASE_CHECK(kernel_is_silent(KERNEL_EVENTS));
+}
+
 /* More than fit into a filter that tells each by all its bits. */
 enum { MANY_PREFIXES = 2500 };
 
@@ -208,10 +219,8 @@ static void draw_scope(struct riptide_scope *scope, struct case_bytes *bytes)
         draw_many(scope);
 }
 
-static void draw_config(struct run *run, struct case_bytes *bytes)
+static void draw_config(struct run *run, uint8_t how, struct case_bytes *bytes)
 {
-    uint8_t how = case_u8(bytes);
-
     riptide_observer_config_init(&run->config, sizeof(run->config));
     run->config.destroy_events = how & 1;
     run->config.congestion_control = how & 2;
@@ -232,10 +241,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct case_bytes bytes = { data, n };
     struct run run = { .observer = NULL };
     struct riptide_error error;
-    uint8_t fail_at;
+    uint8_t how = case_u8(&bytes), fail_at;
     int r;
 
-    draw_config(&run, &bytes);
+    if (how & 128) {
+        closing_run(&bytes);
+        kernel_reset(0, 0);
+        return 0;
+    }
+    draw_config(&run, how, &bytes);
     fail_at = case_u8(&bytes);
     kernel_reset(fail_at, errors[case_u8(&bytes) % 4 + 2]);
     if (case_u8(&bytes) & 1) /* the answer to the check of a filter: it is fine */
@@ -246,6 +260,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         while (bytes.left > 0)
             step(&run, &bytes);
         CASE_CHECK(recovers(&run));
+        if (run.config.destroy_events && run.stats.dumps > 0)
+            hear_all(&run);
         riptide_observer_free(run.observer);
     }
     kernel_reset(0, 0);
