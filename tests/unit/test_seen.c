@@ -295,6 +295,25 @@ static void what_closed_before_a_dump_may_be_heard_of_dumps_later(void **state)
     free(seen);
 }
 
+/* Asked about at connect, and established in no dump. */
+static void an_early_cookie_counts_until_the_dump_behind_the_next(void **state)
+{
+    struct seen *seen = make(true);
+    struct kernel kernel = { 0 };
+    uint64_t early;
+
+    (void)state;
+    seen_begin(seen, true);
+    show(seen, &kernel, 0, 100);
+    early = give(&kernel, 0);
+    seen_begin(seen, true);
+    show(seen, &kernel, 0, 100);
+    assert_false(seen_contains(seen, early));
+    seen_begin(seen, true);
+    assert_true(seen_contains(seen, early)); /* a price */
+    free(seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +329,7 @@ int main(void)
         cmocka_unit_test(void_dumps_settle_nothing_of_theirs),
         cmocka_unit_test(a_void_slice_does_not_void_the_slices_before),
         cmocka_unit_test(what_closed_before_a_dump_may_be_heard_of_dumps_later),
+        cmocka_unit_test(an_early_cookie_counts_until_the_dump_behind_the_next),
     };
     const char *seed = getenv("SEED");
 
