@@ -139,11 +139,18 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
                   uint64_t now_ns)
 {
     const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    struct limits limits = limits_of(estimator, &destination->dst);
+    double cwnd = destination->smoothed;
 
+    /* Not as scales and hints have left it: they apply to what comes of it again. */
+    if (cwnd > limits.max)
+        cwnd = limits.max;
+    if (cwnd < limits.min)
+        cwnd = limits.min;
     forget_kept(estimator, destination);
     input_set(estimator, destination, now_ns);
     if (policy->restore)
-        policy->restore(&estimator->input, memory_of(estimator, destination), destination->cwnd);
+        policy->restore(&estimator->input, memory_of(estimator, destination), cwnd);
 }
 
 uint64_t destination_updated_ns(const struct destination *destination)

@@ -339,6 +339,40 @@ static void careful_goes_on_from_its_window(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* What is kept is the window without the scale, which halves it once, not with each restart. */
+static void scale_is_applied_once(void **state)
+{
+    const struct riptide_override half = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_sample path = {
+        .dst = prefix_of_text("192.0.2.1"),
+        .cwnd = 160,
+        .rtt_us = 100000,
+        .min_rtt_us = 100000,
+        .mss_bytes = 1000,
+        .data_segs_out = 5000,
+        .delivery_rate_Bps = 1600000,
+    };
+    struct riptide_estimator *estimator;
+    unsigned char bytes[ROOM];
+    size_t n = 0;
+
+    (void)state;
+    config.overrides = &half;
+    config.n_overrides = 1;
+    for (uint64_t t = 10; t < 15; t++) {
+        estimator = estimator_of_config(&config);
+        if (n > 0)
+            assert_int_equal(
+                riptide_estimator_load(estimator, t * S, SAVED, bytes, n, NULL, NULL), 0);
+        riptide_estimator_add(estimator, &path);
+        riptide_estimator_tick(estimator, t * S);
+        assert_int_equal(cwnd_of(estimator), 12);
+        n = riptide_estimator_save(estimator, t * S, SAVED, bytes, sizeof(bytes));
+        riptide_estimator_free(estimator);
+    }
+}
+
 static void checksum_is_the_well_known_one(void **state)
 {
     (void)state;
@@ -379,6 +413,7 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_refused),
         cmocka_unit_test(another_policy_is_refused),
         cmocka_unit_test(careful_goes_on_from_its_window),
+        cmocka_unit_test(scale_is_applied_once),
         cmocka_unit_test(checksum_is_the_well_known_one),
         cmocka_unit_test(room_is_asked_for),
     };
