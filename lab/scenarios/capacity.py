@@ -35,7 +35,7 @@ def run(evaluation):
                       one.retrans_segs, one.data_segs, one.done_us / 1e3, one.complete, is_on_time)
     rows = on_time(table.rows)
     draw(evaluation, rows, arms)
-    return "after the drop first flights fit again within: " + ", ".join(
+    return "after the drop first flights fit again after: " + ", ".join(
         f"{arm} {ticks_until_fit(rows, arm)} (from {window_before(rows, arm):.0f})"
         for arm in arms)
 
@@ -91,7 +91,7 @@ def ticks_until_fit(rows, arm):
            if share_that_resent(rows, arm, second).value > 0.05]
     if not bad:
         return "0 ticks"
-    return f"{bad[-1] + 1} ticks" if bad[-1] < last else "never"
+    return f"{bad[-1] + 1} ticks" if bad[-1] < last else f"not within {last + 1} ticks"
 
 
 def draw(evaluation, rows, arms):
