@@ -4,7 +4,7 @@
  *     faults STATE_FILE KIND ERROR N_FAIL          the first call, then the second, and so on
  *     faults STATE_FILE KIND ERROR N_FAIL POINT    that one alone, in this process: for a debugger
  *
- * KIND: allocation, call or request (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
+ * KIND: allocation, call, request or short (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
  * after the other. Each run is the life of an agent in a process of its own: load, start, rounds, a
  * route that changes, another configuration, a hint, save, stop, flush. Lines out: what was not as
  * it should be, then the sum.
@@ -49,7 +49,8 @@ enum ending {
 };
 
 static const char *const kinds[] = {
-    [SHIM_ALLOCATION] = "allocation", [SHIM_CALL] = "call", [SHIM_REQUEST] = "request"
+    [SHIM_ALLOCATION] = "allocation", [SHIM_CALL] = "call", [SHIM_REQUEST] = "request",
+    [SHIM_SHORT] = "short"
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -98,6 +99,7 @@ struct run {
     uint64_t failed_ns;  /* when the last call failed; 0: none yet */
     uint32_t rounds;
     uint32_t rounds_after; /* that began after the failure */
+    bool must_load; /* whatever becomes of its reads */
     bool is_started;
     bool is_moved; /* the route has changed */
     bool is_right; /* the kernel's routes, at the end of the last such round */
@@ -234,7 +236,8 @@ static int live(struct run *run)
     configure(&all);
     r = riptide_agent_new(&run->agent, &all.agent, &error);
     if (r == 0) {
-        riptide_agent_load(run->agent, state_path, &counts, NULL);
+        if (riptide_agent_load(run->agent, state_path, &counts, NULL) != 0 && run->must_load)
+            is_right = complain("the state was not loaded", "");
         r = riptide_agent_start(run->agent, &error);
     }
     run->is_started = r == 0;
@@ -305,7 +308,7 @@ static int flush(void)
 /* One life of an agent under a plan. */
 static enum ending run_plan(const struct shim_plan *plan)
 {
-    struct run run = { .agent = NULL };
+    struct run run = { .must_load = plan->kind == SHIM_SHORT && plan->n > 0 };
     uint32_t fds_before = count_fds();
     int r, flushed, stopped = 0;
 
@@ -429,7 +432,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, out, _IOLBF, sizeof(out));
     shim_pause();
     if (argc < 5 || !read_plan(&plan, argv + 2)) {
-        fprintf(stderr, "faults STATE_FILE allocation|call|request ERROR N_FAIL [POINT]\n");
+        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERROR N_FAIL [POINT]\n");
         return 2;
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);

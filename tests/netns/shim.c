@@ -197,12 +197,12 @@ int socket(int domain, int type, int protocol)
 
 int bind(int fd, const struct sockaddr *address, socklen_t n)
 {
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(bind)(fd, address, n);
+    return fails(CAN_GIVE(EADDRINUSE, ENOMEM)) ? -1 : REAL(bind)(fd, address, n);
 }
 
 int connect(int fd, const struct sockaddr *address, socklen_t n)
 {
-    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(connect)(fd, address, n);
+    return fails(CAN_GIVE(EINTR, EAGAIN, ECONNREFUSED)) ? -1 : REAL(connect)(fd, address, n);
 }
 
 int listen(int fd, int n)
@@ -337,9 +337,20 @@ int setns(int fd, int type)
     return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(setns)(fd, type);
 }
 
+/* How much of it is read or written. Timers and counters are whole or an error. */
+static size_t shortened(int fd, size_t n)
+{
+    struct stat found;
+
+    if (!is_following || current.kind != SHIM_SHORT || n < 2 || REAL(fstat)(fd, &found) < 0 ||
+        !S_ISREG(found.st_mode) || !is_turn())
+        return n;
+    return 1;
+}
+
 ssize_t read(int fd, void *bytes, size_t n)
 {
-    return fails(CAN_GIVE(EINTR, EAGAIN, EIO)) ? -1 : REAL(read)(fd, bytes, n);
+    return fails(CAN_GIVE(EINTR, EAGAIN, EIO)) ? -1 : REAL(read)(fd, bytes, shortened(fd, n));
 }
 
 /* What read(2) is compiled to where the room is known, with `-D_FORTIFY_SOURCE`. */
@@ -351,7 +362,7 @@ ssize_t __read_chk(int fd, void *bytes, size_t n, size_t room)
 
 ssize_t write(int fd, const void *bytes, size_t n)
 {
-    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? -1 : REAL(write)(fd, bytes, n);
+    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? -1 : REAL(write)(fd, bytes, shortened(fd, n));
 }
 
 int open(const char *path, int flags, ...)

@@ -11,6 +11,7 @@ enum shim_kind {
     SHIM_ALLOCATION, /* malloc and its kin; always ENOMEM */
     SHIM_CALL,       /* a system call, where `error` is one that it can give */
     SHIM_REQUEST,    /* a netlink request: the kernel does nothing and answers with `error` */
+    SHIM_SHORT,      /* a read or write of a file: one byte, as a signal may leave it; no error */
 };
 
 struct shim_plan {

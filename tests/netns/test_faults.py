@@ -61,7 +61,7 @@ def fail_each(host, directory, tried, *plan):
 
 
 CALL_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "EMFILE", "ENODEV", "ENOSPC", "EBUSY",
-               "EIO", "ECANCELED")
+               "EIO", "ECANCELED", "EADDRINUSE", "ECONNREFUSED")
 REQUEST_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EBUSY")
 
 
@@ -80,16 +80,21 @@ def test_requests_that_the_kernel_refuses(connected, tmp_path, tried, error):
     fail_each(connected, tmp_path, tried, "request", error, 1)
 
 
+def test_reads_and_writes_that_are_short(connected, tmp_path, tried):
+    fail_each(connected, tmp_path, tried, "short", "EINTR", 1)
+
+
 def test_enough_was_tried(tried, capsys):
-    if len(tried) < 2 + len(CALL_ERRORS) + len(REQUEST_ERRORS):
+    if len(tried) < 3 + len(CALL_ERRORS) + len(REQUEST_ERRORS):
         pytest.skip("counts what the tests above have tried, all of them")
     calls = {error: n for (kind, error, _), n in tried.items() if kind == "call"}
     n_refused = calls.pop("EPERM")
-    n_alone, n_ten, n_requests = (tried["allocation", "ENOMEM", 1], tried["allocation", "ENOMEM", 10],
-                                  tried["request", "EINTR", 1])
+    n_alone, n_ten, n_requests, n_short = (
+        tried["allocation", "ENOMEM", 1], tried["allocation", "ENOMEM", 10],
+        tried["request", "EINTR", 1], tried["short", "EINTR", 1])
     with capsys.disabled():
         print(f"\nfaults: {n_alone} allocations, {n_ten} with those behind, {sum(calls.values())} system "
               f"calls, {n_refused} with EPERM, {n_requests} requests with each of "
-              f"{len(REQUEST_ERRORS)} errors")
+              f"{len(REQUEST_ERRORS)} errors, {n_short} short reads and writes")
     assert min(n_alone, n_ten) > 250 and n_requests > 100
-    assert n_refused > 500 and sum(calls.values()) > 2000
+    assert n_short >= 3 and n_refused > 500 and sum(calls.values()) > 2000
