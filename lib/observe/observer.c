@@ -61,7 +61,7 @@ static int take_config(struct riptide_observer *observer,
         return -EINVAL;
     }
     if (config->destroy_events && config->scope.mark_mask != 0) {
-        error_set(error, "destroy_events: not with scope.mark: the kernel tells of no mark there");
+        error_set(error, "scope.mark: not with destroy_events: the kernel tells of no mark there");
         return -EINVAL;
     }
     r = riptide_observer_set_slices(observer, config->slices);

@@ -113,6 +113,9 @@ def test_what_no_scope_can_be_is_a_wrong_use(net):
         assert done.returncode == 2 and "--local-port: more than 256 ranges" in done.stderr
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--slices", "99999", check=False)
     assert done.returncode == 2 and "slices: must be 1 to 64" in done.stderr
+    done = net.host.run(RIPTIDED, "--dry-run", "--once", "--socket-mark", "1/3",
+                        "--destroy-events", check=False)
+    assert done.returncode == 2 and "--socket-mark: not with destroy-events: " in done.stderr
 
 
 @pytest.mark.parametrize("scope", [

@@ -108,7 +108,7 @@ static void test_config_mark_and_destroy_events_exclude_each_other(void **state)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.mark = config.scope.mark_mask = 1;
     config.destroy_events = true;
-    assert_refused(&config, "destroy_events: ");
+    assert_refused(&config, "scope.mark: ");
 }
 
 static void test_config_ports_mark_and_slices_are_checked(void **state)
