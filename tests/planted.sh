@@ -1,12 +1,12 @@
 #!/bin/bash
 # A lane that cannot fail proves nothing: plants a fault in a copy of the code and runs the lane over
 # it. planted.sh LANE [WORD...]: --asan, --tsan, --valgrind, --analyze or --coverage, with the words
-# that ./dev test takes behind it, or EBUSY for the faults of that name; exits 0 where the lane has
-# caught it.
+# that ./dev test takes behind it, EBUSY for the faults of that name, or seccomp, modes or
+# hardening for the tests of these; exits 0 where the lane has caught it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-lane=${1:-}
+lane=${1:-} command=(test "$@")
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z | xargs -0 cp --parents --no-dereference -t "$copy"
@@ -34,10 +34,22 @@ EBUSY) # a start that fails leaves its rules
     sed -i '/^static void give_up/,/^}/s/if (router->rules\[i\].is_in_place)/if (false)/' \
         lib/apply/claim.c
     caught='left in the kernel: rule' ;;
-*) echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage | EBUSY" >&2 && exit 2 ;;
+seccomp) # riptided may execute programs
+    sed -i 's/"accept", "accept4",/"execve", &/' cli/seccomp/allowed.c
+    caught='failed .*test_what_it_does_not_need_is_refused' ;;
+modes) # the socket is as the umask has it
+    sed -i 's/umask(0111);/umask(mask);/' cli/listener.c
+    caught='failed .*test_modes_are_the_same_whatever_the_umask' ;;
+hardening) # functions are bound when they are called, by way of a table that stays writable
+    sed -i 's/-Wl,-z,relro,-z,now,/-Wl,-z,relro,-z,lazy,/' meson.build
+    caught='failed .*test_everything_is_bound_at_the_start' ;;
+*)
+    echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage | EBUSY | seccomp |" \
+        "modes | hardening" >&2
+    exit 2 ;;
 esac
 status=0
-RIPTIDE_BUILD=$copy/build ./dev test "$lane" "${@:2}" >"$copy/log" 2>&1 || status=$?
+RIPTIDE_BUILD=$copy/build ./dev "${command[@]}" >"$copy/log" 2>&1 || status=$?
 # Where a lane has several tools, each is to find it.
 if ((status == 0 || $(grep -aoE "$caught" "$copy/log" | sort -u | wc -l) < ${n_caught:-1})); then
     tail -n 40 "$copy/log"
