@@ -86,6 +86,11 @@ struct riptide_policy {
      * age does not: what it rests on is not of this tick.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory, bool *renewed);
+    /*
+     * Whether `combine` runs, with no samples, in a tick that has left out all that it saw of a
+     * destination with a window, some as idle: for policies that count ticks or time.
+     */
+    bool combines_idle;
     /* Optional: the memory that a window which was restored or merged stands for. */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */

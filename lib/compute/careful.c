@@ -85,6 +85,9 @@ static const double healing_ns = 100e9;
 /* Ticks after a cut in which connections end that began before it; some waited for a timeout. */
 enum { SETTLE = 2 };
 
+/* Round trip times below this one differ by what processors do, microseconds. */
+enum { SHORTEST_US = 1000 };
+
 /* BBR sends its first flight in RTT / 2.89 (bbr_high_gain in net/ipv4/tcp_bbr.c). */
 static const double pacing_gain = 2.89;
 
@@ -233,7 +236,9 @@ static bool is_other_path(const struct careful *careful)
 {
     if (careful->min_rtt_us == 0 || careful->path_min_rtt_us == 0)
         return false;
-    return careful->min_rtt_us < careful->path_min_rtt_us / 2 || !careful->is_near;
+    return (careful->path_min_rtt_us > 2 * SHORTEST_US &&
+            careful->min_rtt_us < careful->path_min_rtt_us / 2) ||
+           !careful->is_near;
 }
 
 /*
@@ -461,6 +466,7 @@ const struct riptide_policy policy_careful = {
     .smoothing = &smoothing_none,
     .add = careful_add,
     .combine = careful_combine,
+    .combines_idle = true,
     .restore = careful_restore,
     .explain = careful_explain,
 };

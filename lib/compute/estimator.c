@@ -187,10 +187,13 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     uint32_t bit;
 
     if (destination->n_counted == 0) {
+        if (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0)
+            return;
         /* They say nothing of the path, but it is in use: Algorithm 1 keeps what has any. */
-        if (destination->cwnd > 0 && destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] > 0)
+        if (!policy->combines_idle) {
             renew(estimator, slot, now_ns);
-        return;
+            return;
+        }
     }
     input_set(estimator, destination, now_ns);
     combined = policy->combine(&estimator->input, memory_of(estimator, destination), &is_renewed);
@@ -202,8 +205,10 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         estimator->stats.invalid++;
         return;
     }
-    destination->samples = destination->n_counted;
-    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    if (destination->n_counted > 0) {
+        destination->samples = destination->n_counted;
+        memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    }
     destination->combined = (float)combined;
     destination->smoothed = smoothed;
     limits = limits_of(estimator, &destination->dst);

@@ -83,6 +83,27 @@ static void idle_connections_keep_a_window_and_prove_nothing(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void idle_ticks_pass_for_what_counts_ticks(void **state)
+{
+    struct riptide_estimator *estimator = careful();
+    struct riptide_sample path = busy(400), idle = busy(400);
+    uint64_t t = 0;
+
+    (void)state;
+    idle.last_data_sent_ms = 10000;
+    assert_int_equal(fit(estimator, &t, path), 48);
+    assert_int_equal(fit(estimator, &t, path), 96);
+    tick(estimator, &t, idle, idle);
+    assert_int_equal(explain(estimator).samples, 2); /* of the tick that had some */
+    /* What loses a quarter now began long after the raise: 72 fit, of 96 and not of 48. */
+    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
+    tick(estimator, &t, idle, idle);
+    tick(estimator, &t, idle, idle);
+    /* The two ticks after a cut are over. */
+    assert_in_range(tick(estimator, &t, path, closed(60, 70, 24)), 10, 69);
+    riptide_estimator_free(estimator);
+}
+
 static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
 {
     struct riptide_estimator *estimator = careful();
@@ -202,6 +223,24 @@ static void another_path_voids_the_evidence(void **state)
     }
 }
 
+static void microseconds_are_no_other_path(void **state)
+{
+    const uint32_t path_us[] = { 2000, 2001 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(path_us) / sizeof(path_us[0]); i++) {
+        struct riptide_estimator *estimator = careful();
+        struct riptide_sample path = busy(400), quick = busy(400);
+        uint64_t t = 0;
+
+        path.rtt_us = path.min_rtt_us = path_us[i];
+        quick.rtt_us = quick.min_rtt_us = 100;
+        assert_int_equal(fit(estimator, &t, path), 48);
+        assert_int_equal(tick(estimator, &t, quick, quick), path_us[i] > 2000 ? START : 48);
+        riptide_estimator_free(estimator);
+    }
+}
+
 static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
 {
     struct riptide_estimator *estimator = careful();
@@ -249,6 +288,8 @@ int main(void)
         cmocka_unit_test(a_window_that_fits_doubles_where_nothing_has_met_the_limit),
         cmocka_unit_test(queue_from_an_eighth_of_the_round_trip_time_is_the_limit),
         cmocka_unit_test(idle_connections_keep_a_window_and_prove_nothing),
+        cmocka_unit_test(idle_ticks_pass_for_what_counts_ticks),
+        cmocka_unit_test(microseconds_are_no_other_path),
         cmocka_unit_test(a_window_that_fits_doubles_up_to_what_is_derived),
         cmocka_unit_test(a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond),
         cmocka_unit_test(connections_that_open_together_share_what_is_derived),
