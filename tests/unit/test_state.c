@@ -2,7 +2,7 @@
  * State as bytes: a round trip, a restart, a reboot, another host's, and bytes that are refused.
  */
 #include "compute/crc32.h"
-#include "estimators.h"
+#include "evidence_case.h"
 
 #include <errno.h>
 #include <string.h>
@@ -305,15 +305,7 @@ static void careful_goes_on_from_its_window(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     struct riptide_estimator *estimator = estimator_of_config(&config);
-    struct riptide_sample path = {
-        .dst = prefix_of_text("192.0.2.1"),
-        .cwnd = 160,
-        .rtt_us = 100000,
-        .min_rtt_us = 100000,
-        .mss_bytes = 1000,
-        .data_segs_out = 5000,
-        .delivery_rate_Bps = 1600000,
-    };
+    struct riptide_sample path = busy(160);
     struct riptide_sample flight = path;
     unsigned char bytes[ROOM];
     size_t n;
@@ -344,15 +336,7 @@ static void scale_is_applied_once(void **state)
 {
     const struct riptide_override half = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
     struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_sample path = {
-        .dst = prefix_of_text("192.0.2.1"),
-        .cwnd = 160,
-        .rtt_us = 100000,
-        .min_rtt_us = 100000,
-        .mss_bytes = 1000,
-        .data_segs_out = 5000,
-        .delivery_rate_Bps = 1600000,
-    };
+    struct riptide_sample path = busy(160);
     struct riptide_estimator *estimator;
     unsigned char bytes[ROOM];
     size_t n = 0;
