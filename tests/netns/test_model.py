@@ -1,8 +1,12 @@
 """riptide model: files or open connections in, times for windows out."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 from control import riptide_json
-from netns import RIPTIDE
+from netns import REPOSITORY, RIPTIDE
 
 
 def test_model_reads_files(host, tmp_path):
@@ -18,6 +22,15 @@ def test_model_reads_files(host, tmp_path):
     text = host.run(RIPTIDE, "model", "--sizes", tmp_path / "sizes", "--rtts", tmp_path / "rtts")
     assert [line.split()[0] for line in text.stdout.splitlines()] == [
         "INITCWND", "10", "25", "50", "100"]
+
+
+def test_model_is_drawn(host, tmp_path):
+    (tmp_path / "some").write_text("20000\n100\n")
+    document = riptide_json(host, "model", "10", "70", "--sizes", str(tmp_path / "some"),
+                            "--rtts", str(tmp_path / "some"))
+    subprocess.run([sys.executable, "-IB", REPOSITORY / "lab" / "plot_model.py", tmp_path / "model.png"],
+                   input=json.dumps(document), text=True, check=True)
+    assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_model_looks_at_connections(net):
