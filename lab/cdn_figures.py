@@ -111,15 +111,19 @@ def gains(probes, senders, n_bytes, arm=CHOSEN):
 
 
 def draw_gains(evaluation, network, probes):
-    """Figs. 15 and 16; {(continent, bytes): [percent at each step]}"""
+    """Figs. 15 and 16, for the paper's arm and ours; the paper's {(continent, bytes): [percent at
+    each step]}"""
     found = {}
     with evaluation.picture("gains", len(SIZES) - 1, len(network.measured)) as (_, grid):
         for line, n_bytes in zip(grid, SIZES[1:]):
             for axes, (continent, senders) in zip(line, network.measured.items()):
                 found[continent, n_bytes] = gains(probes, senders, n_bytes)
-                axes.bar(STEPS, found[continent, n_bytes], width=4)
+                for i, arm in enumerate(network.shown()):
+                    axes.bar(numpy.array(STEPS) + 2 * i - 1, gains(probes, senders, n_bytes, arm),
+                             width=2, label=arm)
                 axes.set(title=f"{n_bytes // 1000} KB from {continent}", xlabel="percentile",
                          ylabel="time saved, %")
+        grid[0][0].legend(fontsize=7)
     return found
 
 
