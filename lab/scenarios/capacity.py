@@ -99,11 +99,14 @@ def draw(evaluation, rows, arms):
         seconds = range(int(min(row["after_s"] for row in rows)),
                         int(max(row["after_s"] for row in rows)) + 1)
         for arm in arms:
-            windows = [[row["window"] for row in rows if row["arm"] == arm
-                        and second <= row["after_s"] < second + 1] for second in seconds]
-            left.plot(seconds, [sum(group) / max(1, len(group)) for group in windows], label=arm)
-            right.plot(seconds, [100 * share_that_resent(rows, arm, second).value
-                                 for second in seconds], label=arm)
+            groups = [(second, [row["window"] for row in rows if row["arm"] == arm
+                                and second <= row["after_s"] < second + 1]) for second in seconds]
+            groups = [(second, group) for second, group in groups if group]  # not while it is busy
+            left.plot([second for second, _ in groups],
+                      [sum(group) / len(group) for _, group in groups], label=arm)
+            right.plot([second for second, _ in groups],
+                       [100 * share_that_resent(rows, arm, second).value for second, _ in groups],
+                       label=arm)
         for axes in (left, right):
             axes.axvline(0, color="grey", linewidth=0.8)
             axes.set(xlabel="seconds after the drop")
