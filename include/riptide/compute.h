@@ -88,7 +88,7 @@ struct riptide_policy {
     double (*combine)(const struct riptide_policy_input *input, void *memory, bool *renewed);
     /*
      * Whether `combine` runs, with no samples, in a tick that has left out all that it saw of a
-     * destination with a window, some as idle: for policies that count ticks or time.
+     * destination with a window, some as idle: so that idle connections keep it.
      */
     bool combines_idle;
     /* Optional: the memory that a window which was restored or merged stands for. */
@@ -143,8 +143,8 @@ struct riptide_estimator_config {
     uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     /*
-     * paper: t; how long a window lives without samples that count. Idle connections, which policies
-     * leave out, prolong it as well; default 90 s.
+     * paper: t; how long a window lives without samples that count, or that the policy keeps it for
+     * (combines_idle); default 90 s.
      */
     uint64_t ttl_ns;
     /*
@@ -196,7 +196,7 @@ struct riptide_estimate {
     double combined;     /* their windows as one, segments */
     double smoothed;     /* with history, segments, unbounded */
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
-    uint64_t updated_ns; /* when it was last computed, or prolonged by an idle connection */
+    uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */

@@ -56,10 +56,10 @@ enum { FITTED_ONE = 16, MOST_COUNTED = 127 };
 enum { START = 24 };
 
 /*
- * Up to what is derived from other connections a window that was filled without a loss doubles, as
- * in slow start. Up to the share of capacity that may be claimed (RFC 9959: half) it grows by half,
- * and from there by an eighth, to twice the capacity: rates that are read in slow start are half of
- * what comes next.
+ * Until some connection has met the path's limit a window that was filled without a loss doubles,
+ * as in slow start, and then up to what is derived from other connections. Up to the share of
+ * capacity that may be claimed (RFC 9959: half) it grows by half, and from there by an eighth, to
+ * twice the capacity: rates that are read in slow start are half of what comes next.
  */
 static const double growth_derived = 2, growth_share = 1.5, growth_slow = 1.125, slow_start = 2;
 

@@ -166,17 +166,6 @@ static double smooth(struct riptide_estimator *estimator, struct destination *de
                              is_drop ? NO_HISTORY : destination->smoothed, combined);
 }
 
-/* From here its time to live counts. */
-static void renew(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
-{
-    struct destination *destination = at(estimator, slot);
-
-    if (destination->cwnd > 0)
-        age_list_remove(estimator, destination);
-    destination->updated_ns = (int64_t)now_ns;
-    age_list_insert(estimator, slot);
-}
-
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = at(estimator, slot);
@@ -186,15 +175,11 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     struct limits limits;
     uint32_t bit;
 
-    if (destination->n_counted == 0) {
-        if (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0)
-            return;
-        /* They say nothing of the path, but it is in use: Algorithm 1 keeps what has any. */
-        if (!policy->combines_idle) {
-            renew(estimator, slot, now_ns);
-            return;
-        }
-    }
+    /* Idle connections say nothing of the path, but it is in use: Algorithm 1 keeps what has any. */
+    if (destination->n_counted == 0 &&
+        (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
+         !policy->combines_idle))
+        return;
     input_set(estimator, destination, now_ns);
     combined = policy->combine(&estimator->input, memory_of(estimator, destination), &is_renewed);
     if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
@@ -212,8 +197,12 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     destination->combined = (float)combined;
     destination->smoothed = smoothed;
     limits = limits_of(estimator, &destination->dst);
-    if (is_renewed)
-        renew(estimator, slot, now_ns);
+    if (is_renewed) {
+        if (destination->cwnd > 0)
+            age_list_remove(estimator, destination);
+        destination->updated_ns = (int64_t)now_ns;
+        age_list_insert(estimator, slot);
+    }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
     rto_update(estimator, destination);
     mark_changed(estimator, slot);

@@ -91,6 +91,10 @@ static void more_must_fit_than_may_have_lost(void **state)
     tick(estimator, &t, path, path);
     add(estimator, fitting);
     assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(20, 200, 9)), START);
+    for (int i = 0; i < 126; i++) /* 128 with the next two, which a count of 7 bits takes for none */
+        add(estimator, closed(60, 70, 9));
+    add(estimator, fitting);
+    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(60, 70, 9)), START);
     add(estimator, fitting);
     assert_int_equal(tick(estimator, &t, closed(60, 70, 9), fitting), 2 * START);
     riptide_estimator_free(estimator);
