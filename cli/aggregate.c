@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sums per destination: a search tree to find the row of a sample, an array to walk them.
  */

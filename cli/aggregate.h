@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Connections summed up per destination, for people to look at. Pure. Its memory grows with the
  * destinations, not with the connections.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Figures of the agent's stages as answers, and requests as calls of the agent. Reads the clocks.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the daemon says to requests, and does for them: the interface of request.h over its agent.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Between a command and the socket.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Commands that need a daemon: one request, and its answer printed.
  */

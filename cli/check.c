@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The library tells one mistake at a time. What it refuses goes back to the default, and it is
  * asked again: so all is told, and no range is written down twice.

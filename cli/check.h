@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Whether riptided can run with its settings. What a value may be is the library's to say.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The other end of the control socket. Waits a few seconds at most: a daemon that does not answer
  * is news, too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The subcommands of riptide, one file each. riptide.c reads their options into one struct, of
  * which each command offers a part.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided.conf into settings. What inih would do in silence is caught before it sees a line: it
  * cuts long lines and long names of sections, takes an indented line for more of the value above,

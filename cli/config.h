@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided.conf: settings from its text, and back. Pure; inih splits the lines.
  */

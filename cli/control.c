@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Clients on one epoll fd. Each is either sending a request or reading its answer, and has a time
  * until which that must be done.

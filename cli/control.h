@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The control socket: who is connected, what each has sent and not read yet. What requests mean is
  * request.c's. Never blocks, whatever clients do: lines, answers, clients and the work of one call

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The daemon's life: the agent made, started, dispatched while it runs, stopped. The loop waits for
  * the agent's fd and for signals; what an event means to a person is report.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide doctor: looks at the host, says what stands in the way, how it knows, and what to do.
  * What it reads and how it judges is in doctor/.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide explain: every step from a destination's connections to its route, or which rule says
  * that there is none. What there is to say is gathered in one document, which is printed as it is

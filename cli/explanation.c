@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The library's figures under the names that docs/schema/explain.json has for them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What is known of a destination as JSON: the same words whether the daemon says them or a look of
  * the command itself. Pure.

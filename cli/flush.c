@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide flush: takes everything of ours out of the kernel, whoever put it there.
  */

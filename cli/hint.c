@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide hint: lowers windows for a while, by what connections cannot know.
  */

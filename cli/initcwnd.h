@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The initial window among the metrics of a route. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide save, load and merge: what a daemon knows as a file, to take elsewhere or to go back to.
  * The command opens the file, with its own rights; to and from the daemon goes a memory file.

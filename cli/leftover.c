@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads the kernel's rules and judges them by protocol and table.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a flush leaves: rules of ours that look up another table than the one it was told.
  */

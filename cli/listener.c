@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Unix socket files outlive whoever made them. A new one is bound beside the old one and renamed
  * over it, so that at each moment there is one, with the mode that it is to have.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The file of a Unix socket that everybody may connect to, and who those that do are.
  */

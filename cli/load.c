@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads the configuration file, and puts settings together from it and the command line.
  */

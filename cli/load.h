@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Settings from their places: the library's defaults, the state directory of a service manager
  * (STATE_DIRECTORY), the file over them, the command line over all.

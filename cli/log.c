@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Standard error, and the end of standard output. Knows nothing of what is said; what is too much
  * of one thing, repeats.c decides.

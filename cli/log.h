@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lines on standard error: what a program says about itself. What goes to standard output is the
  * commands' own, and log_finish notices where it did not get there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A single look at one destination: its connections as a policy sees them, and where a route of
  * ours would lead. Needs neither daemon nor privilege, and has no history.

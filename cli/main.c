@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide's main: apart, so that what generates man pages and completion links the commands as
  * well.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Members of JSON objects that are there, or read as nothing: null, 0, the empty text.
  */

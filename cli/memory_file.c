@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sealed memory files. Only those can have seals, so they also tell a memory file from any other.
  */

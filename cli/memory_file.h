@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bytes that go from one process to another as an fd: a memory file, sealed, so that who takes it
  * never waits for a disk and reads what will not change.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide metrics: what the daemon counts, as OpenMetrics text, from the daemon itself.
  */

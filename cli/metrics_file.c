@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * When metrics are collected and written. Whatever goes wrong with the file, the daemon goes on.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Metrics of a running daemon: counted event by event, read from the agent, written to a file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One table of metrics. Only types that the older text format knows as well: node_exporter's
  * textfile collector reads that one, and refuses a file with types that it does not know.

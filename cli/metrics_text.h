@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a daemon counts, as OpenMetrics text. Pure: a snapshot in, text out.
  */

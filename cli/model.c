@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide model: what initial windows would make of transfers, from file sizes and round trip times
  * in files, or from what the open connections of this host, which are all that riptided sees, have.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The known name that somebody may have meant. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * --netns: the program is single and small, so all of it moves. See netns.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Another network namespace for the whole program.
  */

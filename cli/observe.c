@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide observe: one dump of the open connections, summed up per destination host.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The options of a program from its table. No getopt_long(3): it takes abbreviations, which break
  * scripts as soon as a new option shares the first letters, and words its own errors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One table of options makes the parser, the errors and the help of a program. Pure: printing goes
  * to a stream that the caller brings.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Where settings come from, and what changes between two of them: the words for it.
  */

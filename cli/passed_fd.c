@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One fd, never more. See passed_fd.h.
  */

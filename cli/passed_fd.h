@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bytes over a Unix socket, and an fd beside them (SCM_RIGHTS).
  */

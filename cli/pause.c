@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide pause and resume: all of it off at once, and on again, with nothing lost.
  */

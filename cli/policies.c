@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide explain --policy: the rows of the library's two tables.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ways of computing a window that the library has, for people and as JSON.
  */

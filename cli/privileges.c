@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls on our own credentials. The kernel's words instead of libcap: three of them are all
  * there is to it.

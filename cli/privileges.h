@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Giving up what the daemon has no use for: everything but CAP_NET_ADMIN.
  */

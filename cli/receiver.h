@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a receiver must be set to so that it takes a first flight. Pure.
  */

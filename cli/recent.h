@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The last lines of a program's log that say something is wrong, for those who ask later. Pure.
  */

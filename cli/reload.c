@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGHUP: the configuration file is read again, and all of it is taken over or nothing.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which lines of a log are written, and which are only counted, when one kind of message comes
  * again and again. Pure. A kind is the address of its format string.

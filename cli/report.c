@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lines for the log: one at the start with all settings, one for each event. Decides nothing.
  */

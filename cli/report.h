@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The log of riptided: what its settings and the agent's events mean to a person.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests by name: what each takes, who may ask it, what it answers.
  */

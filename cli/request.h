@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A request on the control socket: one line of JSON in, one line of JSON out, in pieces. Pure: what
  * is asked of the daemon goes through an interface, which a test or a fuzzer can stand in for.

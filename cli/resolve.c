@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A dry run of the library's router for a list of destinations, to its end.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What would become of destinations: a router that writes nothing is asked for each of them. And
  * what is: our route in the kernel.

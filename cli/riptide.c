@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide: a table of subcommands and a loop. What they do is in a file of their own each; main.c
  * is the process around it.

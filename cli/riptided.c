@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
  * running is daemon.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A socket for one question. What messages mean is the asker's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One question to the kernel about links, queues or routes, and its answer.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One dump of the open connections, from its start to its end.
  */

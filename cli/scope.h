@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which connections to learn from, as options of both programs say it. Pure: what number an
  * interface has is for the programs to ask.

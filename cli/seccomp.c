@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hands the kernel the filter of system calls. What is in it stands in seccomp/allowed.c.
  */

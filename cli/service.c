@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Datagrams to the service manager, and the timer of its watchdog. Our own words instead of
  * libsystemd: five lines of text do not make a dependency of every host.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The service manager's side of the daemon: sd_notify(3)'s protocol, written out. Where nobody
  * asked to be told (NOTIFY_SOCKET), everything here does nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided's options and keys. Each goes straight into the library's configuration, which brings
  * the defaults and refuses what makes no sense.

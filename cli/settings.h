@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What riptided can be told: the knobs of the library's three stages, and the daemon's own. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide show: our routes as the kernel has them, beside what the daemon believes. Without a
  * daemon the kernel's side alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Asks the daemon, reads the kernel, and finds where they differ.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The two sides of a destination: our route as the kernel has it, and what the daemon believes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * When state is loaded and saved, and what is said about it. The file itself is the library's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The file that riptided keeps what it knows in, where one is configured.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cells one behind the other, widths kept while they come: a table of ten thousand rows is printed
  * in one walk.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Tables for people: columns as wide as what stands in them, cut where a terminal ends. Pure:
  * printing goes to a stream that the caller brings.

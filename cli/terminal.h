@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What standard output is: a terminal of some width, or a file or pipe that gets everything.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading and writing option values. A value is taken whole or refused: nothing may follow it and
  * no unit is guessed. Whether a value makes sense in its place is for the library to say.

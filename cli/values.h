@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kinds of values that options take: how each is read and written, and what it may be.
  * Pure, and of no option in particular: which options there are is for the programs' tables.

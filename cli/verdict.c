@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From figures to sentences. The first step that ends the way to a route is the verdict.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The document of riptide explain (docs/schema/explain.json) in words. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptide verify: opens a connection, sends nothing, and proves from its own TCP_INFO that it
  * starts with the window that Riptide has for it, or says what took it away.

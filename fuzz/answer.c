@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any datagrams as answers to a batch of requests, or to a dump: only what answers us is handed
  * out, with the error that stands in it and words that stand there too, and it has an end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any answer to a route query, and a window: no base, with a reason; or the route that is written
  * with it means, to libnl-route and attribute by attribute, what the answer meant, but for

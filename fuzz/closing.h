@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sockets that dumps show and that close, against a plain list of those shown: what may not count
  * twice stays away, and what nobody has shown comes out.

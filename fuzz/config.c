@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as riptided.conf: they are refused with one line that begins with the file's name, or
  * what was read prints as a file that reads back as the same, and its numbers are those of another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What stands in an accepted riptided.conf, read a second time and otherwise: lines by hand, numbers
  * digit by digit, no table of the programs'. Of the keys whose values are numbers, in whatever unit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any line on the control socket: the answer is one line of JSON that says whether it is one, comes
  * to its end in bounded pieces, and nobody changes things who may not. The first byte says who

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Which lines of the parsers the corpora reach: coverage.sh BUILD, a build with -Db_coverage=true.
 # Fails where one of the files has less than 95 %; `./dev fuzz --coverage` builds and runs it.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any sequence of samples, times, hints, configurations and states: no window outside its bounds or
  * past its time to live, no more destinations than configured, what is given is withdrawn again,

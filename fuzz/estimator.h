@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Configurations, samples and hints of an estimator out of bytes, for the targets that have one.
  */

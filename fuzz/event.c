@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any message as a notification: what it touches is what libnl finds in it, and only what is known
  * to touch no route of ours is passed over. What it says of a link is remembered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any figures and texts as answers on the control socket: jansson reads each line as one document,
  * and what was told is in it.

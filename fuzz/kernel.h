@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A kernel that is none, for the netlink sockets of lib/observe: says what a fuzzer has put into
  * its queues, fails where it is told to. kernel.c is in the place of libc's socket(2) and the rest.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A route message read by libnl-route 3.7, where that comes back from it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any route messages as those of the table `local`: what the set holds afterwards is what a look at
  * one prefix after the other says, and only what such a message may add.

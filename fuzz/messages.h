@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Netlink messages out of any bytes, as a reader of a socket hands them on: each is at least a
  * header and no longer than what came. In memory of its own size, so that a read behind its end

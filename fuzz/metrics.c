@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any figures as OpenMetrics text: a strict reader takes it and finds them again.
  */

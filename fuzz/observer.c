@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any datagrams of the kernel's, in any order, to an observer that dumps and listens: it never
  * loses its place, counts whatever comes, and hands out no connection twice, and none

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A strict reader of OpenMetrics text as we write it (gauges, counters, histograms): written from
  * the specification, not from the writer. Ends the process where the text is none.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # A target that cannot fail proves nothing: plants a fault for each in a copy of the code and replays
 # its corpus. planted.sh [TARGET...]; exits 0 where every fault ended the replay.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any text as a prefix: what is one prints as text that reads back as the same, and is what
  * inet_pton makes of its address.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Records seeds for the fuzzers from the real kernel: record.py FOLDER, as root in a sandbox.
 
 In network namespaces it makes sockets, routes, rules, links, addresses, neighbours and next hops of

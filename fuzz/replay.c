@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs inputs through a target without a fuzzer, so that any compiler builds it and a corpus is a
  * test:

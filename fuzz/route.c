@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any message as one about a route: refused, or every figure is the one that libnl-route finds.
  */

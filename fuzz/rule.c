@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any messages as policy rules: where a place for ours is found, putting them there as the kernel
  * would is right, and what each means, whose it is above all, is what its bytes say.

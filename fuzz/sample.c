@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as the payload of a message about a socket: no sample at all, or what struct tcp_info
  * says, as the walk of <linux/rtnetlink.h> finds it among the attributes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any scope on any socket: the byte code of the filter says what the plain evaluation says, and is
  * what the kernel takes. What the bytes mean is in tests/unit/scope_case.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a saved state: refused with one line and without a trace, or taken over, within
  * bounds and lifetimes, and saved again as bytes that load as the same. The checksum is put right

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What each target is, to libFuzzer and to replay.c: a function that takes any bytes and aborts
  * where something does not hold. Returns 0.

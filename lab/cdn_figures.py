@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pictures of the content delivery network, and the paper's own figures beside them."""
 
 import statistics

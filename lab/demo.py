@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The main job of riptided, shown: fresh TCP connections over 120 ms, without it and with it.
 
 Two hosts are network namespaces, the path between them is lab/wan's emulator. ./dev demo builds

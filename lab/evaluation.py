@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What every evaluation has: a seed, a folder for its results, tables, progress and a verdict.
 
 An evaluation is a module in lab/evaluations with a function `evaluate(evaluation)`. The first line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Statistics with their confidence, and one style for all pictures. No I/O but pictures."""
 
 from typing import NamedTuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the evaluations of lab/evaluations, or lists them. ./dev lab builds and runs this in a sandbox."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Draws what `riptide model --json` says: shares within round trips, and times, for each window.
 
     riptide model --json | lab/plot_model.py PICTURE.png

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The content delivery network of the Riptide paper as far as it is printed: 34 points of presence
 by continent (Table II), and what is known of its files and round trip times (Sec. II). No I/O.
 

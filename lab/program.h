@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the small programs of the lab and of the tests share: an error ends them, and a clock.
  */

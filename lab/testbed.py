@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Hosts in namespaces, the WAN in a box between them, transfers and riptided on them."""
 
 import contextlib

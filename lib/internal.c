@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The small things that every part of the library shares. No netlink, no clock.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What every part of the library uses and nobody outside sees: cleanup attributes, the error line,
  * the copy of a configuration struct whose size is the caller's.

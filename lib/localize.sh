@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Makes one object of a static library, in which only what is public can be seen: a host may have
 # functions of its own with the names of our parts. localize.sh IN.a OUT.a LD OBJCOPY AR
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * setns(2) there and back; see netns.h.
  */

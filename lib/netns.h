@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Work in another network namespace. A socket belongs to the one that its thread was in when it was
  * opened, for good, so being there for a moment is enough.

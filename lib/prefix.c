@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Address prefixes: text to bytes and back, containment. Pure.
  */

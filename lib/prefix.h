@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the stages need of prefixes beyond the public functions. Pure.
  */

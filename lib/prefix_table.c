@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The table of entries keyed by prefix. Removal shifts its bucket's followers back, so that there
  * are no tombstones and a table that lives for years stays as fast as a new one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A table of entries keyed by prefix: a dense array that grows, found by a seeded hash. The
  * estimator and the router each keep one. Pure but for memory.

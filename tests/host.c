@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A host program: an agent in a loop of its own. It prints each destination with its window as
  * `riptided --dry-run --once` would apply it, and ends after the first tick.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # A lane that cannot fail proves nothing: plants a fault in a copy of the code and runs the lane over
 # it. planted.sh LANE [WORD...]: --asan, --tsan, --valgrind, --analyze or --coverage, with the words
 # that ./dev test takes behind it, EBUSY for the faults of that name, seccomp, modes or hardening for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Sums JUnit reports: sum.py STAGE STATUS XML [STAGE STATUS XML ...]
 
 Prints every failure and every skip with its reason, then one line "N passed, N failed, N skipped".

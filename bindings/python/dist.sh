@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Puts the library's sources where a source distribution has them: in the place of the link.
 set -eu
 root=$MESON_SOURCE_ROOT/subprojects/riptide

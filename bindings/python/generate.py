@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes the source of the extension module from the public headers, which alone declare anything.
 
     generate.py --output native.c --depfile native.c.d --package riptide --header rows.h -- cc -I...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Samples by the buffer instead of one by one: what Python would do in a loop for each socket.
  */

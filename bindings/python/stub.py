@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide/_native.pyi: how the headers declare the functions that the package calls.
 
 It is made of the headers and kept beside the package, so that type checkers see each call, and

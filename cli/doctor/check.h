@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The single checks, by what they are about, for the table in checks.c. Each fills a finding whose
  * severity is SEVERITY_OK and whose texts are empty.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The table of checks, in the order in which somebody would put things right.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What doctor finds: one finding for each check. Pure: a host as it was read in, findings out.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What becomes of a larger first flight: what receivers take, how it leaves, when it comes again.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One dump of the open connections for doctor: the peers' windows, and what would become of the
  * destinations.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One dump after the other, again where it was interrupted by changes. What messages mean is
  * link.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rtnetlink dumps for doctor: links, queues, main's routes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading configuration below another root, as it is on this host or in an image.
  */

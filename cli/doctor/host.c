@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading a host: each fact from where the kernel or the configuration has it.
  */

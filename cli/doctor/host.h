@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What doctor reads of a host. Readers fill it and judge nothing; checks.c judges and reads
  * nothing.

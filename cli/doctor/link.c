@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The few attributes that doctor reads of links, queues and routes.
  */

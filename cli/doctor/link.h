@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Links, their queues and main's routes, as far as doctor asks: rtnetlink messages in, figures out.
  * Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two keys of networkd.conf. What is not understood is passed over, as networkd does.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Whether systemd-networkd takes away what is not its own: networkd.conf(5). Pure.
  */

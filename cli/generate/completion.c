@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Completion for bash, zsh and fish. What a value may be is known where its kind has names, and
  * where it is a file; of other values nothing is offered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs when riptide is built, and is not installed: man pages, completion and the example of a
  * configuration from the tables that the programs work with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What is made of the tables of options and commands when riptide is built.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The lists in the man pages: options, keys, subcommands, policies.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Values with weights: file sizes, round trip times, and what is computed of them. Pure.
  */

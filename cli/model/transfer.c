@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Round trips and times of transfers. See transfer.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The transfer-time model of the Riptide paper (Sec. II-B): how many round trips an object takes
  * from an initial window, and how long that is. Pure.

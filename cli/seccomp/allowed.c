@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs when riptided is built, and is not installed: prints the program that the kernel runs before
  * each system call of a riptided that has started. Here is the list of what it may still ask for;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The questions in the order in which the kernel decides: is there a route of ours, do rules lead
  * to it, was it taken, did the window survive, does the peer take it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Whether a new connection got the window that Riptide has for it, and what took it away otherwise.
  * Pure: what was seen in, a verdict out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The connection and the question: system calls one after the other. What follows from them is
  * judge.c's.

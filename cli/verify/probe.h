@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Opens a connection as an application would, sends nothing, and looks at it.
  */

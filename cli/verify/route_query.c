@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * RTM_GETROUTE with the connection's own addresses, ports, mark, user and device.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's route for one connection, all that rules can look at included: request and answer.
  * Pure but for memory.

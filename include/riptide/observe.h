@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Observe: what the open TCP connections of this network namespace know about their paths.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Applies N windows in one of two ways and prints what that cost, for apply.py to compare:
  *

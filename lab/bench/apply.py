@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What it costs to change 20,000 windows: libriptide, finished messages by hand, ip -batch.
 
 Each way runs in a network namespace of its own, several times in turn, all in one run; printed are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How fast lib/compute is: one million samples into ten thousand destinations, against a bare
  * update of the library's own hash table with the same stream in the same run. Prints medians with

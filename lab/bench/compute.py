@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a sample costs in lib/compute, by policy: runs lab/bench/compute.c, which measures and prints.
 
 ./dev bench compute builds and runs this; arguments are passed on (names of policies, --quick).

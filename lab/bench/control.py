@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the control socket costs: how long `riptide show` takes, and how late rounds are meanwhile.
 
 `riptide show` of 10,000 routes against the kernel's side alone; the lateness of rounds with 200

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What riptided costs a host, and how fast it comes and goes.
 
 Real connections between network namespaces, the real daemon. Processor time is the kernel's count

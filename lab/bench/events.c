@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two sides of the benchmark of destroy events; lab/bench/events.py runs and compares them.
  *

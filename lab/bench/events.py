@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a subscription to destroy events costs the kernel and its reader for each connection that
 closes, and whether any is lost at the highest rate that one core can open and close.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a filter costs before it has left out a single socket: the kernel checks its code at the
  * start of a dump, in a time that grows with the square of its length. Dumps a namespace without

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How many sockets a filter must leave out to pay: runs lab/bench/filter.c, which measures and prints.
 
 ./dev bench filter builds and runs this; SOCKET_NS, what a socket costs, may be given (default 1000).

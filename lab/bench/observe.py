@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script, others.
 
 Each contender runs as a whole process over the same sockets, by turns; printed are medians with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the bindings cost: all connections as columns, beside the C command and pyroute2.
 
 Whole processes take turns over the same sockets; then the calls alone, without the start of the

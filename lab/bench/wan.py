@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Measures the WAN in a box: TCP throughput through a 1 ms path, and how late packets are delivered
 on an idle machine. ./dev bench wan builds and runs this in a sandbox."""
 import argparse

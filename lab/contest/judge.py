@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What transfers say about arms: figures for each cell, and the targets. Pure."""
 
 from typing import NamedTuple

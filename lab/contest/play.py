@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Plays scenes on real TCP: every arm sends the same transfers over a path of its own.
 
 Each arm of each scene is a host with its own path to the scene's receiver: nothing is shared but the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What arms are compared over: scenes, their objects and the arms. Pure."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A content delivery network of 34 points of presence, each with its own riptided (paper, Sec. IV).
 
 Each PoP is a namespace; round trip times follow distances (pops.py). An hour passes in 30 s, and what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """initial windows against each other: static ones, riptided's policies, the kernel's cache
 
 --cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it; anything

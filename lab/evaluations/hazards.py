@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What large initial windows meet: receive windows, queues, idle times, drops, small MTUs, bursts.
 
 One scenario a file in lab/scenarios: each says what it makes and what one should see.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Many senders to one receiver behind a small and a large buffer (Glasgow's parameter tuning).
 
 Their slides print a goodput of 45 and 20 % at 56.94 and 24.58 Mbit/s, so a link of 125 Mbit/s, and

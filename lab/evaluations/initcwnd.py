@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Download time of a page by initial window, round trip time and bandwidth (Stanford, CS244 '13).
 
 The replication of Dukkipati et al., "An Argument for Increasing TCP's Initial Congestion Window":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the transfer-time model says of a network's files and paths, and real transfers beside it.
 
 Sec. II of the Riptide paper: sizes and round trip times as far as it prints them (pops.py says how

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """the best window of each cell of the duel: which targets some static window reaches, and which none
 
 Static windows from 10 to 100 on the duel's scenes, beside paper, which one target is about, and a second static 24,

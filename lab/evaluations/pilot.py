@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """the pilot's table: seven paths on which four ways of giving windows were first compared
 
 Beside each figure, the pilot's own. Then what first flights of which windows fit into which buffer.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the hazards have in common: which arms they compare, and pairs of hosts side by side."""
 
 POLICIES = ("paper", "careful", "bdp")

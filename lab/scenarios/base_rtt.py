@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Delayed base RTT: connections that open into a standing queue take its delay for the path's own.
 
 Another host keeps the buffer (two bandwidth-delay products) of a path of 20 Mbit/s and 50 ms full for a while, then is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A burst: 200 connections to one destination open at once, each with the window of its route."""
 
 from figures import draw_cdf, estimate, estimate_quantile, on_time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Capacity drops by ten while windows are high: how many ticks until first flights fit again.
 
 100 Mbit/s and 50 ms become 10 Mbit/s with a buffer of one bandwidth-delay product, 42 packets. New connections

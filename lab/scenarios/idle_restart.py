@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Idle restart: an open connection that was silent sends again, with the window its route had.
 
 After an idle time of a retransmission timeout the kernel halves the window for each further one, down to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Path MTU: a hop takes 1,400 bytes, both ends believe in 1,500, and first flights are full-sized.
 
 The whole first flight is dropped at the hop and sent again smaller once its router has said so. What was

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The initial receive window: what of a first flight leaves at once, by who opens the connection.
 
 The window of a SYN-ACK has no scale, so that a sender that opens may send 65,535 bytes at most; a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Route change: an open connection sends after its destination's window was written anew.
 
 Linux 6.18 takes the device away from a route that was replaced or deleted, and a connection that still has it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One simulated path: a bottleneck with a drop-tail buffer, its connections, and what they would
  * say of themselves in struct tcp_info. Round by round; no packets. lab/sim/README.md has the

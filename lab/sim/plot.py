@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Plots what lab/sim prints: overflowing first flights against round trips saved.
 
     plot.py RESULTS.tsv PICTURE.png

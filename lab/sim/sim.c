@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Closed loop: paths whose connections start with what an estimator learned from them. Prints for
  * each policy the share of first flights that overflow the bottleneck and the round trips saved.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sockets in other network namespaces, and what the kernel knows of them. I/O.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * traffic: carries out a plan of transfers between network namespaces and times each. Reads lines:
  *

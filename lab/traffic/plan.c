@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads the lines of a plan. Pure; main.c says which line was wrong.
  */

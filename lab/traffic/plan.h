@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The language of plans: hosts, and transfers between them. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lines of CSV: what became of a transfer, and what windows open connections have.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs `traffic`: transfers over real TCP between network namespaces, timed by one process."""
 
 import contextlib

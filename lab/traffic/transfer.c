@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Transfers between hosts, both of whose ends are here: what the sender's kernel says and when the
  * receiver has its bytes are read by one clock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The life of a transfer: opened or reused, moved, settled, reported. I/O, one epoll for all.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads --port and --path. What a key means is a row in a table; what a combination of keys means
  * is checked once all of them are read. Pure; main.c prints the refusals.

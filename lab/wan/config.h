@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Options of the form `key=value,key=value` into a network. Pure: refusals are text for the caller.
  */

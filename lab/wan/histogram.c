@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A logarithmic histogram with linear steps inside each octave. Pure.
  */

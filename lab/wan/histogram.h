@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts durations in buckets of 6% width, so that percentiles cost a fixed 5 KB. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wan: the loop between the TUN devices, the clock and the network. Everything that can be decided
  * without a system call is decided in network.c and below.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ports, paths, and a packet's way from one port to another:
  *     port's uplink -> path (link, loss, delay) -> other port's downlink -> other port

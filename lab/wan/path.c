@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The arithmetic of links and paths. Pure; network.c chains these decisions, main.c acts on them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the WAN does to one packet: links that serialise and drop, paths that delay and lose.
  * Pure: time comes in as an argument and goes out as an answer. Holding packets is queue.c's job.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kinds of number that options hold, one table row each, and their parser. Pure.
  */

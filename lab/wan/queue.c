@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The heap. The keys sit in the slots, so that sifting never touches a packet's memory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets in order of time: a binary heap of fixed capacity. Pure.
  * Packets that are due at the same time come out in the order in which they went in.

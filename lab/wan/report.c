@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints counters. Nothing needs escaping: names and option texts passed config.c, which lets no
  * quotes and no control characters through.

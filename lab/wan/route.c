@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Longest match by a walk over a sorted array: a port knows some tens of prefixes, not thousands.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prefixes and longest-match tables from prefix to a number. Pure.
  * IPv4 is kept as ::ffff:a.b.c.d, so that one table and one comparison serve both families.

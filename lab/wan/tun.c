@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Opens, reads and writes TUN devices. No offloads: the WAN has to see packets of the real MTU,
  * because it loses and drops one packet at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * TUN devices in other network namespaces. I/O; what the packets mean is network.c's business.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs `wan` between network namespaces: hosts, sockets inside them, the process and its counters.
 
 What is sent and what must come out of it is the business of the tests and labs that use this.

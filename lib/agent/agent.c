@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The agent as the host sees it: its life, its fd, what there is to pop. What happens in a round is
  * round.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's clocks in ns. The only place of the library that reads one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The agent's configuration: defaults, and what joins the stages. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files that are replaced whole or not at all, and read whole. What the bytes mean is others'.
  */

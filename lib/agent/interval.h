@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The time between two rounds: as configured, or longer where a dump costs more than its share of a
  * core. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A round from its timer to its last route.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rounds of an agent: observe, compute, apply, once per interval.
  */

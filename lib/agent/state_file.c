@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An estimator's state in a file. What the bytes mean is lib/compute/state.c's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A run of netlink attributes kept as bytes: what is carried over from a base route without being
  * understood. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's answer to a route query, taken apart attribute by attribute. Which of them stay with
  * the route, which make its next hop, and which are ours to set is decided here alone.

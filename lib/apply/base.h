@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A base route: what the kernel would use for a destination without us, in the form in which our
  * route carries it over. Pure: the kernel's answer in, a base or the reason why there is none out.

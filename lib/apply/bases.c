@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The distinct base routes: numbered, and found by their hash.
  */

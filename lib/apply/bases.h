@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The distinct base routes that destinations have, each held once, at its real size. Pure but for
  * memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The request socket. Which requests and what their answers mean is the callers'.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rtnetlink request socket: batches of requests with their answers, and dumps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The first and the last thing that a router does. In between no other router is in its namespace.
  */

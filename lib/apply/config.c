@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The router's configuration: defaults and what is allowed. Pure.
  */

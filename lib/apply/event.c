@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Notifications to verdicts. Where the kernel is silent about what follows (IPv4 routes vanish with
  * their device, their source address or their next-hop object without a word), the event that it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a notification of the kernel means for our routes. Pure: bytes in, a verdict out.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The way out: the rules first, so that nothing is looked up any more, then the routes.
  */

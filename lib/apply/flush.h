@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Taking away what a router has put into the kernel, whichever router it was.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The router's answers: where a destination stands, what was counted, whether rules are in place.
  * Changes nothing.

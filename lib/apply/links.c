@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The MTUs of links, from the messages that the kernel sends about them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The host's links and their MTUs: what a route without an `mtu` of its own takes from its link.
  * Pure but for memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The lock. Who asks connects, reads our credentials from the kernel and leaves.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One router per network namespace: a Unix socket with an abstract name, which the kernel keeps per
  * namespace and gives back when its owner dies, however it dies.

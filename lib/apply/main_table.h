@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a scan has found of the main table, beyond what a single query tells: where its routes
  * compete, through which links and gateways they lead. Pure but for memory.

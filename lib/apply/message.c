@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests put together with libnl. Every one is small; only a route that carries many hops over
  * comes near the size that is allocated.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rtnetlink requests that apply sends. Pure but for memory: values in, a message out, NULL
  * where there is no memory or no room. Sequence numbers are the channel's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Learned paths: dumped, and noted in the targets. What follows is resolve.c's and sync.c's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel has learned on paths, and hangs on the route that it was learned on: path MTUs
  * and redirects, of one address each. A host keeps it with its target; a host inside a prefix of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What this host lets its peers send at once. The peers' initcwnd is of no use beyond it.
  */

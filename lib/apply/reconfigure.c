@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Another configuration for a router that runs: what may change, and what must be written then.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Asking the kernel what it would do without us, and noting the answer in the targets. What an
  * answer means is base.c's.

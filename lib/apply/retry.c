@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a host's regular round does for a router: what failed is tried again, and what the kernel
  * does not announce is asked for.

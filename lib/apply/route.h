@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A route of the kernel in the few figures that we compare and show. Pure: bytes in, values out.
  * What is carried over from a base route is base.h's.

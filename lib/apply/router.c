@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The router as the host sees it: its life, its fd, what is asked of it. The work is work.c's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The router's parts, shared by router.c (what the host calls) and the rooms that do the work.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rule messages to rules, and the place among them where ours changes nothing but what it is for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy rules: where ours may stand. Pure: rule messages in, a place or the reason why there is
  * none out.

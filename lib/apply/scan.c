@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The scan: a row of dumps, each with what is learned from its messages. What follows from it
  * (resolving, writing, the rules) is resolve.c's and sync.c's.

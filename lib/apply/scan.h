@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A look at the kernel: its links, its rules, our routes, and where main's compete. One netlink
  * buffer per step.

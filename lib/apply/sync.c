@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From what is wanted to what the kernel has. Each function sends one batch and notes the answers
  * in the targets; the order of things is router.c's.

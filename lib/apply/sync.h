@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Making the kernel hold what is wanted: one piece of work per call.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The destinations of a router and the queues that they wait in, linked through their slots.
  */

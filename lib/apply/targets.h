@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The destinations that a router has been asked for: what is wanted, what the kernel has, what is
  * to be done. Pure but for memory; the work is resolve.c's and sync.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The notification socket: what changed, which targets that touches, whether the rule must go until
  * they are right. What an event means is event.c's; putting right is router.c's and sync.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The router's eyes: notifications of the kernel, and the wish for another look at it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The order of a router's work. What a piece of it does is scan.c's and paths.c's (looking),
  * resolve.c's (asking) and sync.c's (changing).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Samples on their way to their destinations: what runs for every connection of the host in every
  * round. Pure but for memory.

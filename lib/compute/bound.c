@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What limits a window: the configured bounds, overrides by prefix, and hints, which pass by
  * themselves; and the steps of rto_min. Pure but for memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy "careful": a window that first flights have shown to fit. It is slow start, but from
  * connection to connection: what a first flight filled without a loss is more for the next ones, as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The estimator's configuration: defaults, what is allowed, the copy that the estimator keeps.
  * Pure but for memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CRC-32 as in Ethernet, gzip and PNG (IEEE 802.3, reflected polynomial 0xedb88320). Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One destination of an estimator: what belongs to it, its times, and the lists that it is on.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The estimator's rounds: windows computed, expired and popped. How samples come in is add.c's, how
  * they become a window the policy's; what limits it is bound.c's. Pure but for memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c (rounds),
  * destination.c, bound.c (limits and hints), explain.c (answers), reconfigure.c and state.c (bytes).

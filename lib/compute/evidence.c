@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Evidence in samples; see evidence.h. The kernel's side of it is in docs/policies.md.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What "careful" and "bdp" both read out of samples: whether one says anything, how many
  * connections open together, and the highest of the last evidence_ns in bounded memory. Pure.

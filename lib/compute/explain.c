@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What is known: of one destination, of all, and the figures behind a window in one struct. Pure.
  */

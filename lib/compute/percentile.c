@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy "percentile": any percentile of the windows, from a histogram with logarithmic buckets.
  * Exact below 16 segments, within a sixteenth from there on; the order of samples does not matter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policies: how the windows of a destination's connections become one, and the table of them. The
  * file to edit for another way of computing it: its functions, and a row. Those that need more

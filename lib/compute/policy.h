@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The policies that live in files of their own; policy.c has the table.
  */

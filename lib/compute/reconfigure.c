@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Another configuration for an estimator that runs: a new table is filled with what the old one
  * knows, as far as it still is a destination, and takes its place. Pure but for memory.

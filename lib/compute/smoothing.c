@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Smoothings: how the combined window of a tick joins history, and the table of them. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an estimator knows as bytes, and back: to start where a predecessor was, or to learn from
  * another host. Pure; files are lib/agent/state_file.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Operations of inet_diag byte code. The kernel's audit walks from one operation to the next by
  * `yes`, and takes a `no` only where it leads to one of those or to the end: hence `yes` is always

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Assembles the byte code of an inet_diag filter (INET_DIAG_REQ_BYTECODE), from its end to its
  * start: the kernel takes forward jumps only, so every place that one leads to is there already.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One netlink socket that asks for dumps. See channel.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One netlink socket that asks for dumps: opened, written, read. What the bytes mean is for
  * reply.h; when to ask for what, for dump.h.

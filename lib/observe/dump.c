@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The order of requests, and what to do where an answer is not whole. The bytes are understood in
  * reply.c and local.c, those of requests written in request.c; each netlink socket is channel.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One dump after another on two netlink sockets: first the host's own prefixes, then the sockets.
  * Knows phases, interruptions and restarts; hands out messages about sockets, whose meaning is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The subscription: opened, read, given up where it overruns and tried again. See events.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's word that a TCP socket is gone, with all that it knew: the sock_diag multicast
  * groups SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY. Hands out messages, whose meaning

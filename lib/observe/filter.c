@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sets of prefixes and of ports become binary decisions, not chains: a socket passes as many tests
  * as the set has bits of choice. Written from the last test to the first; what each part leads to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A scope, and a slice of the connections, as byte code for the kernel. Pure but for memory.
  */

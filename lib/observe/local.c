@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The host's own prefixes, from route messages. A host has a few or, with many containers or
  * AnyIP, thousands: full-length ones are found by binary search, the shorter ones, which are rare,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The set of prefixes that are this host itself: its addresses, and whole prefixes that it answers
  * for (127.0.0.0/8, AnyIP). Built from the routes of the table `local`. Pure but for memory; the

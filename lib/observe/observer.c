@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The observer: configuration in, samples out, everything counted. The dumps are dump.c's, the
  * notices of closed sockets events.c's, the meaning of a message about a socket is sample.c's.

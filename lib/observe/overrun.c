@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The back-off: see overrun.h.
  */

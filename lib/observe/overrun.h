@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * When to give up listening to a kernel that speaks too fast, and when to try again. Counts
  * intervals, knows no clock and no socket. Pure.

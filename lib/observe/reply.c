@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Netlink headers to what they mean for one dump. The whole of netlink's sequence numbers, port
  * ids, errors and interruptions is here; no socket is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a netlink message is to the dump that was asked for: answers told from strays and from what
  * older requests left behind. Pure. What follows from it is dump.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The two requests of a dump, in bytes: for the host's own prefixes and for its sockets. When to
  * send which is dump.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The bytes of one inet_diag message to a sample: the one place that knows struct inet_diag_msg
  * and struct tcp_info. This runs once for every socket of the host. Pure.

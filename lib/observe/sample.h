@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One inet_diag message -> one sample, or the reason why it is none. Pure. Which destinations are
  * the host's own and which are in scope is the observer's question.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which connections to learn from: the plain evaluation of a scope, which is its definition. The
  * filter that the kernel gets must say the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A scope of our own, and its parts beside the prefixes. Pure but for memory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sorted prefixes to a tree: each range of the sorted array is a subtree. Nothing is inserted or
  * rebalanced, so that the tree depends on the set of prefixes alone.

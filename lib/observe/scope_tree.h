@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The prefixes of a scope as a binary tree over the bits of addresses, one for each family. What
  * decides nothing is not in it: a prefix within a longer-reaching one of the same verdict. Answers

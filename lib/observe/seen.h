@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which sockets were handed out already, by their cookies, in bounded memory: so that none counts
  * twice within a dump, and none that a dump has shown counts again when it closes. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Steps over netlink messages and over their attributes in a buffer. Pure, and inline: a dump takes
  * ten of these steps for every socket of the host. Not libmnl's, whose functions compare lengths as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Connections that come and go, for the soak of the daemon (churn.py):
  *

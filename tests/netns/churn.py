@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A riptided that lives through everything at once, for as long as it is told: ./dev soak runs this.
 
 Thousands of connections a second come and go behind it (churn.c), routes, rules, links and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the soak of the daemon has seen: figures, a picture, and whether memory and files stay."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Fixtures of the tests on the real kernel."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """TCP connections between two hosts, and what the kernel says of them."""
 
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A host of libriptide that serves containers: an agent for each network namespace that the command
  * line names, all of them in one epoll loop and one thread. A namespace whose path leads there no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The control socket as seen without `riptide`: raw requests, and states made by hand."""
 
 import contextlib

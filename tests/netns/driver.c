@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A host of libriptide for tests: a router without observe and compute, told over stdin what to
  * want. Lines in:

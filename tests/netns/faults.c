@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lets each call of the library fail in turn, in a host with open connections:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Asks and changes the kernel while nothing fails; see faults_host.h.
  */

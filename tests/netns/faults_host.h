@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The host that the faults happen to, as its kernel has it: not part of what fails.
  */

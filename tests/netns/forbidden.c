@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an intruder in riptided would try, tried there: LD_PRELOADed into it, this writes the errno
  * of each attempt to the file FORBIDDEN, once before main and again at each SIGUSR1. The arguments

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The invariant as a property: routing drawn by lot, events drawn by lot, the twins compared.
 
 A run is a seed. What it finds is shrunk to the fewest lines that still show it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What netns_call says where the thread cannot return: the work gives up the privilege that it
  * takes. lost_thread PATH

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Hosts made of network namespaces: links, sockets and programs in them, what their kernel says.
 
 Standard library only, Python 3.9 and later. Waiting is always for a condition, with a deadline.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A host of libriptide for tests: an observer alone, told over stdin what to do. Lines in, one at a
  * time:

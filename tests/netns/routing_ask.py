@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The kernel asked which way TCP goes, with us and without: queries with our mark skip our rule."""
 
 import re

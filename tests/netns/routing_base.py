@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The host that routing happens to: its links, its addresses, where its connections may lead.
 
 Nobody is behind the links: no packet is ever sent, only routes are asked for.

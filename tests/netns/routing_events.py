@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What can happen to a host's routing, drawn by lot: lines that a person could type.
 
 A line is an ip(8) command, `ours: COMMAND` where somebody else lays hands on what is Riptide's,

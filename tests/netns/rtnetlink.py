@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Route queries by the thousand, and their answers in a form that can be compared.
 
 ip(8) needs a process for each question; here one write asks hundreds. Attributes are compared as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's verdict on scopes, held against the plain evaluation on the same sockets:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What fails is counted in one place, fails(). Below it a wrapper for each function, with the
  * errors that it can give: EPERM is among them everywhere, as a seccomp filter gives it.

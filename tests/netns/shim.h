@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes calls of the library fail, each in its turn. The functions of libc that the library and its
  * netlink libraries call are defined in shim.c; a program that links it has them in libc's place.

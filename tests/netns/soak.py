@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The property test of the invariant for as long as it is told: ./dev soak --invariant.
 
 Prints a line of figures for each minute and ends with the figures of all; with 1 and a script at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a router keeps of base routes: as much as they are, and equal ones once."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The programs as somebody meets them who has never seen them."""
 
 import json

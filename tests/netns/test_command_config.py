@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The commands read riptided's file: they ask and judge the daemon that runs, whatever its numbers are."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided beside others: numbers of ours that somebody else uses are refused by name."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided.conf: checked, printed, in force, and read again while connections go on."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The control socket: where it is, whom riptided answers, and whom riptide believes."""
 
 import contextlib

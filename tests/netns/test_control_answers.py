@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide status and show: what they say is what is so."""
 
 import os

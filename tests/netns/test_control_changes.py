@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide hint, pause, resume, save, load and merge: what they change, and what not."""
 
 import os

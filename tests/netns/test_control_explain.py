@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide explain: from connections to a route, or why there is none."""
 
 import pytest

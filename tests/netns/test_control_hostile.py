@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Clients that mean harm, or mean nothing: rounds go on in time, and the daemon does not grow."""
 
 import contextlib

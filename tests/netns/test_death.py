@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """SIGKILL at any point: the next start makes everything right, and flush leaves nothing behind."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """./dev demo shows what it promises."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide doctor: for each check a host in which it fires, and one in which it does not.
 
 Kinds of links and queues that not each kernel has are in tests/unit/test_doctor.c."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
 
 import re

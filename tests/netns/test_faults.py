@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every call of the library that can fail, made to fail: the agent recovers or takes all back."""
 
 import re

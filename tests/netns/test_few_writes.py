@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Steady traffic costs few route writes: a window within a step of its route is not rewritten."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The built programs and the library carry what the compiler and the linker can do for them."""
 
 import json

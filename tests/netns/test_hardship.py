@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a host does to a daemon: it stops it, runs out of files, of disk, of room for destinations."""
 
 import contextlib

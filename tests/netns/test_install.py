@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What `meson install` puts where, and a program that is built against nothing else."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The property: whatever happens to a host's routing, TCP goes the same way with us and without.
 
 Events are drawn by lot and judged by a twin without Riptide (twins.py). RIPTIDE_SEED=N repeats the

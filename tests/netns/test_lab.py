@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The quick form of each evaluation of the lab, and what all of them have in common."""
 
 import csv

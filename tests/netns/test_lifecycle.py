@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
 
 import json

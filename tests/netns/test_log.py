@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The log of riptided: levels as the journal wants them, and no flood."""
 
 import os

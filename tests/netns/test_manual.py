@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is made of the tables of options: man pages, completion, the example of a configuration."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every message that riptided logs is in docs/operations.md."""
 
 import re

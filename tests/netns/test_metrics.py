@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided --metrics: OpenMetrics text in a file, judged by the reference parser, the kernel and
 the log."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide model: files or open connections in, times for windows out."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What riptided puts on the host has the same modes whatever the umask, and the right owner."""
 
 import os

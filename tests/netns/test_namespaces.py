@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One program that serves other network namespaces than its own: containers.c, an embedder."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """`riptide observe` against real connections, with ss(8) as the witness."""
 
 import collections

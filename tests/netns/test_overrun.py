@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """More changes than the notification queue holds: our rules go first, and return when all is right.
 
 The queue is shrunk to the kernel's minimum by the driver, from outside the library, or the driver

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A path MTU that the kernel has learned stays known: new connections send nothing too large."""
 
 import contextlib

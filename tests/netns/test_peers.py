@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Peers that shape what this host learns: how far they get, and at whom. And processes of the host
 that speak as if they were the kernel."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a policy computes beyond the mean arrives in the kernel."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What riptided may do once it runs, and that it is enough."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The invariant: with and without us, local TCP gets the same route but for its initial windows.
 
 The kernel is the witness. Asked with our mark it says what it would do without us, for the mark

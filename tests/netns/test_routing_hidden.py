@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a dump of main does not show: paths that were redirected, routes too large for a message."""
 
 import socket

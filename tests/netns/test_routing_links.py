@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Links that go, come back or are revived: local TCP goes the way that it goes without us."""
 
 import pytest

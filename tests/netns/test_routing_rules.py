@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Policy rules of others go on as without us, and ours stand where they belong."""
 
 import itertools

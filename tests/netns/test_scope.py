@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The scope in the kernel: its verdict is the plain evaluation's, on real sockets."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The system calls that riptided has given up, tried from within it: see forbidden.c."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What an open connection sends after the route to its peer was written anew is cut as before.
 
 The kernel takes the device from a route that goes, and a connection that has it cached reads the

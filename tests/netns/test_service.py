@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided under a service manager: what it tells the manager, and the unit that it brings."""
 
 import re

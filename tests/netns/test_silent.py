@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Changes of routing that the kernel announces to nobody: followed by the next round, or no matter."""
 
 import signal

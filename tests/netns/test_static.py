@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided for minimal hosts: built by -Dstatic=true, alone in an empty root."""
 
 import os

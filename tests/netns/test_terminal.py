@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What people see: tables that fit their terminal, colour there alone, a screen that ends with Ctrl-C."""
 
 import fcntl

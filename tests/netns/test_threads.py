@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Objects of different threads are independent, and one may be handed over."""
 
 from netns import MOUNTED

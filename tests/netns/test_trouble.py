@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptided where something is missing: one line that says what, and it goes on where it can."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """riptide verify: listening servers, and everything that can take a window away."""
 
 import contextlib

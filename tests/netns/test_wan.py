@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The WAN in a box (lab/wan) does to real packets what its options say.
 
 Runs as root inside a sandbox with a network namespace and a /run/netns of its own.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a new connection reads from its own TCP_INFO, after riptided has learned from others."""
 
 import pytest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two threads that embed the library, as its header allows: each has an agent of its own, and after
  * some rounds they hand their agents over to one another. Changes nothing; needs no privilege.

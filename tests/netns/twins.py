@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Two hosts with the same routing, one of them with Riptide: the other says what is right.
 
 Links, numbers and addresses are the same in both, and everything that happens to one happens to the

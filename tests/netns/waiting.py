@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Waiting for a condition, with a deadline."""
 
 import os

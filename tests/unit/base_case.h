@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Answers to route queries for the tests of lib/apply/base. Include it behind cmocka.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel does with the byte code of an inet_diag filter, said again in our words: its
  * audit and its run, for the operations that we use. No other operation passes the audit here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Netlink messages built attribute by attribute, for tests of what reads them. Include it behind
  * cmocka.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A case as bytes, for fuzzers and for tests that draw them: numbers are taken from the front, and
  * what does not hold ends the process.

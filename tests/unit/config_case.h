@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided.conf from a text, for the tests of what reads and prints it. Include it behind cmocka.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the tests of lib/compute share: estimators, samples and answers in one line each.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests taken apart again, for the tests of lib/apply/message. Include it behind cmocka.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rules as rows of a table, and as the kernel's messages, for the tests of lib/apply/rule. Include
  * it behind cmocka.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * inet_diag messages as the kernel writes them, for the tests of lib/observe/sample. Include it
  * behind cmocka.h.

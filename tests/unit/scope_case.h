@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bytes to a scope and sockets, and what must hold for any of them: the verdict of the filter's
  * byte code is that of the plain evaluation. For the fuzzer, and for a unit test that draws the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A daemon that is none, for requests: what it was asked to do is there to look at.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Targets in a table, for the tests of lib/apply/targets. Include it behind cmocka.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An agent under another configuration: all of it or nothing. It is not started, or only a dry run,
  * so that its sockets change nothing.

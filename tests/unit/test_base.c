@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/base: what is carried over of a base route, attribute by attribute in the order of the
  * kernel's fib_dump_info and rt6_fill_node.

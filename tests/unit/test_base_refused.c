@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/base: answers to route queries that give no base route, those among them that no kernel
  * sends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What limits a window: bounds, overrides by prefix, hints that pass; and what the explanation
  * says.

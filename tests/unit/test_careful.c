@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy careful on literal samples and times: where it starts, what limits growth, and how long a
  * window lives.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy careful on literal samples and times: what first flights show, and what they lost.
  */

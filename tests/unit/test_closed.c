@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What connections that have closed say to each policy, beside open ones.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * riptided.conf: what is read, which place wins, what is refused and with which line.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What is printed of settings reads back as the same ones, whatever they are.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cli/doctor: what no host of the tests has (VRFs, queue fq, old kernels, the machine's own network
  * namespace), and the parsers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The order of a dump's requests where answers come late, in part or never. The kernel is a
  * stand-in for these cases alone: it cannot be brought to them at will. What it does otherwise is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The estimator on literal samples and times: Algorithm 1, time to live, destinations, limits.
  */

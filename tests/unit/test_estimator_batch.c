@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Samples added many at a time: as if one by one, whatever is among them. The test of random
  * batches prints its seed; SEED=N in the environment repeats it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Datagrams of destroy events to messages, whatever their bytes are. No socket is read: the buffer
  * is filled by hand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy bdp on literal samples and times, and what it shares with careful (test_careful.c).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an estimator says it knows: all of it in a walk, and which destination a peer belongs to.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/observe/filter: the byte code says what the plain evaluation says, is what the kernel takes,
  * and cuts connections into slices that hold each once.

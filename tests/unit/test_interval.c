@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How the time between rounds follows what dumps cost, and which shares make sense.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/links: link messages in the order of the kernel's rtnl_fill_ifinfo, and the MTU that
  * base routes have from their links.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The set of the host's own prefixes, from the kernel's routes of table local.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/message: the routes that are written, read back attribute by attribute, and where
  * libnl-route is at hand by a reader that shares nothing with ours.

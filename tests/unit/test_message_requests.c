@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/message: queries, deletes, rules and dumps, read back.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cli/metrics_text: figures in their lines, buckets, prefixes. That the whole is OpenMetrics is for
  * a reader of that format to say: tests/netns/test_metrics.py.

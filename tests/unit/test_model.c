@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The transfer-time model against its own definition, counted segment by segment, and against
  * figures that the Riptide paper prints.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The configuration of an observer: defaults, and what is refused by name. What an observer does
  * runs in tests/netns.

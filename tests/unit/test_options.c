@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The options engine with riptided's own table: parsing, errors, help, the line of settings.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * When events are given up and tried again, interval by interval.
  */

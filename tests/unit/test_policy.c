@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The simple policies, the smoothings and the drop guard on literal windows.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/prefix: text to bytes and back, and containment at every bit.
  */

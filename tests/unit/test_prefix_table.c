@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/prefix_table against a model that cannot be wrong: an array with a place for every key. The
  * random steps are the same in each run; TEST_SEED=NUMBER tries others.

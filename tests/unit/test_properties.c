@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What must hold for any sequence of samples and times. Each test prints its seed; SEED=N in the
  * environment repeats it.

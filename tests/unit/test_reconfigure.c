@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An estimator under policies by prefix, in its state as bytes, and under another configuration.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The steps over the messages of a datagram, and what a message is to a dump.
  */

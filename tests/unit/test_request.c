@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests of the control socket as text, on a daemon that is none: what is refused, with which
  * words, and how answers come in pieces.

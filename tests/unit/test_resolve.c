@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Base routes of several destinations, asked for in one batch, where the answers about one of them
  * make no sense: a socket pair answers in the kernel's stead.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/route: route messages as the kernel sends them, and such that it never would.
  */

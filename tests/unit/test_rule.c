@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/rule: rule messages in the order of the kernel's fib_nl_fill_rule, and such that no
  * kernel sends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/rule: the place that a host's rules leave for ours.
  */

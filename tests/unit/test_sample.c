@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/observe/sample: inet_diag messages built byte by byte, of kernels older and newer than these
  * headers, and of none that exists. Offsets into tcp_info are written out: they are the ABI.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/observe/sample: messages that give no sample, those among them that no kernel sends.
  */

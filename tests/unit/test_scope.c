@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/observe/scope: which connections a scope asks for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The set of cookies, against what a plain list would say, on cookies as the kernel gives them:
  * counting up, each processor within a block that it has taken for itself.

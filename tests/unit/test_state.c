@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * State as bytes: a round trip, a restart, a reboot, another host's, and bytes that are refused.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * State in a file of a temporary directory: a round trip, replacement, and files that are refused.
  */

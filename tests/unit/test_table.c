@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Tables as text: widths, what is cut where a terminal ends, colours.
  */

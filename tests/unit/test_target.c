@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/targets: one target, what its route is to say and whether the kernel's is near enough.
  */

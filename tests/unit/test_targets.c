@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/targets: the queues, what is counted, what is forgotten.
  */

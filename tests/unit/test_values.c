@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Option values: each kind read and written, and what it refuses.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cli/verify/judge: the answers that no host of the tests can be made to give, and the order of
  * the questions. The others are in tests/netns/test_verify.py.

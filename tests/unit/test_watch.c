@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/watch: datagrams of notifications that do not end where their messages do. The kernel
  * sends none, so that recvfrom(2) is the test's own here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A daemon that has an asyncio loop already, and gets an agent: no thread, no second process.
 
     embedded.py [--interval 1] [--policy paper] [--for 10]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Merges what the hosts of a PoP have learned into one state, for a new host to start with.
 
     fleet_merge.py host1.state host2.state ... --output pop.state [--prefix 203.0.113.0/24]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # %% [markdown]
 # # How large have the windows of this host grown?
 # A notebook in a plain file: editors that know `# %%` run it cell by cell, `report.py PICTURE` at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Exports the windows of this host's open connections for node_exporter's textfile collector.
 
     textfile.py /var/lib/node_exporter/riptide.prom [--prefix-len4 16] [--prefix-len6 32]

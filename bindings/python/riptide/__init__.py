@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Riptide: initial TCP windows learned from open connections.
 
 The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Agent: observe, compute and apply on one fd and one clock."""
 
 from __future__ import annotations

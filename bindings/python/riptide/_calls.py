@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The kinds of functions that every stage of the library has, and how to call them."""
 
 from __future__ import annotations

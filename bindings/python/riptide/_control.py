@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The control socket of riptided: docs/control.md says what may be asked, and by whom."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Errors: each -errno an OSError, each outcome an exception of its own."""
 
 from __future__ import annotations

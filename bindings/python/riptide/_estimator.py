@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compute: from samples to one initial window per destination."""
 
 from __future__ import annotations

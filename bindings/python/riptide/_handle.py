@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One object of the library: who may use it when, and its end."""
 
 from __future__ import annotations

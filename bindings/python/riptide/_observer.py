@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Observe: what the open TCP connections of a network namespace know about their paths."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A policy in Python: a function makes one window of the samples of a destination."""
 
 from __future__ import annotations

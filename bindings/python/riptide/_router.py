@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Apply: gives windows to the kernel, and changes nothing else."""
 
 from __future__ import annotations

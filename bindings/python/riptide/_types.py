@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What goes in and what comes out. Fields have the names and units of the C structs, whose headers
 say more; durations that go in have no unit: a timedelta, or seconds. Windows are in segments.
 """

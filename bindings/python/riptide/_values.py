@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Values on their way into C structs and out of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the C unit tests of pure code through the bindings: an interpreter for the C that they use.
 
 A function is taken as it stands in tests/unit; what it calls of the library is answered by the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Fixtures: the hosts of tests/netns, whose kernel is the judge here as well."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Router and agent from Python; what `ip` says is the judge."""
 
 from __future__ import annotations

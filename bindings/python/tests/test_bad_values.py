@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is not allowed, for each argument there is: one line that names the argument, no crash."""
 
 from __future__ import annotations

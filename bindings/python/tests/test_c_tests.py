@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The unit tests of lib/compute, read from their C files and run through the bindings: both must
 agree on every figure.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The control socket of a real riptided."""
 
 from __future__ import annotations

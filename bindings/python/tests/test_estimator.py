@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The estimator from Python, a policy in Python included: literal samples and times, no kernel."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The examples do what they say, run as a user runs them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The declarations follow the headers: each test changes a copy of them and builds again."""
 
 from __future__ import annotations

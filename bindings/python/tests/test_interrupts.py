@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a signal's handler raises in the middle of a call: the object goes on, and can be closed."""
 
 from __future__ import annotations

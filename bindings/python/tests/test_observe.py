@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Observing from Python; the kernel's own account of the same connections is the judge."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Whose an object is: closing, threads, fork, memory."""
 
 from __future__ import annotations

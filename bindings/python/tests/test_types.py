@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Type hints: complete for the package, right for who uses it, and wrong uses are found."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What goes in and what comes out, and what bad input raises: no kernel."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a user of the package would write, for mypy --strict: each call with the types it has."""
 
 from __future__ import annotations

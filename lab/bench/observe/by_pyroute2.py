@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The same windows by pyroute2's socket for sock_diag: averaged per destination, and printed."""
 
 from socket import AF_INET, AF_INET6

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How long an agent keeps its host's loop: times each riptide_agent_dispatch, with the pops that
  * follow, for a number of rounds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes N established TCP sockets without peers and keeps them until its input ends:
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Sockets without peers (farm.c), and the network that they seem to lie behind."""
 
 import subprocess

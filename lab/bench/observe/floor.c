@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel alone takes: a dump of the established sockets, received and thrown away.
  *

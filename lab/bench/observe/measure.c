@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs a command with its output thrown away, and prints what it took, children included:
  *

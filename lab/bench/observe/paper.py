@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The paper's agent, written from its description (ICDCS 2016, Sec. III, Fig. 8; the authors' blog
 names `ss -tia`): one round, as a baseline.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Processor time against the number of sockets, one line for each contender."""
 
 import statistics

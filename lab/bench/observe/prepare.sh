@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Fetches what ./dev bench observe compares with into DIRECTORY, before the sandbox, which has no
 # network: pyroute2 (PyPI) and the netlink module for Go. What cannot be had is said and left out.
 set -u

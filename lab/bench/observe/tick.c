@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Observe and compute, once: what one round of an agent takes before anything is applied.
  *

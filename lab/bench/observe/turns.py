@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Contenders that take turns, each a whole process, and what their turns have in common."""
 
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The same facts by pyroute2's socket for sock_diag, as columns."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Processor time of calls alone, without the interpreter's start, in turn with a command's.
 
     calls.py TURNS COMMAND...    seconds, one turn a line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One look at all open connections as columns: what a script does before pandas.
 
 With an argument as where numpy is not installed: columns are memoryviews.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Makes what ./dev bench python compares, before the sandbox, which has no network: the bindings
 # and pyroute2 in one environment.
 set -euo pipefail

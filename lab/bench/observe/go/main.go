@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The same windows by the netlink module for Go: averaged per destination, and printed. The module
 // dumps all states; those without a window of their own are left out here.
 package main
