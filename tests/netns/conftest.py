@@ -7,12 +7,32 @@ import subprocess
 import pytest
 from netns import Host, Network, mount_build
 from twins import Driver
+from xdist.scheduler import LoadScopeScheduling
+
+# Whose tests are long and need nothing of each other: they are dealt out one by one, and first.
+LONG = ("test_lab.py", "test_invariant.py", "test_faults.py")
 
 
 def pytest_sessionstart(session):
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         raise pytest.UsageError("these tests make namespaces and routes: run them with ./dev test")
     mount_build()
+
+
+class FilesAndLongTests(LoadScopeScheduling):
+    """A file stays with one worker, for its module's fixtures."""
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        return nodeid if file.endswith(LONG) else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return FilesAndLongTests(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.fixture

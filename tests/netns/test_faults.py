@@ -39,12 +39,6 @@ def test_all_calls_of_the_library_are_among_them():
     assert called - harmless - symbols("tests/netns/faults", "--defined-only") == set()
 
 
-@pytest.fixture(scope="module")
-def tried():
-    """{(kind, error, n_fail): how many calls were made to fail}"""
-    return {}
-
-
 @pytest.fixture
 def connected(net):
     """A host with windows to learn."""
@@ -53,49 +47,36 @@ def connected(net):
     return net.host
 
 
-def fail_each(host, directory, tried, *plan):
+def fail_each(host, directory, at_least, *plan):
+    """Runs a plan of tests/netns/faults.c; at_least so many calls were made to fail."""
     done = host.run(MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
                     check=False, timeout=300)
     print(done.stdout + done.stderr)
     assert done.returncode == 0
-    tried[plan] = int(re.search(r": points (\d+),", done.stdout).group(1))
+    assert int(re.search(r": points (\d+),", done.stdout).group(1)) >= at_least
 
 
-CALL_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "EMFILE", "ENODEV", "ENOSPC", "EBUSY",
-               "EIO", "ECANCELED", "EADDRINUSE", "ECONNREFUSED")
+# An error, and how many calls at least can fail with it.
+CALL_ERRORS = {"EINTR": 400, "EAGAIN": 250, "ENOBUFS": 400, "ENOMEM": 450, "EPERM": 500, "EMFILE": 60,
+               "ENODEV": 250, "ENOSPC": 40, "EBUSY": 250, "EIO": 30, "ECANCELED": 2, "EADDRINUSE": 10,
+               "ECONNREFUSED": 5}
 REQUEST_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EBUSY")
 
 
 @pytest.mark.parametrize("n_fail", [1, 10])
-def test_allocations_that_fail(connected, tmp_path, tried, n_fail):
-    fail_each(connected, tmp_path, tried, "allocation", "ENOMEM", n_fail)
+def test_allocations_that_fail(connected, tmp_path, n_fail):
+    fail_each(connected, tmp_path, 250, "allocation", "ENOMEM", n_fail)
 
 
 @pytest.mark.parametrize("error", CALL_ERRORS)
-def test_system_calls_that_fail(connected, tmp_path, tried, error):
-    fail_each(connected, tmp_path, tried, "call", error, 1)
+def test_system_calls_that_fail(connected, tmp_path, error):
+    fail_each(connected, tmp_path, CALL_ERRORS[error], "call", error, 1)
 
 
 @pytest.mark.parametrize("error", REQUEST_ERRORS)
-def test_requests_that_the_kernel_refuses(connected, tmp_path, tried, error):
-    fail_each(connected, tmp_path, tried, "request", error, 1)
+def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
+    fail_each(connected, tmp_path, 100, "request", error, 1)
 
 
-def test_reads_and_writes_that_are_short(connected, tmp_path, tried):
-    fail_each(connected, tmp_path, tried, "short", "EINTR", 1)
-
-
-def test_enough_was_tried(tried, capsys):
-    if len(tried) < 3 + len(CALL_ERRORS) + len(REQUEST_ERRORS):
-        pytest.skip("counts what the tests above have tried, all of them")
-    calls = {error: n for (kind, error, _), n in tried.items() if kind == "call"}
-    n_refused = calls.pop("EPERM")
-    n_alone, n_ten, n_requests, n_short = (
-        tried["allocation", "ENOMEM", 1], tried["allocation", "ENOMEM", 10],
-        tried["request", "EINTR", 1], tried["short", "EINTR", 1])
-    with capsys.disabled():
-        print(f"\nfaults: {n_alone} allocations, {n_ten} with those behind, {sum(calls.values())} system "
-              f"calls, {n_refused} with EPERM, {n_requests} requests with each of "
-              f"{len(REQUEST_ERRORS)} errors, {n_short} short reads and writes")
-    assert min(n_alone, n_ten) > 250 and n_requests > 100
-    assert n_short >= 3 and n_refused > 500 and sum(calls.values()) > 2000
+def test_reads_and_writes_that_are_short(connected, tmp_path):
+    fail_each(connected, tmp_path, 3, "short", "EINTR", 1)
