@@ -50,10 +50,21 @@ struct riptide_error {
     char text[256];
 };
 
-/* The version these headers belong to. */
-#define RIPTIDE_VERSION "0.1.0"
+/* The version these headers belong to, as "MAJOR.MINOR.PATCH" and in numbers of 0 to 255. */
+#define RIPTIDE_VERSION       "0.1.0"
+#define RIPTIDE_VERSION_MAJOR 0
+#define RIPTIDE_VERSION_MINOR 1
+#define RIPTIDE_VERSION_PATCH 0
 
-/* Version of the library that runs, "MAJOR.MINOR.PATCH". Static storage. */
+/*
+ * Versions as numbers in their order, also for the preprocessor:
+ * #if RIPTIDE_VERSION_NUMBER >= RIPTIDE_VERSION_ENCODE(0, 2, 0)
+ */
+#define RIPTIDE_VERSION_ENCODE(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))
+#define RIPTIDE_VERSION_NUMBER                                                                     \
+    RIPTIDE_VERSION_ENCODE(RIPTIDE_VERSION_MAJOR, RIPTIDE_VERSION_MINOR, RIPTIDE_VERSION_PATCH)
+
+/* Version of the library that runs, in the form of RIPTIDE_VERSION. Static storage. */
 const char *riptide_version(void);
 
 /*

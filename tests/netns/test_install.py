@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `meson install` puts where, and a program that is built against nothing else."""
+"""What `meson install` puts where, a program that is built against nothing else, and which version
+the files say they are."""
 
 import os
 import re
@@ -86,10 +87,39 @@ def test_static_library_shows_nothing_but_the_api(tree):
     assert all(name.startswith("riptide_") for name in names)
 
 
-def test_pkg_config_says_the_version(tree):
-    header = tree.find("riptide.h").read_text()
-    version = re.search(r'#define RIPTIDE_VERSION "(.*)"', header).group(1)
-    assert tree.pkg_config("--modversion") == [version]
+def versions():
+    """Where a version is written: {place: version}; that of lib/meson.build is the project's."""
+    header = (REPOSITORY / "include/riptide/riptide.h").read_text()
+    yield "RIPTIDE_VERSION", re.search(r'#define RIPTIDE_VERSION +"(.*)"', header)[1]
+    yield "numbers", ".".join(re.search(rf"#define RIPTIDE_VERSION_{part} (\d+)", header)[1]
+                              for part in ("MAJOR", "MINOR", "PATCH"))
+    for name in ("meson.build", "bindings/python/meson.build"):
+        yield name, re.search(r"^  version: '(.*)'", (REPOSITORY / name).read_text(), re.M)[1]
+    changes = (REPOSITORY / "CHANGELOG.md").read_text()
+    yield "CHANGELOG.md", re.search(r"^## (\d[\d.]*)", changes, re.M)[1]
+
+
+def test_version_is_the_same_everywhere(tree):
+    found = dict(versions())
+    found["riptide.pc"], = tree.pkg_config("--modversion")
+    assert set(found.values()) == {found["meson.build"]}, found
+
+
+@pytest.mark.parametrize("language, standard", [("c", "c11"), ("c++", "c++11")])
+def test_version_can_be_compared_by_the_preprocessor(tree, tmp_path, language, standard):
+    source = tmp_path / "source"
+    source.write_text("""#include <riptide/riptide.h>
+        #if RIPTIDE_VERSION_NUMBER != RIPTIDE_VERSION_ENCODE( \\
+            RIPTIDE_VERSION_MAJOR, RIPTIDE_VERSION_MINOR, RIPTIDE_VERSION_PATCH)
+        #error
+        #endif
+        #if RIPTIDE_VERSION_ENCODE(0, 255, 255) >= RIPTIDE_VERSION_ENCODE(1, 0, 0) || \\
+            RIPTIDE_VERSION_ENCODE(0, 1, 255) >= RIPTIDE_VERSION_ENCODE(0, 2, 0) || \\
+            RIPTIDE_VERSION_ENCODE(1, 2, 3) != 0x010203
+        #error
+        #endif\n""")
+    run("clang", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+        "-fsyntax-only", *tree.pkg_config("--cflags"), source)
 
 
 def compile_host(tree, program, *arguments):
