@@ -7,4 +7,5 @@ target=$MESON_DIST_ROOT/subprojects/riptide
 rm -f "$target"
 mkdir -p "$target"
 cd "$root"
-cp -r include lib meson.build meson_options.txt "$target"
+cp -r CHANGELOG.md LICENSE docs include lib meson.build meson_options.txt "$target"
+rm -r "$target/docs/results" # a megabyte of pictures

@@ -131,7 +131,7 @@ struct riptide_estimator_config {
      * it is shown where the observer has congestion_control, which is on by default, and
      * destroy_events, which are off: riptide_observer_config turns them on, and each TCP socket
      * that closes then costs the kernel about 7 us. Without them "careful" is a window of 24 that
-     * comes down where that loses, and saves 13.7 % of the time, not 21.7 (docs/decisions.md).
+     * comes down where that loses, and saves 13.7 % of the time, not 21.7 (`./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*

@@ -17,6 +17,7 @@
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
  *    field set that this library does not know, is refused: -E2BIG.
+ *  - docs/NAME is in the sources, and installed as share/doc/riptide/NAME.
  */
 #ifndef RIPTIDE_RIPTIDE_H
 #define RIPTIDE_RIPTIDE_H

@@ -25,7 +25,7 @@
 
 #define S UINT64_C(1000000000)
 
-/* The budget (docs/policies.md): ns a sample, and times the bare update. */
+/* The budget (docs/testing.md): ns a sample, and times the bare update. */
 static const double target_ns = 60, target_ratio = 1.3;
 
 enum { MAX_ROUNDS = 21 };

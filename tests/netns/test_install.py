@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `meson install` puts where, a program that is built against nothing else, and which version
-the files say they are."""
+"""What `meson install` puts where, a program that is built against nothing else, and what the
+files say of each other: where they point, and which version they are."""
 
 import os
 import re
@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from netns import BUILD, REPOSITORY
 
+DOCS = ("CHANGELOG.md", "control.md", "operations.md", "policies.md", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 
 
@@ -65,6 +66,9 @@ def test_everything_is_where_it_belongs(tree):
         assert (share / "zsh/site-functions" / f"_{program}").is_file()
         assert (share / "fish/vendor_completions.d" / f"{program}.fish").is_file()
     assert (share / "doc/riptide/riptided.conf").is_file()
+    for page in DOCS:
+        assert tree.find(page).parent == share / "doc/riptide"
+    assert (share / "licenses/riptide/LICENSE").is_file()
     for names in ("rt_tables.d", "rt_protos.d"):
         assert (tree.root / "etc/iproute2" / names / "riptide.conf").is_file()
 
@@ -74,7 +78,8 @@ def test_nothing_else_is_installed(tree):
     expected = {*HEADERS, "riptide", "riptided", "libriptide.a", "libriptide.so",
                 "libriptide.so.0", "libriptide.so.0.1.0", "riptide.pc", "riptide.conf",
                 "riptided.conf", "riptided", "_riptide", "_riptided", "riptide.fish",
-                "riptided.fish", "riptided.service"}
+                "riptided.fish", "riptided.service", "LICENSE", *DOCS,
+                *(path.name for path in (REPOSITORY / "docs/schema").iterdir())}
     assert {name for name in names if not name.endswith((".1", ".3", ".5", ".7", ".8"))} == expected
 
 
@@ -85,6 +90,44 @@ def test_static_library_shows_nothing_but_the_api(tree):
     names = {line.split()[2] for line in symbols if len(line.split()) == 3}
     assert names
     assert all(name.startswith("riptide_") for name in names)
+
+
+# Documents, and files of the folders that are not installed as they are.
+POINTER = re.compile(r"(?<![\w/.*-])(?:/?(?:[\w.-]+/)*[\w.-]+\.(?:md|json)\b"
+                     r"|(?:bindings|cli|docs|fuzz|lab|lib|tests)/[\w./-]+\.\w+)")
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
+
+
+def texts(tree):
+    """(the file or program, what it says) of all that a user has to read."""
+    for path in sorted(tree.root.rglob("*")):
+        if path.suffix in (".h", ".md", ".json", ".5", ".8", ".conf", ".service"):
+            yield path, path.read_text()
+    for path in sorted((REPOSITORY / "bindings/python/riptide").glob("*.py")):
+        yield path, path.read_text()
+    for program, option in (("bin/riptide", "help"), ("sbin/riptided", "--help")):
+        path = tree.root / "usr/local" / program
+        yield path, run("env", f"LD_LIBRARY_PATH={tree.lib}", path, option)
+
+
+def is_there(tree, file, pointer):
+    """Whether it names what is installed: docs/NAME stands for share/doc/riptide/NAME."""
+    docs = tree.root / "usr/local/share/doc/riptide"
+    if pointer.startswith("/"):
+        return (tree.root / pointer[1:]).exists()
+    if pointer.startswith("docs/"):
+        return (docs / pointer[len("docs/"):]).exists()
+    return (file.parent / pointer).exists() or (docs / pointer).exists()
+
+
+def test_nothing_points_at_a_file_that_is_not_installed(tree):
+    found = [(file, pointer) for file, text in texts(tree)
+             for pointer in POINTER.findall(text)
+             + (LINK.findall(text) if file.suffix == ".md" else [])]
+    assert len(found) > 10
+    missing = [f"{file.name}: {pointer}" for file, pointer in found
+               if not is_there(tree, file, pointer)]
+    assert not missing, "\n".join(missing)
 
 
 def versions():
