@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What `meson install` puts where, a program that is built against nothing else, and what the
-files say of each other: where they point, and which version they are."""
+files say of each other: where they point, which version they are, under which licence."""
 
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from netns import BUILD, REPOSITORY
@@ -127,6 +128,30 @@ def test_nothing_points_at_a_file_that_is_not_installed(tree):
     assert len(found) > 10
     missing = [f"{file.name}: {pointer}" for file, pointer in found
                if not is_there(tree, file, pointer)]
+    assert not missing, "\n".join(missing)
+
+
+def source_files():
+    """The sources of a checkout or of a copy without .git, but for what builds left in it."""
+    for folder, folders, names in os.walk(REPOSITORY):
+        folders[:] = [name for name in folders if name not in (".git", "corpus", "__pycache__")
+                      and not name.startswith(("build", ".mesonpy-"))
+                      and not (Path(folder) / name / "meson-info").exists()]
+        for path in (Path(folder) / name for name in names):
+            if path.suffix in SOURCES or path.name == "meson_options.txt":
+                yield path
+            elif path.suffix == "" and path.open("rb").read(2) == b"#!":
+                yield path
+
+
+SOURCES = (".build", ".c", ".conf", ".go", ".h", ".in", ".py", ".pyi", ".sh", ".sym", ".toml")
+
+
+def test_every_source_file_states_its_licence():
+    files = list(source_files())
+    assert len(files) > 400
+    missing = [str(path) for path in files
+               if "SPDX-License-Identifier: MIT" not in "".join(path.open().readlines()[:3])]
     assert not missing, "\n".join(missing)
 
 
