@@ -23,5 +23,7 @@ abi3audit --assume-minimum-abi3 3.9 "$dist"/*.whl
 
 /usr/bin/python3 -m venv "$directory/trial"
 "$directory/trial/bin/pip" -q install "$dist"/*.whl
+tar -xzOf "$dist"/*.tar.gz --wildcards --no-wildcards-match-slash 'riptide-*/LICENSE' | cmp - ../../LICENSE
+cmp "$directory"/trial/lib/python3*/site-packages/riptide-*.dist-info/licenses/LICENSE ../../LICENSE
 cd "$directory"
 trial/bin/python -c 'import riptide; print("riptide", riptide.__version__, len(riptide.observe()), "connections")'
