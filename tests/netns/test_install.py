@@ -131,6 +131,15 @@ def test_nothing_points_at_a_file_that_is_not_installed(tree):
     assert not missing, "\n".join(missing)
 
 
+def test_links_of_documents_lead_to_files():
+    """Those of the repository; what is installed is a part of it."""
+    pages = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"),
+             *REPOSITORY.glob("lab/**/*.md"), REPOSITORY / "bindings/python/README.md"]
+    links = [(page, link) for page in pages for link in LINK.findall(page.read_text())]
+    assert len(links) > 40
+    assert [f"{page}: {link}" for page, link in links if not (page.parent / link).exists()] == []
+
+
 def source_files():
     """The sources of a checkout or of a copy without .git, but for what builds left in it."""
     for folder, folders, names in os.walk(REPOSITORY):
