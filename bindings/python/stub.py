@@ -15,6 +15,7 @@ PARAMETER = re.compile(r"(.*[ *])(\w+)(?:\[\w*\])?")
 TYPES = {"_Bool": "bool", "double": "float", "void": "Any"}
 
 HEAD = '''\
+# SPDX-License-Identifier: MIT
 """The functions that the package calls, as the headers declare them: made by `ninja stub`."""
 
 from typing import Any, Generic, TypeVar
