@@ -51,6 +51,15 @@ int error_fill(struct riptide_error *error, int r)
     return r;
 }
 
+bool is_forked(pid_t pid, struct riptide_error *error)
+{
+    if (getpid() == pid)
+        return false;
+    error_set(error, "made before fork(2), in process %d; make a new one in this process",
+              (int)pid);
+    return true;
+}
+
 int config_copy(void *to, size_t to_size, const void *from, struct riptide_error *error)
 {
     size_t from_size;

@@ -9,6 +9,7 @@
 #include <riptide/riptide.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define RIPTIDE_PUBLIC __attribute__((visibility("default")))
 
@@ -39,6 +40,13 @@ __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error
 
 /* Names the error `r` where no line does yet. Returns r. */
 int error_fill(struct riptide_error *error, int r);
+
+/*
+ * Whether the caller is not the process `pid`, which made an object, but a child of it by fork(2):
+ * the object's sockets, epoll and lock are the parent's as well. `error` says so then. Where both
+ * are the first of a PID namespace each, they cannot be told apart.
+ */
+bool is_forked(pid_t pid, struct riptide_error *error);
 
 /*
  * Copies a struct of the public API that begins with its size. `to` holds the defaults and is

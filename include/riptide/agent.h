@@ -110,7 +110,7 @@ int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error
 
 /*
  * Removes all from the kernel: riptide_router_stop. The agent does nothing any more and is only to
- * be freed.
+ * be freed. -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
 
@@ -120,7 +120,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 /*
  * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope or slices
  * the kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
- * Errors: -errno that leaves the agent unable to go on.
+ * Errors: -errno that leaves the agent unable to go on; -ECHILD in a child of fork(2).
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
@@ -128,7 +128,8 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
  * Goes on with another configuration from the next round on; routes, rules, windows and hints stay:
  * riptide_estimator_reconfigure and riptide_router_reconfigure, and an observer that is new, its
  * counters too. Destinations outside the new scope are withdrawn with the next round.
- * Errors, with nothing changed: as riptide_agent_new, -EBUSY as riptide_router_reconfigure.
+ * Errors, with nothing changed: as riptide_agent_new, -EBUSY and -ECHILD as
+ * riptide_router_reconfigure.
  */
 int riptide_agent_reconfigure(struct riptide_agent *agent,
                               const struct riptide_agent_config *config,
@@ -178,7 +179,11 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
                       struct riptide_error *error);
 
-/* riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. */
+/*
+ * riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. A
+ * child of fork(2) gets -ECHILD where it saves: an older state would take a newer one's place. One
+ * that is forked in order to save calls riptide_state_save itself.
+ */
 int riptide_agent_load(struct riptide_agent *agent, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 int riptide_agent_save(const struct riptide_agent *agent, const char *path,

@@ -98,7 +98,7 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * Goes on with another cwnd_max, other steps and another max_routes; routes that they move are
  * written anew by dispatch, all others stay. hash_seed stays.
  * Errors, with nothing changed: -EINVAL as riptide_router_new; -EBUSY where another field differs,
- * which cannot change (error names it).
+ * which cannot change (error names it); -ECHILD.
  */
 int riptide_router_reconfigure(struct riptide_router *router,
                                const struct riptide_router_config *config,
@@ -107,8 +107,9 @@ int riptide_router_reconfigure(struct riptide_router *router,
 /*
  * Claims the namespace, removes what a crashed predecessor left, installs the rule.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
- * namespace; the line names its process), -EEXIST (somebody else uses our table, protocol, rule
- * priority or mark), -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), others of
+ * namespace, or a child that the process of one forked; the line names the process), -EEXIST
+ * (somebody else uses our table, protocol, rule priority or mark), -EOPNOTSUPP (no unconditional
+ * rule `lookup main` to stand before), -ECHILD (here and below: in a child of fork(2)), others of
  * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
  * they would go on showing it to local TCP.
  */
@@ -117,7 +118,7 @@ int riptide_router_start(struct riptide_router *router, struct riptide_error *er
 /*
  * Removes rules, and routes of our protocol, and gives the namespace back. Synchronous: this is for
  * the end, and the router cannot be started again. Errors: the first that the kernel gave; the rest
- * is removed all the same.
+ * is removed all the same. -ECHILD: all is the parent's and stays.
  */
 int riptide_router_stop(struct riptide_router *router);
 
@@ -144,7 +145,7 @@ int riptide_router_get_fd(const struct riptide_router *router);
  * last one right after another. A host inside the prefix `dst` whose path MTU the kernel has
  * learned gets a route of its own, popped and listed like those that were asked for. Outcomes:
  * RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
- * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM.
+ * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM, -ECHILD.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
                        uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_ms);
@@ -152,7 +153,7 @@ int riptide_router_set(struct riptide_router *router, const struct riptide_prefi
 /*
  * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes
  * on, routes follow windows and the network, so that riptide_router_resume gives it all back as
- * soon as the router is idle. Errors: those of the kernel; what could be lifted is.
+ * soon as the router is idle. Errors: those of the kernel; what could be lifted is. -ECHILD.
  */
 int riptide_router_pause(struct riptide_router *router);
 void riptide_router_resume(struct riptide_router *router);
@@ -168,9 +169,9 @@ void riptide_router_retry(struct riptide_router *router);
 
 /*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
- * Errors: those of send(2) and recv(2) on the netlink sockets, -ENOMEM; where they may pass, only
- * after some more dispatches that lifted the rules and looked at everything anew. A change that
- * the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
+ * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; where they may
+ * pass, only after some more dispatches that lifted the rules and looked at everything anew. A
+ * change that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_router_dispatch(struct riptide_router *router);
 

@@ -193,6 +193,7 @@ enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *o
  * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel last said anything.
  * The dump is given up, and the next call begins another one: who calls once in an interval never
  * waits for good.
+ * -ECHILD: a child of fork(2).
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
@@ -203,7 +204,8 @@ int riptide_observer_start(struct riptide_observer *observer);
  * the host: with few matches among a million that is tens of milliseconds. A loop that must not
  * wait leaves the scope empty and asks riptide_scope_matches for each sample.
  * Returns 0, also where there was nothing to read. Errors: those of recv(2) and of the kernel's
- * answer after max_restarts; the dump is given up and may be started again.
+ * answer after max_restarts; the dump is given up and may be started again. -ECHILD: a child of
+ * fork(2); nothing was read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
@@ -214,6 +216,7 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
  * Takes the next sample of the buffer.
  * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE: said
  * once, the dump is complete; RIPTIDE_E_RESTARTED: said once, samples of this dump come again.
+ * Errors: -ECHILD in a child of fork(2), after what the buffer held.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

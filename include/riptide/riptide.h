@@ -13,6 +13,14 @@
  *    returns NULL. What `*_pop` hands out belongs to the object until its next call.
  *  - Objects own no thread, no signal and no loop, print nothing and never exit. One object belongs
  *    to one thread at a time; different objects are independent.
+ *  - An observer, router or agent belongs to the process that made it; so daemon(3) comes first. In
+ *    a child of fork(2) functions that would do I/O on it do nothing and return -ECHILD, unless
+ *    void, with a line where there is a struct riptide_error. Those that only read or pop give what
+ *    was in memory at the fork. `*_free` closes the child's copies of the sockets and changes
+ *    nothing of the parent's. A child that lives on calls it at once: as long as a copy is open,
+ *    the namespace stays claimed, and an epoll of the host's watches the fd even of an object that
+ *    the parent has freed, unless EPOLL_CTL_DEL came first. An estimator is memory alone: each
+ *    process goes on with its own.
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a

@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 static void agent_freep(struct riptide_agent **agentp)
 {
@@ -62,6 +63,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     agent = calloc(1, sizeof(*agent));
     if (!agent)
         return -ENOMEM;
+    agent->pid = getpid();
     agent->next_ns = RIPTIDE_NEVER_NS;
     agent->epoll_fd = agent->timer_fd = agent->work_fd = -1;
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -128,6 +130,8 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     const int fds[] = { agent->timer_fd, agent->work_fd, riptide_observer_get_fd(agent->observer),
                         riptide_router_get_fd(agent->router) };
 
+    if (is_forked(agent->pid, NULL))
+        return -ECHILD;
     /* Nothing wakes it up any more. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
@@ -158,6 +162,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     struct stages stages;
     int r;
 
+    if (is_forked(agent->pid, error))
+        return -ECHILD;
     error_set(error, "%s", "");
     r = stages_take(&stages, config, error);
     if (r == 0)
@@ -196,8 +202,11 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[4];
-    int n = epoll_wait(agent->epoll_fd, events, 4, 0), r = 0;
+    int n, r = 0;
 
+    if (is_forked(agent->pid, NULL))
+        return -ECHILD;
+    n = epoll_wait(agent->epoll_fd, events, 4, 0);
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < n && r == 0; i++)
@@ -280,6 +289,8 @@ RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *p
 RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const char *path,
                                       struct riptide_error *error)
 {
+    if (is_forked(agent->pid, error))
+        return -ECHILD;
     return riptide_state_save(agent->estimator, path, error);
 }
 

@@ -8,6 +8,7 @@
 #include "agent/interval.h"
 
 #include <riptide/agent.h>
+#include <sys/types.h>
 
 /* Where a round stands. */
 enum phase {
@@ -18,6 +19,7 @@ enum phase {
 };
 
 struct riptide_agent {
+    pid_t pid; /* of the process that made it */
     struct interval interval;
     int epoll_fd;
     int timer_fd;

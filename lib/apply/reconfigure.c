@@ -46,6 +46,8 @@ RIPTIDE_PUBLIC int riptide_router_reconfigure(struct riptide_router *router,
     const char *fixed;
     int r;
 
+    if (is_forked(router->pid, error))
+        return -ECHILD;
     error_set(error, "%s", "");
     r = router_config_take(&checked, config, error);
     if (r < 0)

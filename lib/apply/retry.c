@@ -13,6 +13,8 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
 {
     const struct prefix_table *table = &router->targets.table;
 
+    if (is_forked(router->pid, NULL))
+        return;
     if (router->lock_fd >= 0 && table->n > 0) {
         router->paths.is_wanted = true;
         router->are_links_wanted = true;

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 /* What is short for longer is the host's to deal with. */
 enum { MAX_SETBACKS = 8 };
@@ -74,6 +75,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
+    router->pid = getpid();
     router->epoll_fd = router->work_fd = router->lock_fd = router->netns_fd = -1;
     r = router_config_take(&router->config, config, error);
     if (r == 0)
@@ -150,6 +152,8 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
 {
     int r = 0;
 
+    if (is_forked(router->pid, error))
+        return -ECHILD;
     if (router->is_started) {
         error_set(error, "the router was started before; a new one is needed");
         return -EALREADY;
@@ -170,6 +174,8 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
 
 RIPTIDE_PUBLIC int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
 {
+    if (is_forked(router->pid, error))
+        return -ECHILD;
     error_set(error, "%s", "");
     return error_fill(error, claim_check(router, error));
 }
@@ -181,8 +187,11 @@ RIPTIDE_PUBLIC int riptide_router_get_holder(int *pidp)
 
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 {
-    int r = router->lock_fd >= 0 ? claim_release(router) : 0;
+    int r;
 
+    if (is_forked(router->pid, NULL))
+        return -ECHILD;
+    r = router->lock_fd >= 0 ? claim_release(router) : 0;
     watch_set_work(router, false);
     return r;
 }
@@ -213,6 +222,8 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     struct target *target;
     int r;
 
+    if (is_forked(router->pid, NULL))
+        return -ECHILD;
     if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT)
         return RIPTIDE_E_INVALID;
     if (initcwnd == 0 && prefix_table_find(&router->targets.table, dst) == PREFIX_TABLE_NONE)
@@ -241,6 +252,8 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
     int r;
 
+    if (is_forked(router->pid, NULL))
+        return -ECHILD;
     if (router->lock_fd >= 0)
         lock_answer(router->lock_fd);
     r = watch_read(router);
@@ -271,12 +284,16 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
 
 RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
 {
+    if (is_forked(router->pid, NULL))
+        return -ECHILD;
     router->is_paused = true;
     return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
 }
 
 RIPTIDE_PUBLIC void riptide_router_resume(struct riptide_router *router)
 {
+    if (is_forked(router->pid, NULL))
+        return;
     router->is_paused = false;
     if (router->is_started)
         watch_set_work(router, true);

@@ -15,6 +15,7 @@
 #include "targets.h"
 
 #include <riptide/apply.h>
+#include <sys/types.h>
 
 /* Our rules in one family. */
 struct rule_state {
@@ -25,6 +26,7 @@ struct rule_state {
 };
 
 struct riptide_router {
+    pid_t pid; /* of the process that made it */
     struct riptide_router_config config;
     struct rule_identity identity;
     struct channel channel; /* requests */

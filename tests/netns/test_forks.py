@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What the children of fork(2) of an embedder can do to its rules and rounds: forks.c."""
+
+import errno
+import os
+import signal
+import subprocess
+
+import pytest
+from netns import DEADLINE_S, MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
+
+FORKS = MOUNTED / "tests" / "netns" / "forks"
+#: Those that give the line of an error; all others only return it.
+WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
+             "agent_reconfigure", "agent_save"}
+
+
+class Forks:
+    """The program on a host."""
+
+    def __init__(self, host):
+        with host.entered():
+            self.process = subprocess.Popen([str(FORKS)], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, universal_newlines=True)
+        host.processes.append(self.process)
+        self.first = self.line()
+
+    def line(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def ask(self, command):
+        """The first line of the answer."""
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+        return self.line()
+
+    def n_dispatches(self):
+        """How many calls the next two ticks take."""
+        word, n = self.ask("round").split()
+        assert word == "round"
+        return int(n)
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE_S)
+
+
+@pytest.fixture
+def forks(net):
+    """One that has rules, and a route to 203.0.113.1."""
+    net.learned("203.0.113.1", 30)
+    started = Forks(net.host)
+    assert started.first == "ready"
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    yield started
+    assert started.process.poll() is not None or started.end() == 0
+
+
+def assert_as_before(net, forks, n_samples):
+    """Rules, routes and rounds of the parent, what it notices, and its dump that was under way."""
+    assert forks.line() == f"observer {n_samples}"
+    assert forks.line() == "router sleeps"
+    assert len(rules(net.host)) == 2 and windows(net.host)["203.0.113.1"] >= 30
+    assert forks.n_dispatches() < 1000
+    net.learned("203.0.113.2", 40)
+    wait_until(lambda: windows(net.host).get("203.0.113.2", 0) >= 40, "a window learned since")
+    net.host.run(RIPTIDE, "flush")
+    wait_until(lambda: len(rules(net.host)) == 2, "rules that somebody removed")
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    assert forks.end() == 0
+    assert not rules(net.host) and not windows(net.host)
+
+
+def test_an_exit_handler_in_a_child_leaves_the_parents_rules(net, forks):
+    assert forks.ask("fork exit") == "child 0"
+    assert_as_before(net, forks, 1)
+
+
+def test_whatever_does_io_is_refused_in_a_child(net, forks):
+    refused = f"{-errno.ECHILD} made before fork(2), in process {forks.process.pid}; "
+    lines = [forks.ask("fork calls")]
+    while lines[-1] != "child 0":
+        lines.append(forks.line())
+    results = dict(line.split(" ", 1) for line in lines[:-1])
+    assert len(results) == 16
+    assert not {call: result for call, result in results.items()
+                if not result.startswith(refused if call in WITH_LINE else f"{-errno.ECHILD} ")}
+    assert_as_before(net, forks, 1)
+
+
+def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
+    child = int(forks.ask("fork free").split()[1])
+    forks.process.kill()
+    forks.process.wait()
+    other = Forks(net.host)
+    assert other.first == "ready"
+    assert other.end() == 0
+    os.kill(child, signal.SIGKILL)
