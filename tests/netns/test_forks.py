@@ -88,6 +88,15 @@ def test_whatever_does_io_is_refused_in_a_child(net, forks):
     assert_as_before(net, forks, 1)
 
 
+def test_a_reconfigured_agent_sleeps_while_a_child_has_its_old_sockets(net, forks):
+    child = int(forks.ask("fork keep").split()[1])
+    assert forks.ask("reconfigure") == "reconfigure 0"
+    net.connect("203.0.113.3")
+    net.connections.pop().close()
+    assert max(forks.n_dispatches() for _ in range(3)) < 1000
+    os.kill(child, signal.SIGKILL)
+
+
 def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
     child = int(forks.ask("fork free").split()[1])
     forks.process.kill()
