@@ -13,13 +13,19 @@
 #include "watch.h"
 
 #include <errno.h>
+#include <signal.h>
 
 static int take_lock(struct riptide_router *router, struct riptide_error *error)
 {
     pid_t holder = 0;
     int r = lock_take(&router->lock_fd, &holder);
 
-    if (r == -EBUSY && holder > 0)
+    if (r == -EBUSY && holder > 0 && kill(holder, 0) < 0 && errno == ESRCH)
+        error_set(error,
+                  "process %d has ended, but a child that it forked keeps this network namespace; "
+                  "end that child, or let it free its copy",
+                  (int)holder);
+    else if (r == -EBUSY && holder > 0)
         error_set(error, "process %d already manages this network namespace; stop it first",
                   (int)holder);
     else if (r == -EBUSY)

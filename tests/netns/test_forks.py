@@ -105,3 +105,13 @@ def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
     assert other.first == "ready"
     assert other.end() == 0
     os.kill(child, signal.SIGKILL)
+
+
+def test_a_claim_that_a_child_keeps_is_said_to_be_one(net, forks):
+    child = int(forks.ask("fork keep").split()[1])
+    forks.process.kill()
+    forks.process.wait()
+    assert Forks(net.host).first == (
+        f"error process {forks.process.pid} has ended, but a child that it forked keeps this "
+        "network namespace; end that child, or let it free its copy")
+    os.kill(child, signal.SIGKILL)
