@@ -238,10 +238,52 @@ def test_shared_library_needs_nothing_but_libnl(tree):
 
 
 def test_programs_run_from_the_installed_tree(tree):
+    """Wherever the library went, and whether the loader knows of it: they have it inside."""
     for program in ("bin/riptide", "sbin/riptided"):
-        said = run("env", f"LD_LIBRARY_PATH={tree.lib}", tree.root / "usr/local" / program,
-                   "--version")
+        said = run("env", "-u", "LD_LIBRARY_PATH", tree.root / "usr/local" / program, "--version")
         assert said.startswith(program.split("/")[1])
+        assert not any(name.startswith("libriptide") for name in needed(tree.root / "usr/local" / program))
+
+
+# /usr/local and /etc of this process alone; what ldconfig keeps elsewhere, too.
+AS_NEWCOMER = """
+cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && mount -t tmpfs tmpfs /usr/local &&
+{ [ ! -d /var/cache/ldconfig ] || mount -t tmpfs tmpfs /var/cache/ldconfig; } && cd "$2" || exit
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+unset LD_LIBRARY_PATH PKG_CONFIG_PATH
+"""
+
+
+@pytest.fixture
+def newcomer(tmp_path):
+    """Runs lines of a shell in the build directory, on a host on which nothing was installed."""
+    if os.path.commonpath(["/usr/local", BUILD, REPOSITORY]) == "/usr/local":
+        pytest.skip("the checkout is where it would be installed to")
+
+    def run_lines(lines):
+        return run("unshare", "--mount", "bash", "-ec", AS_NEWCOMER + lines, "bash", tmp_path, BUILD)
+    return run_lines
+
+
+def test_newcomer_installs_runs_and_uninstalls(newcomer):
+    said = newcomer("""
+        meson install --no-rebuild >/dev/null
+        riptided --version
+        riptide version
+        ninja uninstall >/dev/null
+        find /usr/local /etc/iproute2 -type f -name '*riptide*'
+    """)
+    assert [line.split()[0] for line in said.splitlines()] == ["riptided", "riptide"]
+
+
+def test_newcomer_embeds_the_shared_library_after_ldconfig(newcomer, tmp_path):
+    said = newcomer(f"""
+        meson install --no-rebuild >/dev/null
+        ldconfig
+        cc -o {tmp_path}/host {REPOSITORY}/tests/host.c $(pkg-config --cflags --libs riptide)
+        ldd {tmp_path}/host
+    """)
+    assert re.search(r"libriptide\.so\.0 => /usr/local/lib/\S*libriptide\.so\.0 ", said)
 
 
 @pytest.mark.parametrize("header", HEADERS)
