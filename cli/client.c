@@ -65,6 +65,15 @@ static int open_socket(const char *path, int *fdp, struct riptide_error *error)
     return 0;
 }
 
+/* Known of a daemon that does not answer, too. */
+static int find_peer(int fd)
+{
+    struct ucred peer;
+    socklen_t n_bytes = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) == 0 ? peer.pid : 0;
+}
+
 /* The fd goes with the first byte. */
 static int send_line(int fd, const char *line, size_t n, int fd_sent)
 {
@@ -138,6 +147,7 @@ static int exchange_lines(struct client_exchange *exchange, const char *line, st
 
     if (r < 0)
         return r;
+    exchange->pid = find_peer(fd);
     r = send_line(fd, line, strlen(line), exchange->fd_sent);
     if (r == 0)
         r = send_line(fd, "\n", 1, -1);
@@ -157,6 +167,7 @@ int client_ask(struct client_exchange *exchange, json_t *request, json_t **answe
 
     json_decref(request);
     exchange->fd_received = -1;
+    exchange->pid = 0;
     if (line)
         r = exchange_lines(exchange, line, &buffer, error);
     if (r == 0)

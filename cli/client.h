@@ -15,6 +15,7 @@ struct client_exchange {
     const char *path;  /* of the socket */
     int fd_sent;       /* goes with the request; -1: none */
     int fd_received;   /* came with the answer, the caller's; -1: none */
+    int pid;           /* whose socket it is; 0: nobody's, or of a process out of sight */
     const char *about; /* what the daemon refuses where it says no; NULL: the request */
 };
 

@@ -1,35 +1,127 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide flush: takes everything of ours out of the kernel, whoever put it there.
+ * riptide flush: the emergency exit. Whatever state riptided is in, connections start without us
+ * afterwards; who may change that is paused, or named.
  */
+#include "client.h"
 #include "commands.h"
 #include "leftover.h"
 #include "log.h"
+#include "members.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct option_row flush_rows[] = {
-    COMMAND_CONFIG,
+    COMMAND_CONTROL,
     COMMAND_KERNEL,
     COMMAND_END,
 };
+
+/* What is removed comes back, unless somebody stops who manages the namespace. */
+static void warn_of(int holder, const char *why, struct riptide_error *line)
+{
+    char process[32] = "a process out of sight";
+
+    if (holder > 0)
+        snprintf(process, sizeof(process), "process %d", holder);
+    snprintf(line->text, sizeof(line->text),
+             "%s manages this network namespace and may put all of it back (%.100s): stop it, if "
+             "it is riptided by `systemctl stop riptided`, then `riptide flush` again",
+             process, why);
+}
+
+/* Whether the holder of the namespace stays off from now on; else `line` says what it may do. */
+static bool pause_holder(const struct command_options *options,
+                         const struct riptide_router_config *numbers, int holder,
+                         struct riptide_error *line)
+{
+    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
+    json_t *status = NULL, *paused = NULL;
+    struct riptide_error why = { "--control none" };
+    json_int_t table;
+    int r = -ENOENT;
+
+    if (strcmp(exchange.path, "none") != 0)
+        r = client_ask(&exchange, json_pack("{s:s}", "request", "status"), &status, &why);
+    table = number(status, "table");
+    json_decref(status);
+    if (r == 0 && exchange.pid != holder) {
+        warn_of(holder, "the riptided at --control is of another network namespace", line);
+        return false;
+    }
+    if (r == 0 && table != numbers->table) {
+        snprintf(line->text, sizeof(line->text),
+                 "riptided runs with another table: `riptide flush --table %" JSON_INTEGER_FORMAT
+                 "` is about that",
+                 table);
+        return false;
+    }
+    if (r == 0)
+        r = client_ask(&exchange, json_pack("{s:s}", "request", "pause"), &paused, &why);
+    json_decref(paused);
+    if (r < 0)
+        warn_of(holder, log_error_text(&why, r), line);
+    return r == 0;
+}
+
+/* Rules that show our table; those that lead marked queries around it change nothing alone. */
+static int count_rules(const struct riptide_router_config *numbers, uint32_t *np)
+{
+    struct riptide_rule *rules;
+    size_t n_rules;
+    int r = riptide_rules_read(numbers, &rules, &n_rules);
+
+    if (r < 0)
+        return r;
+    *np = 0;
+    for (size_t i = 0; i < n_rules; i++)
+        *np += rules[i].table == numbers->table;
+    riptide_rules_free(rules);
+    return 0;
+}
+
+/* Routes that a paused riptided has are of no effect, and it would write them again. */
+static int remove_all(const struct riptide_router_config *numbers, bool is_paused,
+                      uint32_t n_before, struct riptide_flush_counts *counts,
+                      struct riptide_error *error)
+{
+    uint32_t n_left = n_before;
+    int r = is_paused ? count_rules(numbers, &n_left) : 0;
+
+    if (r == 0 && (!is_paused || n_left > 0))
+        r = riptide_flush(numbers, counts, error);
+    counts->rules += n_before - n_left;
+    return r;
+}
 
 int flush_run(const struct command_options *options)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_router_config numbers = settings_numbers(&options->settings);
-    struct riptide_error error = { "" };
-    int r = riptide_flush(&numbers, &counts, &error);
+    struct riptide_error error = { "" }, line = { "" };
+    bool is_paused = false;
+    uint32_t n_before;
+    int holder = 0;
+    int r = count_rules(&numbers, &n_before);
 
+    if (r == 0 && riptide_router_get_holder(&holder) == 0)
+        is_paused = pause_holder(options, &numbers, holder, &line);
+    if (r == 0)
+        r = remove_all(&numbers, is_paused, n_before, &counts, &error);
     if (r == -EPERM)
         snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
     if (r < 0)
         return command_fail(options, &error, r);
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
-    if (!leftover_find(&numbers, "riptide flush", &error))
+    if (is_paused)
+        printf("paused: riptided keeps its rules away until `riptide resume` or a restart; its "
+               "routes stay in table %" PRIu32 ", where nothing looks them up\n",
+               numbers.table);
+    if (!line.text[0] && !leftover_find(&numbers, "riptide flush", &line))
         return EXIT_SUCCESS;
-    log_answer("flush: %s", error.text);
+    log_answer("flush: %s", line.text);
     return EXIT_FAILURE;
 }

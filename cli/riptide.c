@@ -37,7 +37,9 @@ static const struct command commands[] = {
       NEEDS_DAEMON },
     { "merge", "FILE", keep_rows, load_run, "the file joins what the daemon knows, newer wins",
       NEEDS_DAEMON },
-    { "flush", NULL, flush_rows, flush_run, "remove all routes and rules", "" },
+    { "flush", NULL, flush_rows, flush_run,
+      "the emergency exit: riptided, where it runs, is paused, and rules and routes are removed",
+      "" },
     { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as OpenMetrics text",
       NEEDS_DAEMON },
     { "doctor", NULL, doctor_rows, doctor_run,
@@ -128,7 +130,8 @@ static int help_run(const struct command_options *options)
     for (size_t i = 0; i < N_COMMANDS; i++)
         print_command(&commands[i], "\n");
     printf(
-        "\nWhere riptided is configured by /etc/riptide/riptided.conf or the file of --config, "
+        "\nIn an emergency, whatever state riptided is in: riptide flush; back: riptide resume.\n"
+        "Where riptided is configured by /etc/riptide/riptided.conf or the file of --config, "
         "what\n"
         "is not given here is as it says there.\n"
         "Windows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"

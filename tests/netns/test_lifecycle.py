@@ -6,8 +6,9 @@ import re
 import signal
 
 import pytest
-from netns import (AS_NOBODY, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, WITHOUT_NET_ADMIN, Daemon,
-                   Network, routes, rules, snapshot, wait_until, wait_window, windows)
+from netns import (AS_NOBODY, BUILD, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
+                   WITHOUT_NET_ADMIN, Daemon, Network, routes, rules, snapshot, wait_until,
+                   wait_window, windows)
 
 OURS = re.compile(rf"proto {PROTOCOL}\b")
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
@@ -63,6 +64,121 @@ def test_flush_counts_what_it_removed(net):
         daemon.kill()
     found = len(OURS.findall(net.host.ip("rule") + net.host.ip("-6", "rule")))
     assert net.host.run(RIPTIDE, "flush").stdout == f"removed: rules {found}, routes 3\n"
+    assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+
+
+def one_tick(net):
+    """A further connection's window follows: the daemon has ended a round since."""
+    address = f"198.51.100.{len(net.connections) + 1}"
+    net.learned(address, 30)
+    wait_window(net.host, address)
+
+
+def test_flush_pauses_a_riptided_that_runs(net):
+    expected = learn(net)
+    with Daemon(net.host):
+        wait_learned(net.host, expected)
+        done = net.host.run(RIPTIDE, "flush")
+        assert done.stdout == (
+            "removed: rules 2, routes 0\npaused: riptided keeps its rules away until `riptide "
+            f"resume` or a restart; its routes stay in table {TABLE}, where nothing looks them up\n")
+        assert not done.stderr
+        one_tick(net)
+        assert not rules(net.host)
+        again = net.host.run(RIPTIDE, "flush").stdout
+        assert again.startswith("removed: rules 0, routes 0\npaused: ")
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
+
+
+def test_flush_removes_what_a_paused_riptided_did_not_make(net):
+    """Somebody's rule shows our table: without it nothing does."""
+    with Daemon(net.host):
+        net.learned("203.0.113.1", 30)
+        wait_window(net.host, "203.0.113.1")
+        net.host.ip("rule", "add", "pref", 100, "lookup", TABLE)
+        assert net.host.run(RIPTIDE, "flush").stdout.startswith("removed: rules ")
+        one_tick(net)
+        assert not rules(net.host)
+
+
+def test_flush_names_a_riptided_that_does_not_answer(net):
+    expected = learn(net)
+    with Daemon(net.host) as daemon:
+        wait_learned(net.host, expected)
+        with daemon.stopped():
+            done = net.host.run(RIPTIDE, "flush", check=False)
+            assert (done.returncode, done.stdout) == (1, "removed: rules 4, routes 3\n")
+            assert not rules(net.host) and not routes(net.host)
+        assert done.stderr == (
+            f"riptide: flush: process {daemon.pid} manages this network namespace and may put all "
+            "of it back (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
+            "by `systemctl stop riptided`, then `riptide flush` again\n")
+        wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
+
+
+@pytest.mark.parametrize("options, command, why", [
+    (("--control", "none"), (), "riptided is not running, or not with --control /run/riptide"),
+    ((), ("--control", "none"), "--control none"),
+    ((), ("--control", "/dev/null"), "riptided is not running, or not with --control /dev/null"),
+], ids=["none", "unasked", "elsewhere"])
+def test_flush_names_a_riptided_that_cannot_be_asked(net, options, command, why):
+    expected = learn(net)
+    with Daemon(net.host, *options) as daemon:
+        wait_learned(net.host, expected)
+        done = net.host.run(RIPTIDE, "flush", *command, check=False)
+        assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
+        assert len(done.stderr.splitlines()) == 1
+        assert f"process {daemon.pid} manages" in done.stderr and f"({why}" in done.stderr
+
+
+def test_flush_without_permission_to_pause_names_who_runs(net):
+    """CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group."""
+    with Daemon(net.host) as daemon:
+        done = net.host.run("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+                            "--inh-caps", "+net_admin", "--ambient-caps", "+net_admin", "--",
+                            RIPTIDE, "flush", check=False)
+        assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
+        assert f"process {daemon.pid} manages" in done.stderr
+        assert "(only root and the group of --control-group may ask for that)" in done.stderr
+
+
+def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
+    """Its socket is where that of this namespace would be."""
+    with Daemon(net.host):
+        expected = snapshot(net.host)
+        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+        assert snapshot(net.host) == expected
+        with Daemon(net.world, "--control", "none") as other:
+            done = net.world.run(RIPTIDE, "flush", check=False)
+            assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
+            assert "is of another network namespace)" in done.stderr
+        assert snapshot(net.host) == expected
+
+
+def test_flush_of_another_table_leaves_the_riptided_that_runs_alone(net):
+    with Daemon(net.host):
+        expected = rules(net.host)
+        net.host.ip("rule", "add", "pref", 40000, "lookup", 99)
+        net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", 99)
+        done = net.host.run(RIPTIDE, "flush", "--table", 99, check=False)
+        assert done.stdout.startswith("removed: rules ")
+        assert done.stderr == ("riptide: flush: riptided runs with another table: "
+                               f"`riptide flush --table {TABLE}` is about that\n")
+        assert not rules(net.host, 99) and not routes(net.host, 99)
+        wait_until(lambda: rules(net.host) == expected, "its own rules")
+
+
+def test_flush_names_an_agent_that_embeds_the_library(net):
+    expected = learn(net)
+    agent = net.host.start(BUILD / "tests/netns/containers", 50, f"/run/netns/{net.host.name}")
+    wait_learned(net.host, expected)
+    done = net.host.run(RIPTIDE, "flush", check=False)
+    assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
+    assert f"process {agent.pid} manages" in done.stderr
+    wait_learned(net.host, expected)
+    agent.terminate()
+    assert agent.wait(DEADLINE_S) == 0
     assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
 
 
