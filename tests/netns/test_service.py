@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """riptided under a service manager: what it tells the manager, and the unit that it brings."""
 
+import os
 import re
 import shutil
 import signal
@@ -206,8 +207,29 @@ def test_unit_stops_with_a_flush_and_has_one_capability(unit):
     lines = unit.read_text().splitlines()
     assert {"Type=notify", f"ExecStopPost={RIPTIDED} --flush", "AmbientCapabilities=CAP_NET_ADMIN",
             "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/kill -HUP $MAINPID",
+            f"ExecReload={RIPTIDED} --check",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
     assert any(line.startswith("WatchdogSec=") for line in lines)
+
+
+def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
+    """What systemd does with ExecReload=: one command after the other, and none behind a failure."""
+    config = tmp_path / "etc/riptide/riptided.conf"
+    shutil.copytree("/etc", tmp_path / "etc", symlinks=True, ignore_dangling_symlinks=True)
+    config.parent.mkdir(exist_ok=True)
+    config.write_text("")
+    reload = [line.partition("=")[2] for line in unit.read_text().splitlines()
+              if line.startswith("ExecReload=")]
+    in_etc = ("unshare", "--mount", "sh", "-c", f'mount --bind {tmp_path}/etc /etc && exec "$@"', "sh")
+    with Daemon(net.host, command=(*in_etc, RIPTIDED)) as daemon:
+        for text, status in (("[compute]\nttl = soon\n", 2), ("[compute]\nwindow = 5min\n", 0)):
+            config.write_text(text)
+            done = net.host.run(*in_etc, "sh", "-c", " && ".join(reload), check=False,
+                                env={**os.environ, "MAINPID": str(daemon.pid)})
+            assert done.returncode == status, done
+            assert ("/etc/riptide/riptided.conf:2: ttl" in done.stderr) == (status == 2)
+            assert "SIGHUP" not in daemon.said() or status == 0
+        wait_until(lambda: "window 10min -> 5min" in daemon.said(), "the reload")
 
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):
