@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 int ask_with(struct client_exchange *exchange, const struct command_options *options,
-             json_t *request, ask_print_fn *print)
+             json_t *request, ask_complete_fn *complete, ask_print_fn *print)
 {
     struct riptide_error error = { "" };
     json_t *answer;
@@ -25,6 +25,8 @@ int ask_with(struct client_exchange *exchange, const struct command_options *opt
                    is_about ? ": " : "", log_error_text(&error, r));
         return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
     }
+    if (complete)
+        complete(options, answer);
     if (print && options->json)
         command_print_json(json_incref(answer));
     else if (print)
@@ -37,5 +39,5 @@ int ask(const struct command_options *options, json_t *request, ask_print_fn *pr
 {
     struct client_exchange exchange = { .fd_sent = -1 };
 
-    return ask_with(&exchange, options, request, print);
+    return ask_with(&exchange, options, request, NULL, print);
 }

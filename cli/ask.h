@@ -8,6 +8,9 @@
 #include "client.h"
 #include "commands.h"
 
+/* Adds to the answer what the command knows itself. */
+typedef void ask_complete_fn(const struct command_options *options, json_t *answer);
+
 typedef void ask_print_fn(const struct command_options *options, const json_t *answer);
 
 /*
@@ -16,8 +19,8 @@ typedef void ask_print_fn(const struct command_options *options, const json_t *a
  */
 int ask(const struct command_options *options, json_t *request, ask_print_fn *print);
 
-/* The same with fds, and `about`; exchange->path is set here. */
+/* The same with fds, and `about`; exchange->path is set here. `complete` may be NULL. */
 int ask_with(struct client_exchange *exchange, const struct command_options *options,
-             json_t *request, ask_print_fn *print);
+             json_t *request, ask_complete_fn *complete, ask_print_fn *print);
 
 #endif

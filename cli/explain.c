@@ -95,15 +95,30 @@ static int add_look(const struct command_options *options, json_t *document,
     return 0;
 }
 
+static json_t *figure_or_null(uint32_t value)
+{
+    return value ? json_integer(value) : json_null();
+}
+
 static int add_kernel(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {
+    const struct riptide_route asked = { .dst = *dst };
     struct riptide_route route;
+    struct start *start = NULL;
     int r = resolve_find_ours(&options->settings.router, dst, &route);
 
     if (r < 0 && r != -ENOENT)
         return r;
     json_object_set_new(document, "kernel", r == 0 ? route_to_json(&route) : json_null());
+    r = resolve_starts(&options->settings.router, &asked, 1, &start);
+    if (r < 0)
+        return r;
+    json_object_set_new(document, "lookup",
+                        json_pack("{s:o, s:o, s:s?}", "table", figure_or_null(start->table),
+                                  "starts_with", figure_or_null(start->cwnd), "not_ours",
+                                  start->text[0] ? start->text : NULL));
+    free(start);
     return 0;
 }
 

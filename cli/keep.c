@@ -58,7 +58,8 @@ int save_run(const struct command_options *options)
     int status = check_operand(options);
 
     if (status == EXIT_SUCCESS)
-        status = ask_with(&exchange, options, json_pack("{s:s}", "request", "save"), NULL);
+        status = ask_with(&exchange, options, json_pack("{s:s}", "request", "save"), NULL,
+                          NULL);
     if (status == EXIT_SUCCESS)
         status = keep(options, exchange.fd_received);
     if (exchange.fd_received >= 0)
@@ -97,7 +98,8 @@ static int send_file(const struct command_options *options)
     if (r < 0)
         return fail(options, &error, r);
     status =
-        ask_with(&exchange, options, json_pack("{s:s}", "request", options->command), print_counts);
+        ask_with(&exchange, options, json_pack("{s:s}", "request", options->command), NULL,
+                 print_counts);
     close(exchange.fd_sent);
     return status;
 }

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dry run of the library's router for a list of destinations, to its end.
+ * A dry run of the library's router for a list of destinations, to its end; and questions to the
+ * kernel about those that have a route.
  */
 #include "resolve.h"
 
+#include "rtnetlink.h"
+#include "verify/route_query.h"
+
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static int run(struct riptide_router *router, resolve_answer_fn *on_answer, void *userdata)
 {
@@ -67,4 +74,78 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
         *route = *best;
     riptide_routes_free(routes);
     return best ? 0 : -ENOENT;
+}
+
+struct question {
+    const struct riptide_router_config *config;
+    struct riptide_rule *rules;
+    size_t n_rules;
+    const struct riptide_route *routes;
+    size_t n;
+    struct start *starts; /* of each */
+};
+
+/* A prefix's own address may be a broadcast address. */
+static struct nl_msg *ask_start(void *userdata, size_t i)
+{
+    const struct question *question = userdata;
+    struct probe probe = { .peer = question->routes[i].dst };
+    uint8_t bits = probe.peer.family == AF_INET ? 32 : 128;
+
+    if (probe.peer.len + 1 < bits)
+        probe.peer.addr[bits / 8 - 1] |= 1;
+    probe.peer.len = bits;
+    return route_query_new(&probe, geteuid(), 0);
+}
+
+static void on_start(void *userdata, const struct nlmsghdr *message)
+{
+    const struct question *question = userdata;
+    size_t i = message->nlmsg_seq;
+    struct route_answer answer;
+
+    if (i >= question->n)
+        return;
+    route_query_read(message, &answer);
+    rules_judge_start(question->rules, question->n_rules, question->routes[i].dst.family,
+                      question->config->table, &answer, &question->starts[i]);
+}
+
+static bool has_doubt(const struct question *question)
+{
+    bool is_ours[2];
+
+    for (int i = 0; i < 2; i++) {
+        uint8_t family = i ? AF_INET6 : AF_INET;
+
+        is_ours[i] = rules_are_in_place(question->rules, question->n_rules, family) &&
+                     !rules_find_before(question->rules, question->n_rules, family, 0);
+    }
+    for (size_t i = 0; i < question->n; i++) {
+        const struct riptide_route *route = &question->routes[i];
+
+        if (!route->initcwnd || !is_ours[route->dst.family == AF_INET6])
+            return true;
+    }
+    return false;
+}
+
+int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
+                   size_t n, struct start **startsp)
+{
+    struct question question = { .config = config, .routes = routes, .n = n };
+    int r = riptide_rules_read(config, &question.rules, &question.n_rules);
+
+    if (r < 0)
+        return r;
+    if (has_doubt(&question)) {
+        question.starts = calloc(n, sizeof(*question.starts));
+        r = question.starts ? rtnetlink_ask_each(n, ask_start, on_start, &question) : -ENOMEM;
+    }
+    riptide_rules_free(question.rules);
+    if (r < 0)
+        free(question.starts);
+    else
+        *startsp = question.starts;
+    return r;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What would become of destinations: a router that writes nothing is asked for each of them. And
- * what is: our route in the kernel.
+ * what is: our route in the kernel, and how connections start.
  */
 #ifndef CLI_RESOLVE_H
 #define CLI_RESOLVE_H
 
-#include <riptide/apply.h>
+#include "rules.h"
 
 typedef void resolve_answer_fn(void *userdata, const struct riptide_route *route);
 
@@ -25,5 +25,14 @@ int resolve(const struct riptide_router_config *config, const struct riptide_pre
  */
 int resolve_find_ours(const struct riptide_router_config *config, const struct riptide_prefix *dst,
                       struct riptide_route *route);
+
+/*
+ * How plain TCP connections to the first address of each destination start, without a mark, from
+ * whichever source. NULL where the rules leave no doubt that each takes the route given here;
+ * otherwise the kernel's own answers, an array that free(3) takes. A route without an initcwnd is
+ * always asked about. Errors: -ENOMEM, those of the kernel.
+ */
+int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
+                   size_t n, struct start **startsp);
 
 #endif

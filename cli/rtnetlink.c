@@ -8,10 +8,15 @@
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ONGOING = 1 };
+enum {
+    ONGOING = 1,
+    BATCH = 64, /* questions whose answers fit the socket's queue */
+    REQUEST_BYTES = 128,
+};
 
 static int read_error(const struct nlmsghdr *message)
 {
@@ -73,5 +78,66 @@ int rtnetlink_ask(struct nl_msg *request, rtnetlink_message_fn *on_message, void
     if (fd >= 0)
         close(fd);
     nlmsg_free(request);
+    return r;
+}
+
+/* As one datagram: the kernel answers all before send(2) returns. */
+static int send_batch(int fd, size_t first, size_t n, rtnetlink_request_fn *request, void *userdata)
+{
+    _Alignas(struct nlmsghdr) char bytes[BATCH * REQUEST_BYTES];
+    size_t n_bytes = 0;
+
+    for (size_t i = first; i < first + n; i++) {
+        struct nl_msg *message = request(userdata, i);
+        struct nlmsghdr *header = message ? nlmsg_hdr(message) : NULL;
+        bool fits = header && NLMSG_ALIGN(header->nlmsg_len) <= sizeof(bytes) - n_bytes;
+
+        if (fits) {
+            header->nlmsg_flags |= NLM_F_REQUEST;
+            header->nlmsg_seq = (uint32_t)i;
+            memcpy(bytes + n_bytes, header, header->nlmsg_len);
+            n_bytes += NLMSG_ALIGN(header->nlmsg_len);
+        }
+        nlmsg_free(message);
+        if (!fits)
+            return message ? -EMSGSIZE : -ENOMEM;
+    }
+    return send(fd, bytes, n_bytes, 0) < 0 ? -errno : 0;
+}
+
+static int receive_batch(int fd, size_t n, rtnetlink_message_fn *on_answer, void *userdata)
+{
+    _Alignas(struct nlmsghdr) char buffer[32768];
+
+    while (n > 0) {
+        ssize_t n_bytes = recv(fd, buffer, sizeof(buffer), 0);
+        int left = (int)n_bytes;
+
+        if (n_bytes < 0 && errno == EINTR)
+            continue;
+        if (n_bytes < 0)
+            return -errno;
+        for (struct nlmsghdr *message = (void *)buffer; n > 0 && nlmsg_ok(message, left);
+             message = nlmsg_next(message, &left), n--)
+            on_answer(userdata, message);
+    }
+    return 0;
+}
+
+int rtnetlink_ask_each(size_t n, rtnetlink_request_fn *request, rtnetlink_message_fn *on_answer,
+                       void *userdata)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int r = fd < 0 ? -errno : 0;
+
+    for (size_t i = 0; r == 0 && i < n; i += BATCH) {
+        size_t n_batch = n - i < BATCH ? n - i : BATCH;
+
+        r = send_batch(fd, i, n_batch, request, userdata);
+        if (r == 0)
+            r = receive_batch(fd, n_batch, on_answer, userdata);
+    }
+    if (fd >= 0)
+        close(fd);
     return r;
 }

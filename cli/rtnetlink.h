@@ -6,6 +6,7 @@
 #define CLI_RTNETLINK_H
 
 #include <linux/netlink.h>
+#include <stddef.h>
 
 struct nl_msg;
 
@@ -18,5 +19,15 @@ typedef void rtnetlink_message_fn(void *userdata, const struct nlmsghdr *message
  * dumped changed meanwhile.
  */
 int rtnetlink_ask(struct nl_msg *request, rtnetlink_message_fn *on_message, void *userdata);
+
+/* The i-th request; NULL without memory. */
+typedef struct nl_msg *rtnetlink_request_fn(void *userdata, size_t i);
+
+/*
+ * Asks n questions with one answer each, many at a time, and hands out the answers, which may be
+ * NLMSG_ERROR; nlmsg_seq is the number of the question. Errors: as rtnetlink_ask.
+ */
+int rtnetlink_ask_each(size_t n, rtnetlink_request_fn *request, rtnetlink_message_fn *on_answer,
+                       void *userdata);
 
 #endif

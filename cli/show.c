@@ -47,10 +47,13 @@ static bool is_within_step(const struct told *told)
     return !strcmp(told->state, "applied") && told->cwnd && told->cwnd != told->initcwnd;
 }
 
-static int add_row(struct table *table, const struct pair *pair)
+/* What a pause does to each is said once for all. */
+static int add_row(struct table *table, const struct pair *pair, bool is_paused)
 {
     const struct riptide_route *route = pair->route;
     const struct told *told = pair->told;
+    const struct start *start = pair->start;
+    bool is_taken = !start || !start->text[0] || is_paused;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     char state[256] = "", figures[4][16];
 
@@ -59,14 +62,18 @@ static int add_row(struct table *table, const struct pair *pair)
         riptide_prefix_format(&route->gateway, gateway);
     if (pair->difference)
         snprintf(state, sizeof(state), "differs: %s", pair->difference);
+    else if (!is_taken && start->cwnd)
+        snprintf(state, sizeof(state), "starts with %" PRIu32 ": %s", start->cwnd, start->text);
+    else if (!is_taken)
+        snprintf(state, sizeof(state), "%s", start->text);
     else if (told)
         snprintf(state, sizeof(state), "%s%s%s%s", told->state,
                  is_within_step(told) ? " (step)" : "", told->reason ? ": " : "",
                  told->reason ? told->reason : "");
     return table_add(table,
-                     pair->difference       ? TABLE_ERROR
-                     : told && told->reason ? TABLE_WARNING
-                                            : TABLE_PLAIN,
+                     pair->difference || !is_taken ? TABLE_ERROR
+                     : told && told->reason        ? TABLE_WARNING
+                                                   : TABLE_PLAIN,
                      (const char *[]){ dst, print_figure(figures[0], route ? route->initcwnd : 0),
                                        print_figure(figures[1], told ? told->cwnd : 0),
                                        print_figure(figures[2], told ? told->connections : 0),
@@ -91,7 +98,7 @@ static int print_table(const struct sides *sides)
     table.spare_from = WANTED;
     table.spare_to = STATE;
     while (r == 0 && sides_next(sides, &walk, &pair))
-        r = add_row(&table, &pair);
+        r = add_row(&table, &pair, sides->is_paused);
     if (r == 0 && sides->is_paused)
         puts("paused: new connections start without these, until `riptide resume`");
     if (r == 0)
@@ -137,17 +144,21 @@ static void print_pair(const struct pair *pair, const char *dev)
 {
     const struct riptide_route *route = pair->route;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    char initcwnd[16], initrwnd[16];
+    char initcwnd[16], initrwnd[16], starts_with[16];
+    bool is_ours = !pair->start || !pair->start->text[0];
 
     riptide_prefix_format(pair->dst, dst);
     if (route && route->gateway.family)
         riptide_prefix_format(&route->gateway, gateway);
     printf(
         "    {\"dst\": \"%s\", \"initcwnd\": %s, \"initrwnd\": %s, \"gateway\": %s%s%s, \"dev\": %s"
-        ", \"difference\": %s%s%s, \"daemon\": ",
+        ", \"starts_with\": %s, \"not_ours\": %s%s%s, \"difference\": %s%s%s, \"daemon\": ",
         dst, figure_or_null(initcwnd, route ? route->initcwnd : 0),
         figure_or_null(initrwnd, route ? route->initrwnd : 0), gateway[0] ? "\"" : "",
-        gateway[0] ? gateway : "null", gateway[0] ? "\"" : "", dev, pair->difference ? "\"" : "",
+        gateway[0] ? gateway : "null", gateway[0] ? "\"" : "", dev,
+        figure_or_null(starts_with, pair->start ? pair->start->cwnd : route ? route->initcwnd : 0),
+        is_ours ? "" : "\"",
+        is_ours ? "null" : pair->start->text, is_ours ? "" : "\"", pair->difference ? "\"" : "",
         pair->difference ? pair->difference : "null", pair->difference ? "\"" : "");
     print_told(pair->told);
     putchar('}');
@@ -202,6 +213,8 @@ int show_run(const struct command_options *options)
         r = options->json ? print_json(options, &sides) : print_table(&sides);
     if (r == 0 && sides.n_routes == 0)
         log_answer("show: no routes in table %" PRIu32, options->settings.router.table);
+    if (r == 0 && sides.n_not_taken > 0 && !sides.is_paused)
+        log_answer("show: routes that connections do not take: %zu", sides.n_not_taken);
     if (r == 0 && sides.n_differences > 0)
         log_answer("show: differences between kernel and daemon: %zu", sides.n_differences);
     sides_deinit(&sides);

@@ -6,6 +6,7 @@
 
 #include "client.h"
 #include "log.h"
+#include "resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,14 +86,17 @@ static int read_kernel(const struct command_options *options, const struct ripti
     size_t n = 0;
     int r = riptide_routes_read(&options->settings.router, &sides->routes, &sides->n_routes);
 
-    if (r < 0 || !within->family)
+    if (r < 0)
         return r;
     for (size_t i = 0; i < sides->n_routes; i++) {
-        if (riptide_prefix_contains(within, &sides->routes[i].dst))
+        if (!within->family || riptide_prefix_contains(within, &sides->routes[i].dst))
             sides->routes[n++] = sides->routes[i];
     }
     sides->n_routes = n;
-    return 0;
+    r = resolve_starts(&options->settings.router, sides->routes, n, &sides->starts);
+    for (size_t i = 0; sides->starts && i < n; i++)
+        sides->n_not_taken += sides->starts[i].text[0] != 0;
+    return r;
 }
 
 static const char *find_difference(const struct sides *sides, const struct pair *pair)
@@ -127,6 +131,7 @@ bool sides_next(const struct sides *sides, struct sides_walk *walk, struct pair 
         .route = told && order > 0 ? NULL : route,
         .told = route && order < 0 ? NULL : told,
     };
+    pair->start = pair->route && sides->starts ? &sides->starts[walk->route_at] : NULL;
     pair->dst = pair->route ? &pair->route->dst : &pair->told->dst;
     pair->difference = find_difference(sides, pair);
     walk->route_at += pair->route != NULL;
@@ -150,6 +155,7 @@ static void count_differences(struct sides *sides)
 void sides_deinit(struct sides *sides)
 {
     riptide_routes_free(sides->routes);
+    free(sides->starts);
     free(sides->told);
     json_decref(sides->answer);
     *sides = (struct sides){ .routes = NULL };

@@ -6,6 +6,7 @@
 #define CLI_SIDES_H
 
 #include "commands.h"
+#include "rules.h"
 
 /* A destination as the daemon tells it. */
 struct told {
@@ -21,18 +22,21 @@ struct told {
 struct sides {
     struct riptide_route *routes; /* the kernel's */
     size_t n_routes;
+    struct start *starts; /* of connections to each; NULL: with these */
     json_t *answer; /* holds the words of `told` */
     struct told *told;
     size_t n_told;
     bool is_running; /* the daemon */
     bool is_paused;
     size_t n_differences;
+    size_t n_not_taken; /* routes whose connections take another */
 };
 
 /* A destination on either side. */
 struct pair {
     const struct riptide_prefix *dst;
     const struct riptide_route *route; /* NULL: the kernel has none */
+    const struct start *start;         /* of connections to it; NULL: with the route, if any */
     const struct told *told;           /* NULL: the daemon knows nothing of it */
     const char *difference;            /* NULL: none */
 };

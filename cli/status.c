@@ -4,6 +4,7 @@
  */
 #include "ask.h"
 #include "members.h"
+#include "resolve.h"
 #include "terminal.h"
 
 #include <signal.h>
@@ -15,6 +16,7 @@ const struct option_row status_rows[] = {
     COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
+    COMMAND_KERNEL,
     COMMAND_END,
 };
 
@@ -64,6 +66,10 @@ static void print_round(const json_t *status)
     printf("  routes     %" JSON_INTEGER_FORMAT " in the kernel, %" JSON_INTEGER_FORMAT
            " destinations left alone\n",
            number(status, "routes"), number(status, "left_alone"));
+    if (number(status, "not_taken") > 0 && !json_is_true(get(status, "paused")))
+        printf("  not taken  %" JSON_INTEGER_FORMAT
+               " of the routes: connections start without them, `riptide show` says why\n",
+               number(status, "not_taken"));
     if (!json_is_object(round))
         return;
     printf("  last round %.1f s ago, took %.1f ms (processor %.1f ms), %" JSON_INTEGER_FORMAT
@@ -108,10 +114,39 @@ static void print_status(const struct command_options *options, const json_t *st
     print_messages(status, &style);
 }
 
+static int count_not_taken(const struct riptide_router_config *config, json_int_t *np)
+{
+    struct riptide_route *routes;
+    struct start *starts = NULL;
+    size_t n;
+    int r = riptide_routes_read(config, &routes, &n);
+
+    if (r < 0)
+        return r;
+    r = resolve_starts(config, routes, n, &starts);
+    *np = 0;
+    for (size_t i = 0; starts && i < n; i++)
+        *np += starts[i].text[0] != 0;
+    free(starts);
+    riptide_routes_free(routes);
+    return r;
+}
+
+/* What the kernel does with the daemon's routes, it has to be asked. */
+static void add_not_taken(const struct command_options *options, json_t *status)
+{
+    json_int_t n;
+    int r = count_not_taken(&options->settings.router, &n);
+
+    json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
+}
+
 /* Once. That nothing runs is an answer, too. */
 static int show_status(const struct command_options *options)
 {
-    int status = ask(options, json_pack("{s:s}", "request", "status"), print_status);
+    struct client_exchange exchange = { .fd_sent = -1 };
+    int status = ask_with(&exchange, options, json_pack("{s:s}", "request", "status"),
+                          add_not_taken, print_status);
 
     if (status == EXIT_NOT_RUNNING && options->json)
         command_print_json(json_pack("{s:s}", "health", "not running"));

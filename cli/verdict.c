@@ -53,6 +53,7 @@ static void verdict_without_window(const json_t *document, char text[VERDICT_BYT
 static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
 {
     const json_t *route = get(document, "route"), *kernel = get(document, "kernel");
+    const json_t *lookup = get(document, "lookup");
     const char *rules = text_of(document, "rules");
 
     if (!json_is_object(route) && !is_there(document, "window"))
@@ -73,25 +74,36 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
     else if (!json_is_object(kernel))
         snprintf(text, VERDICT_BYTES,
                  "the kernel does not have the route that riptided has written");
+    else if (number(lookup, "starts_with") == 0)
+        snprintf(text, VERDICT_BYTES, "no connections: %s", text_of(lookup, "not_ours"));
     else if (*rules)
         snprintf(text, VERDICT_BYTES,
-                 "connections start without us, the route is not looked at: %s", rules);
+                 "connections start with %" JSON_INTEGER_FORMAT
+                 " segments, without us, the route is not looked at: %s",
+                 number(lookup, "starts_with"), rules);
+    else if (*text_of(lookup, "not_ours"))
+        snprintf(text, VERDICT_BYTES,
+                 "connections start with %" JSON_INTEGER_FORMAT
+                 " segments, not with the %" JSON_INTEGER_FORMAT " of our route: %s",
+                 number(lookup, "starts_with"), number(kernel, "initcwnd"),
+                 text_of(lookup, "not_ours"));
     else
         snprintf(text, VERDICT_BYTES, "connections start with %" JSON_INTEGER_FORMAT " segments",
-                 number(kernel, "initcwnd"));
+                 number(lookup, "starts_with"));
 }
 
 void verdict_of(const json_t *document, char text[VERDICT_BYTES])
 {
-    const json_t *look = get(document, "look");
+    const json_t *look = get(document, "look"), *lookup = get(document, "lookup");
 
     if (json_is_true(get(document, "daemon_is_running")))
         verdict_of_daemon(document, text);
     else if (is_there(document, "kernel"))
         snprintf(text, VERDICT_BYTES,
-                 "riptided is not running, and a route that it left gives connections "
-                 "%" JSON_INTEGER_FORMAT " segments if its rules are there: see `riptide flush`",
-                 number(get(document, "kernel"), "initcwnd"));
+                 "riptided is not running, and left a route; connections start with "
+                 "%" JSON_INTEGER_FORMAT " segments%s%s: see `riptide flush`",
+                 number(lookup, "starts_with"), *text_of(lookup, "not_ours") ? ", " : "",
+                 text_of(lookup, "not_ours"));
     else if (!is_there(look, "window") || !is_state(get(look, "route"), "applied"))
         verdict_without_window(document, text);
     else

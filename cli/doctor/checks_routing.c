@@ -3,6 +3,7 @@
  * Our rules and routes among those of others.
  */
 #include "check.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -94,19 +95,6 @@ static bool is_before_us(const struct riptide_rule *rule)
     return !rule->is_ours && !(rule->is_unconditional && rule->table == RT_TABLE_LOCAL);
 }
 
-static void describe_rule(char *text, size_t size, const struct riptide_rule *rule)
-{
-    int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
-                     rule->priority);
-
-    if (rule->mark)
-        n += snprintf(text + n, size - (size_t)n, " fwmark 0x%" PRIx32, rule->mark);
-    if (rule->target)
-        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
-    else if (rule->table)
-        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
-}
-
 /* Our priority of a family: where ours are, or where they would go. */
 static uint32_t find_priority(const struct host *host, uint8_t family)
 {
@@ -153,7 +141,7 @@ void check_rules(const struct host *host, struct finding *finding)
     finding_read(finding, "RTM_GETRULE: %zu rules", host->n_rules);
     if (n == 0)
         return;
-    describe_rule(text, sizeof(text), first);
+    rules_describe(text, sizeof(text), first);
     finding_is(finding, SEVERITY_NOTE,
                "rules of others come before ours: what they take starts without us%s",
                n_at_ours ? "; one stands at our own priority" : "");

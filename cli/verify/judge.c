@@ -46,39 +46,19 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
                      "time to live, or it is not in --scope");
 }
 
-static bool are_rules_in_place(const struct evidence *evidence)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < evidence->n_rules; i++)
-        n += evidence->rules[i].family == evidence->probe.peer.family && evidence->rules[i].is_ours;
-    return n == 2;
-}
-
-/* Somebody's first rule that looks up the table. */
-static const struct riptide_rule *find_rule(const struct evidence *evidence, uint32_t table)
-{
-    for (size_t i = 0; i < evidence->n_rules; i++) {
-        const struct riptide_rule *rule = &evidence->rules[i];
-
-        if (rule->family == evidence->probe.peer.family && !rule->is_ours && rule->table == table)
-            return rule;
-    }
-    return NULL;
-}
-
 /* There is a route of ours, and rules, and the kernel took another. */
 static void judge_other_route(const struct evidence *evidence, struct verdict *verdict)
 {
-    const struct riptide_rule *rule = find_rule(evidence, evidence->answer.table);
     const struct probe *probe = &evidence->probe;
+    const struct riptide_rule *rule = rules_find_before(
+        evidence->rules, evidence->n_rules, probe->peer.family, evidence->answer.table);
 
     if (probe->mark == evidence->router.mark)
         say(verdict, "mark 0x%" PRIx32 " is the one that leads around our rules", probe->mark);
-    else if (evidence->answer.table != RT_TABLE_MAIN && rule)
+    else if (rule)
         say(verdict,
             "the rule of priority %" PRIu32 " leads this connection to table %" PRIu32
-            ", by its mark, user, source or device",
+            " before it comes to ours",
             rule->priority, rule->table);
     else if (evidence->answer.table != RT_TABLE_MAIN)
         say(verdict, "table %" PRIu32 " answered before ours", evidence->answer.table);
@@ -148,7 +128,7 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict)
         judge_other_window(evidence, verdict);
     else if (!evidence->has_route)
         judge_without_route(evidence, verdict);
-    else if (!are_rules_in_place(evidence))
+    else if (!rules_are_in_place(evidence->rules, evidence->n_rules, evidence->probe.peer.family))
         say(verdict, "a route of ours is there, but our rules for IPv%c are not in place",
             evidence->probe.peer.family == AF_INET ? '4' : '6');
     else

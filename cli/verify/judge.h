@@ -6,7 +6,7 @@
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
-#include <riptide/apply.h>
+#include "rules.h"
 
 /* The connection that was opened, from its own TCP_INFO, before anything was sent. */
 struct probe {
@@ -24,19 +24,10 @@ struct probe {
     char congestion_control[16];
 };
 
-/* The kernel's route for exactly that connection. */
-struct route_answer {
-    int error; /* -errno of the query */
-    struct riptide_prefix match;
-    uint32_t table;
-    uint32_t initcwnd; /* segments; 0: not set */
-    uint8_t protocol;
-};
-
 struct evidence {
     struct riptide_router_config router;
     struct probe probe;
-    struct route_answer answer;
+    struct route_answer answer; /* the kernel's route for exactly that connection */
     bool has_route; /* of ours, that holds the peer; read before the connection was opened */
     struct riptide_route route;
     const struct riptide_rule *rules;

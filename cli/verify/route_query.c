@@ -23,13 +23,13 @@ static int put_attributes(struct nl_msg *message, const struct probe *probe, uin
     int n = address_bytes(probe->peer.family);
     int r = nla_put(message, RTA_DST, n, probe->peer.addr);
 
-    if (r == 0)
+    if (r == 0 && probe->source.family)
         r = nla_put(message, RTA_SRC, n, probe->source.addr);
     if (r == 0)
         r = nla_put_u8(message, RTA_IP_PROTO, IPPROTO_TCP);
-    if (r == 0)
+    if (r == 0 && probe->source_port)
         r = nla_put_u16(message, RTA_SPORT, htons(probe->source_port));
-    if (r == 0)
+    if (r == 0 && probe->peer_port)
         r = nla_put_u16(message, RTA_DPORT, htons(probe->peer_port));
     if (r == 0)
         r = nla_put_u32(message, RTA_UID, uid);
@@ -81,10 +81,14 @@ static void read_attribute(struct route_answer *answer, const struct nlattr *att
 void route_query_read(const struct nlmsghdr *message, struct route_answer *answer)
 {
     const struct rtmsg *header = nlmsg_data(message);
+    const struct nlmsgerr *error = nlmsg_data(message);
     const struct nlattr *attribute;
     int remaining;
 
     *answer = (struct route_answer){ .error = -EBADMSG };
+    if (message->nlmsg_type == NLMSG_ERROR && nlmsg_valid_hdr(message, sizeof(*error)) &&
+        error->error < 0)
+        answer->error = error->error;
     if (message->nlmsg_type != RTM_NEWROUTE || !nlmsg_valid_hdr(message, sizeof(*header)))
         return;
     *answer = (struct route_answer){

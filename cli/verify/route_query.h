@@ -13,11 +13,12 @@
 struct nl_msg;
 
 /*
- * The request; NULL without memory. `uid` is the caller's, ifindex that of probe->interface or 0.
+ * The request, with what is set of source and ports; NULL without memory. `uid` is the caller's,
+ * ifindex that of probe->interface or 0.
  */
 struct nl_msg *route_query_new(const struct probe *probe, uint32_t uid, uint32_t ifindex);
 
-/* Reads the answer: answer->error is -EBADMSG where it is no route. */
+/* Reads the answer: answer->error is the kernel's, or -EBADMSG where it is no route. */
 void route_query_read(const struct nlmsghdr *message, struct route_answer *answer);
 
 #endif

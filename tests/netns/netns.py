@@ -319,6 +319,14 @@ def windows(host, table=TABLE):
     return {dst: initcwnd(route) for dst, route in routes(host, table).items()}
 
 
+def add_wg_quick_rules(host):
+    """What wg-quick(8) adds: main before all others, but for its default route. Its priority, the
+    same in both families."""
+    for family in ("-4", "-6"):
+        host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0)
+    return next(rule["priority"] for rule in host.ip_json("rule") if "suppress_prefixlen" in rule)
+
+
 def wait_window(host, dst):
     """The window that our route to dst gives, once there is one."""
     return wait_until(lambda: windows(host).get(dst), f"a route to {dst}")

@@ -3,7 +3,8 @@
 
 import pytest
 from control import riptide_json, status, verdict
-from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
+from netns import (AS_NOBODY, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window,
+                   windows)
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
@@ -67,6 +68,71 @@ def test_explain_shows_no_route_where_there_is_no_window(net, tmp_path, text, ds
             assert look["window"] is None and look["route"] is None
             said = net.host.run(RIPTIDE, "explain", dst, *options).stdout
             assert "would be" not in said and "initcwnd" not in said
+
+
+TAKEN = ("203.0.113.1", "2001:db8::1")  # by routes of main that are longer than the default
+
+
+@pytest.fixture
+def taken(net):
+    """A daemon whose routes to TAKEN no connection takes; the priority of the rules to blame."""
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
+    net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
+    for address in (*TAKEN, "198.51.100.1"):
+        net.learned(address, 40)
+    with Daemon(net.host):
+        for address in (*TAKEN, "198.51.100.1"):
+            wait_window(net.host, address)
+        priority = add_wg_quick_rules(net.host)
+        wait_until(lambda: len(rules(net.host)) == 2, "our rules")
+        yield priority
+
+
+def test_explain_goes_by_the_answer_of_the_kernel(net, taken):
+    for address, starts, family in zip(TAKEN, (10, 17), (4, 6)):
+        found = verdict(net.host, address)
+        assert net.connect(address).cwnd() == starts
+        assert found["kernel"]["initcwnd"] >= 40
+        assert found["verdict"] == (
+            f"connections start with {starts} segments, not with the "
+            f"{found['kernel']['initcwnd']} of our route: a rule comes before ours: IPv{family} "
+            f"priority {taken} lookup 254")
+        assert (found["lookup"]["table"], found["lookup"]["starts_with"]) == (254, starts)
+        assert f"IPv{family} priority {taken} lookup 254" in found["lookup"]["not_ours"]
+    found = verdict(net.host, "198.51.100.1")
+    window = found["kernel"]["initcwnd"]
+    assert net.connect("198.51.100.1").cwnd() == window
+    assert found["verdict"] == f"connections start with {window} segments"
+    assert (found["lookup"]["starts_with"], found["lookup"]["not_ours"]) == (window, None)
+
+
+def test_show_and_status_go_by_the_answer_of_the_kernel(net, taken):
+    shown = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
+    assert [shown[address]["starts_with"] for address in TAKEN] == [10, 17]
+    for address, family in zip(TAKEN, (4, 6)):
+        assert f"IPv{family} priority {taken} lookup 254" in shown[address]["not_ours"]
+    other = shown["198.51.100.1"]
+    assert (other["starts_with"], other["not_ours"]) == (other["initcwnd"], None)
+    done = net.host.run(RIPTIDE, "show")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert f"starts with 10: a rule comes before ours: IPv4 priority {taken}" in lines[TAKEN[0]]
+    assert "starts with" not in lines["198.51.100.1"]
+    assert "routes that connections do not take: 2" in done.stderr
+    assert riptide_json(net.host, "status")["not_taken"] == 2
+    assert "not taken  2 of the routes: " in net.host.run(RIPTIDE, "status").stdout
+
+
+def test_explain_and_show_say_what_a_pause_does(net):
+    net.learned("203.0.113.1", 40)
+    with Daemon(net.host):
+        wait_window(net.host, "203.0.113.1")
+        net.host.run(RIPTIDE, "pause")
+        found = verdict(net.host, "203.0.113.1")
+        assert net.connect("203.0.113.1").cwnd() == 10
+        assert found["verdict"] == ("connections start with 10 segments, without us, the route is "
+                                    "not looked at: paused")
+        assert riptide_json(net.host, "show")["routes"][0]["starts_with"] == 10
+        assert riptide_json(net.host, "status")["not_taken"] == 1
 
 
 def test_explain_names_several_next_hops(net):

@@ -173,6 +173,85 @@ static void test_answers(void **state)
     assert_int_equal(answer.error, -EBADMSG);
 }
 
+static void test_answer_may_be_an_error(void **state)
+{
+    const struct nlmsgerr no_route = { .error = -ENETUNREACH };
+    struct route_answer answer;
+    struct bytes bytes;
+
+    (void)state;
+    bytes_begin(&bytes, NLMSG_ERROR, &no_route, sizeof(no_route));
+    route_query_read(bytes_message(&bytes), &answer);
+    assert_int_equal(answer.error, -ENETUNREACH);
+}
+
+/* Somebody's rules before ours: one that leads around, one that looks up main but for its default. */
+static const struct riptide_rule company[] = {
+    { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
+    { .family = AF_INET, .priority = 100, .mark = 7, .target = 32766 },
+    { .family = AF_INET, .priority = 32764, .table = RT_TABLE_MAIN },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .target = 32766 },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
+};
+
+static void test_start_by_answer_and_rules(void **state)
+{
+    const struct {
+        struct route_answer answer;
+        size_t n_rules;
+        uint32_t cwnd;
+        const char *text;
+    } cases[] = {
+        { { .table = 7230, .initcwnd = 40 }, 6, 40, "" },
+        { { .table = 254, .initcwnd = 17 },
+          6,
+          17,
+          "a rule comes before ours: IPv4 priority 32764 lookup 254" },
+        { { .table = 254 }, 6, 10, "a rule comes before ours: IPv4 priority 32764 lookup 254" },
+        { { .table = 51820 }, 6, 10, "table 51820 answers before ours" },
+        { { .table = 254 }, 3, 10, "our rules are not in place" },
+        { { .error = -ENETUNREACH },
+          6,
+          0,
+          "the kernel has no route for them: Network is unreachable" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct start start;
+
+        rules_judge_start(company, cases[i].n_rules, AF_INET, 7230, &cases[i].answer, &start);
+        assert_int_equal(start.cwnd, cases[i].cwnd);
+        assert_string_equal(start.text, cases[i].text);
+    }
+}
+
+static void test_rules_before_ours(void **state)
+{
+    (void)state;
+    assert_ptr_equal(rules_find_before(company, 6, AF_INET, 0), &company[1]);
+    assert_ptr_equal(rules_find_before(company, 6, AF_INET, RT_TABLE_MAIN), &company[2]);
+    assert_null(rules_find_before(company, 6, AF_INET, 7230));
+    assert_null(rules_find_before(company, 6, AF_INET6, 0));
+    assert_null(rules_find_before(rules, 4, AF_INET, 0));
+    assert_true(rules_are_in_place(company, 6, AF_INET));
+    assert_false(rules_are_in_place(company, 4, AF_INET));
+}
+
+/* wg-quick(8) has main looked up before all others, but for its default route. */
+static void test_main_before_ours_is_named(void **state)
+{
+    struct evidence evidence = applied();
+
+    (void)state;
+    evidence.rules = company;
+    evidence.n_rules = 6;
+    evidence.answer.table = RT_TABLE_MAIN;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "the rule of priority 32764 leads this connection "
+                                                  "to table 254 before it comes to ours");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +263,10 @@ int main(void)
         cmocka_unit_test(test_rules_of_the_other_family_do_not_count),
         cmocka_unit_test(test_threshold_is_noted),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answer_may_be_an_error),
+        cmocka_unit_test(test_start_by_answer_and_rules),
+        cmocka_unit_test(test_rules_before_ours),
+        cmocka_unit_test(test_main_before_ours_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel follows rules in their order, and the first whose table has a route ends it.
+ */
+#include "rules.h"
+
+#include <inttypes.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* TCP_INIT_CWND in include/net/tcp.h: what a route without an initcwnd gives. */
+enum { DEFAULT_CWND = 10 };
+
+bool rules_are_in_place(const struct riptide_rule *rules, size_t n, uint8_t family)
+{
+    size_t n_ours = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_ours += rules[i].family == family && rules[i].is_ours;
+    return n_ours == 2;
+}
+
+/* Own addresses come first on every host, and no destination is one. */
+static bool is_of_local_table(const struct riptide_rule *rule)
+{
+    return rule->is_unconditional && rule->table == RT_TABLE_LOCAL;
+}
+
+const struct riptide_rule *rules_find_before(const struct riptide_rule *rules, size_t n,
+                                             uint8_t family, uint32_t table)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct riptide_rule *rule = &rules[i];
+
+        if (rule->family != family)
+            continue;
+        if (rule->is_ours)
+            return NULL;
+        if (table ? rule->table == table : !is_of_local_table(rule))
+            return rule;
+    }
+    return NULL;
+}
+
+void rules_describe(char *text, size_t size, const struct riptide_rule *rule)
+{
+    int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
+                     rule->priority);
+
+    if (rule->mark)
+        n += snprintf(text + n, size - (size_t)n, " fwmark 0x%" PRIx32, rule->mark);
+    if (rule->target)
+        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+    else if (rule->table)
+        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
+}
+
+void rules_judge_start(const struct riptide_rule *rules, size_t n, uint8_t family, uint32_t table,
+                       const struct route_answer *answer, struct start *start)
+{
+    const struct riptide_rule *rule = rules_find_before(rules, n, family, answer->table);
+    char described[96];
+
+    *start = (struct start){
+        .cwnd = answer->initcwnd ? answer->initcwnd : DEFAULT_CWND,
+        .table = answer->table,
+    };
+    if (answer->error) {
+        start->cwnd = 0;
+        snprintf(start->text, sizeof(start->text), "the kernel has no route for them: %s",
+                 strerror(-answer->error));
+    } else if (answer->table == table) {
+        return;
+    } else if (!rules_are_in_place(rules, n, family)) {
+        snprintf(start->text, sizeof(start->text), "our rules are not in place");
+    } else if (rule) {
+        rules_describe(described, sizeof(described), rule);
+        snprintf(start->text, sizeof(start->text), "a rule comes before ours: %s", described);
+    } else {
+        snprintf(start->text, sizeof(start->text), "table %" PRIu32 " answers before ours",
+                 answer->table);
+    }
+}
