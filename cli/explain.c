@@ -11,11 +11,16 @@
 #include "look.h"
 #include "policies.h"
 #include "resolve.h"
+#include "sides.h"
 #include "verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+
+/* Of the destinations within a prefix, those that are shown. */
+enum { MAX_INSIDE = 10 };
 
 const struct option_row explain_rows[] = {
     COMMAND_ROW("policy", flag, policy, "list the policies and smoothings"),
@@ -72,20 +77,21 @@ static int ask_daemon(const struct command_options *options, const struct riptid
 }
 
 static int add_look(const struct command_options *options, json_t *document,
-                    const struct riptide_prefix *dst, struct riptide_error *error)
+                    const struct riptide_prefix *dst, bool is_destination,
+                    struct riptide_error *error)
 {
     const char *policy = json_string_value(json_object_get(document, "policy"));
-    bool is_in_scope = json_is_true(json_object_get(document, "in_scope"));
+    bool can_be = is_destination && json_is_true(json_object_get(document, "in_scope"));
     json_t *window = json_null(), *route = json_null();
     struct look look;
     int r = look_at(&look, &options->settings, dst, policy, error);
 
     if (r != 0)
         return r;
-    if (is_in_scope && look.has_window)
+    if (can_be && look.has_window)
         window = explanation_window(&look.explanation, look.now_ns);
     /* Without a window there is no route, but perhaps a reason that there will never be one. */
-    if (is_in_scope && look.has_route &&
+    if (can_be && look.has_route &&
         (look.has_window || look.route.state != RIPTIDE_ROUTE_APPLIED))
         route = route_to_json(&look.route);
     json_object_set_new(
@@ -122,30 +128,103 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
-static int gather(const struct command_options *options, const struct riptide_prefix *dst,
-                  json_t **documentp, struct riptide_error *error)
+static json_t *pair_to_json(const struct pair *pair)
+{
+    uint32_t cwnd = pair->start ? pair->start->cwnd : pair->route ? pair->route->initcwnd : 0;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(pair->dst, dst);
+    return json_pack("{s:s, s:o, s:s?, s:s?, s:s?, s:o}", "dst", dst, "starts_with",
+                     figure_or_null(cwnd), "not_ours",
+                     pair->start && pair->start->text[0] ? pair->start->text : NULL, "state",
+                     pair->told ? pair->told->state : NULL, "reason",
+                     pair->told ? pair->told->reason : NULL, "connections",
+                     pair->told ? json_integer(pair->told->connections) : json_null());
+}
+
+/* The destinations within a prefix, whichever side knows them; null for an address. */
+static int add_inside(const struct command_options *options, json_t *document,
+                      const struct riptide_prefix *dst)
+{
+    struct sides sides = { .routes = NULL };
+    struct sides_walk walk = { 0 };
+    json_t *first;
+    json_int_t n = 0;
+    struct pair pair;
+    int r;
+
+    if (dst->len == (dst->family == AF_INET ? 32 : 128)) {
+        json_object_set_new(document, "inside", json_null());
+        return 0;
+    }
+    first = json_array();
+    r = sides_read(&sides, options, dst);
+    while (r == 0 && sides_next(&sides, &walk, &pair)) {
+        if (riptide_prefix_equal(pair.dst, dst))
+            continue;
+        if (n++ < MAX_INSIDE)
+            json_array_append_new(first, pair_to_json(&pair));
+    }
+    sides_deinit(&sides);
+    json_object_set_new(document, "inside",
+                        json_pack("{s:I, s:o}", "destinations", n, "first", first));
+    return r;
+}
+
+/*
+ * What it is counted as: `dst` itself where it holds several destinations and is none. What the
+ * daemon said is then about its first address. Returns whether it is one, or an error.
+ */
+static int take_destination(json_t *document, const struct riptide_prefix *dst,
+                            struct riptide_prefix *destination)
+{
+    const char *text = json_string_value(json_object_get(document, "destination"));
+
+    if (!text || riptide_prefix_parse(destination, text) != 0)
+        return -EBADMSG;
+    if (destination->len <= dst->len)
+        return true;
+    *destination = *dst;
+    json_object_set_new(document, "destination", json_null());
+    json_object_set_new(document, "window", json_null());
+    json_object_set_new(document, "route", json_null());
+    return false;
+}
+
+static int complete(const struct command_options *options, const struct riptide_prefix *dst,
+                    json_t *document, struct riptide_error *error)
 {
     struct riptide_prefix destination;
     char verdict[VERDICT_BYTES];
+    int r = take_destination(document, dst, &destination);
+
+    if (r >= 0)
+        r = add_look(options, document, &destination, r, error);
+    if (r == 0)
+        r = add_kernel(options, document, dst);
+    if (r == 0)
+        r = add_inside(options, document, dst);
+    if (r != 0)
+        return r;
+    verdict_of(document, verdict);
+    json_object_set_new(document, "verdict", json_string(verdict));
+    return 0;
+}
+
+static int gather(const struct command_options *options, const struct riptide_prefix *dst,
+                  json_t **documentp, struct riptide_error *error)
+{
     json_t *document;
     int r = ask_daemon(options, dst, &document, error);
 
     if (r < 0)
         return r;
-    r = riptide_prefix_parse(&destination,
-                             json_string_value(json_object_get(document, "destination")));
-    if (r == 0)
-        r = add_look(options, document, &destination, error);
-    if (r == 0)
-        r = add_kernel(options, document, dst);
-    if (r != 0) {
+    r = complete(options, dst, document, error);
+    if (r != 0)
         json_decref(document);
-        return r;
-    }
-    verdict_of(document, verdict);
-    json_object_set_new(document, "verdict", json_string(verdict));
-    *documentp = document;
-    return 0;
+    else
+        *documentp = document;
+    return r;
 }
 
 static int explain_policies(const struct command_options *options)

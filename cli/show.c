@@ -209,6 +209,8 @@ int show_run(const struct command_options *options)
     if (options->n_operands > 0 && !command_parse_prefix(options, options->operands[0], &within))
         return EXIT_USAGE;
     r = sides_read(&sides, options, &within);
+    if (r == 0 && sides.absence.text[0])
+        log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
     if (r == 0)
         r = options->json ? print_json(options, &sides) : print_table(&sides);
     if (r == 0 && sides.n_routes == 0)

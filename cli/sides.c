@@ -5,7 +5,6 @@
 #include "sides.h"
 
 #include "client.h"
-#include "log.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -63,18 +62,15 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *request = json_pack("{s:s}", "request", "show");
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_error error = { "" };
     int r;
 
     if (within->family) {
         riptide_prefix_format(within, text);
         json_object_set_new(request, "prefix", json_string(text));
     }
-    r = client_ask(&exchange, request, &sides->answer, &error);
-    if (r < 0) {
-        log_answer("show: %s; this is the kernel's side alone", log_error_text(&error, r));
+    r = client_ask(&exchange, request, &sides->answer, &sides->absence);
+    if (r < 0)
         return r == -ENOMEM ? r : 0;
-    }
     sides->is_running = true;
     sides->is_paused = json_is_true(json_object_get(sides->answer, "paused"));
     return take_rows(sides);

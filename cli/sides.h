@@ -26,7 +26,8 @@ struct sides {
     json_t *answer; /* holds the words of `told` */
     struct told *told;
     size_t n_told;
-    bool is_running; /* the daemon */
+    bool is_running;             /* the daemon */
+    struct riptide_error absence; /* why it could not be asked */
     bool is_paused;
     size_t n_differences;
     size_t n_not_taken; /* routes whose connections take another */
@@ -43,7 +44,7 @@ struct pair {
 
 /*
  * Reads both sides; of destinations within `within`, of all where its family is 0. Where the daemon
- * cannot be asked, a line says why, and there is the kernel's alone. Errors: -ENOMEM, those of the
+ * cannot be asked, there is the kernel's alone. Errors: -ENOMEM, those of the
  * kernel.
  */
 int sides_read(struct sides *sides, const struct command_options *options,

@@ -92,12 +92,35 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
                  number(lookup, "starts_with"));
 }
 
+static void verdict_of_several(const json_t *document, char text[VERDICT_BYTES])
+{
+    bool is_running = json_is_true(get(document, "daemon_is_running"));
+    json_int_t n = number(get(document, "inside"), "destinations");
+
+    if (n == 0)
+        snprintf(text, VERDICT_BYTES, "%s",
+                 is_running ? "no destination within it is known"
+                            : "riptided is not running, and left no route within it");
+    else
+        snprintf(text, VERDICT_BYTES, "%s: %" JSON_INTEGER_FORMAT ", each starts as shown",
+                 is_running ? "destinations within it that are known"
+                            : "riptided is not running; destinations within it that it left routes "
+                              "to",
+                 n);
+}
+
 void verdict_of(const json_t *document, char text[VERDICT_BYTES])
 {
     const json_t *look = get(document, "look"), *lookup = get(document, "lookup");
 
-    if (json_is_true(get(document, "daemon_is_running")))
+    if (json_is_null(get(document, "destination")))
+        verdict_of_several(document, text);
+    else if (json_is_true(get(document, "daemon_is_running")))
         verdict_of_daemon(document, text);
+    else if (is_there(document, "kernel") && number(lookup, "starts_with") == 0)
+        snprintf(text, VERDICT_BYTES,
+                 "riptided is not running, and left a route: see `riptide flush`; no connections: %s",
+                 text_of(lookup, "not_ours"));
     else if (is_there(document, "kernel"))
         snprintf(text, VERDICT_BYTES,
                  "riptided is not running, and left a route; connections start with "
@@ -203,6 +226,30 @@ static void print_route(const char *what, const json_t *route, FILE *out)
                 *dev ? " dev " : " via several next hops", dev);
 }
 
+static void print_inside(const json_t *document, FILE *out)
+{
+    const json_t *inside = get(document, "inside"), *first = get(inside, "first");
+    json_int_t n = number(inside, "destinations");
+    const json_t *row;
+    size_t i;
+
+    fprintf(out, "  inside       %" JSON_INTEGER_FORMAT " destination%s\n", n, n == 1 ? "" : "s");
+    json_array_foreach(first, i, row)
+    {
+        const char *reason = text_of(row, *text_of(row, "not_ours") ? "not_ours" : "reason");
+
+        fprintf(out, "    %s  ", text_of(row, "dst"));
+        if (number(row, "starts_with") > 0)
+            fprintf(out, "starts with %" JSON_INTEGER_FORMAT, number(row, "starts_with"));
+        else
+            fprintf(out, "%s", text_of(row, "state"));
+        fprintf(out, "%s%s\n", *reason ? ": " : "", reason);
+    }
+    if (n > (json_int_t)json_array_size(first))
+        fprintf(out, "    and %" JSON_INTEGER_FORMAT " more: riptide show %s\n",
+                n - (json_int_t)json_array_size(first), text_of(document, "dst"));
+}
+
 void verdict_print(const json_t *document, FILE *out)
 {
     const json_t *look = get(document, "look");
@@ -210,7 +257,9 @@ void verdict_print(const json_t *document, FILE *out)
     const json_t *window = get(is_running ? document : look, "window");
 
     fprintf(out, "%s", text_of(document, "dst"));
-    if (strcmp(text_of(document, "dst"), text_of(document, "destination")) != 0)
+    if (json_is_null(get(document, "destination")))
+        fprintf(out, ", no destination but a prefix of several");
+    else if (strcmp(text_of(document, "dst"), text_of(document, "destination")) != 0)
         fprintf(out, ", counted as %s", text_of(document, "destination"));
     fprintf(out, "\n  open now     ");
     print_connections(look, out);
@@ -224,5 +273,7 @@ void verdict_print(const json_t *document, FILE *out)
     if (is_there(look, "route") && !(is_running && is_there(document, "route")))
         print_route("would be", get(look, "route"), out);
     print_route("kernel", get(document, "kernel"), out);
+    if (is_there(document, "inside"))
+        print_inside(document, out);
     fprintf(out, "  => %s\n", text_of(document, "verdict"));
 }

@@ -135,6 +135,45 @@ def test_explain_and_show_say_what_a_pause_does(net):
         assert riptide_json(net.host, "status")["not_taken"] == 1
 
 
+def test_explain_of_a_prefix_shows_the_destinations_within(net):
+    for last in range(1, 13):
+        net.learned(f"203.0.113.{last}", 30)
+    net.learned("198.51.100.1", 30)
+    with Daemon(net.host, "--aggregate", "198.51.100.0/22"):
+        wait_until(lambda: len(windows(net.host)) == 13, "windows")
+        inside = verdict(net.host, "203.0.113.0/24")
+        assert inside["verdict"] == "destinations within it that are known: 12, each starts as shown"
+        assert inside["inside"]["destinations"] == 12 and inside["kernel"] is None
+        assert inside["destination"] is None and inside["look"]["connections"] == 12
+        assert [row["dst"] for row in inside["inside"]["first"]] == [
+            f"203.0.113.{last}" for last in range(1, 11)]
+        assert {(row["starts_with"], row["connections"], row["state"])
+                for row in inside["inside"]["first"]} == {(windows(net.host)["203.0.113.1"], 1, "applied")}
+        lines = net.host.run(RIPTIDE, "explain", "203.0.113.0/24").stdout.splitlines()
+        at = lines.index("  inside       12 destinations")
+        assert lines[at + 1].split()[:3] == ["203.0.113.1", "starts", "with"]
+        assert lines[at + 11].strip() == "and 2 more: riptide show 203.0.113.0/24"
+        covered = verdict(net.host, "198.51.100.0/24")
+        assert covered["destination"] == covered["kernel"]["dst"] == "198.51.100.0/22"
+        assert "connections start with" in covered["verdict"]
+        assert covered["inside"] == {"destinations": 0, "first": []}
+        assert verdict(net.host, "192.0.2.0/24")["verdict"] == "no destination within it is known"
+        assert verdict(net.host, "198.51.100.0/22")["inside"]["destinations"] == 0
+        assert verdict(net.host, "203.0.113.1")["inside"] is None
+
+
+def test_explain_of_a_prefix_without_a_daemon_shows_what_was_left_within(net):
+    net.learned("203.0.113.1", 40)
+    with Daemon(net.host) as daemon:
+        window = wait_window(net.host, "203.0.113.1")
+        daemon.kill()
+    done = net.host.run(RIPTIDE, "explain", "203.0.113.0/24")
+    assert not done.stderr
+    assert f"203.0.113.1  starts with {window}\n" in done.stdout
+    assert verdict(net.host, "203.0.113.0/24")["verdict"] == (
+        "riptided is not running; destinations within it that it left routes to: 1, each starts as shown")
+
+
 def test_explain_names_several_next_hops(net):
     net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via",
                 "10.0.0.2")
