@@ -39,8 +39,8 @@ static void print_help(void)
         "\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
         "PREFIX may be several, with commas between. The file of --config has the same names as\n"
         "keys, see riptided.conf(5); SIGHUP reads it again.\n"
-        "In an emergency, whatever state it is in: riptide flush; back: riptide resume. --flush is\n"
-        "for a service manager, after the daemon has ended.\n"
+        "In an emergency, whatever state it is in: riptide flush; back: riptide resume. --flush\n"
+        "is for a service manager, after the daemon has ended.\n"
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 

@@ -119,7 +119,8 @@ void verdict_of(const json_t *document, char text[VERDICT_BYTES])
         verdict_of_daemon(document, text);
     else if (is_there(document, "kernel") && number(lookup, "starts_with") == 0)
         snprintf(text, VERDICT_BYTES,
-                 "riptided is not running, and left a route: see `riptide flush`; no connections: %s",
+                 "riptided is not running, and left a route: see `riptide flush`; no connections: "
+                 "%s",
                  text_of(lookup, "not_ours"));
     else if (is_there(document, "kernel"))
         snprintf(text, VERDICT_BYTES,
