@@ -31,18 +31,21 @@ static void unsubscribe(struct events *events, int reason)
     events->error = reason;
 }
 
+static void give_up(struct events *events, int error)
+{
+    unsubscribe(events, error);
+    overrun_pause(&events->overrun);
+}
+
 static void subscribe(struct events *events)
 {
     events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
-    if (events->error) {
-        unsubscribe(events, events->error);
-        overrun_pause(&events->overrun);
-    }
+    if (events->error)
+        give_up(events, events->error);
 }
 
 int events_open(struct events *events, uint32_t buffer_bytes)
 {
-    struct epoll_event interest = { .events = 0 };
     int r = channel_open(&events->channel, NETLINK_SOCK_DIAG);
 
     if (r < 0)
@@ -50,8 +53,6 @@ int events_open(struct events *events, uint32_t buffer_bytes)
     /* Beyond rmem_max with CAP_NET_ADMIN; without it what is allowed. */
     if (setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
         setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
-    if (epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, fd_of(events), &interest) < 0)
-        return -errno;
     subscribe(events);
     return 0;
 }
@@ -80,12 +81,18 @@ static void end_interval(struct events *events)
 
 void events_set_listening(struct events *events, bool is_listening)
 {
-    struct epoll_event interest = { .events = is_listening ? EPOLLIN : 0 };
+    struct epoll_event interest = { .events = EPOLLIN };
+    int action = is_listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
 
     if (events->is_listening == is_listening)
         return;
+    /* Not by EPOLL_CTL_MOD: of an overrun even those hear who ask for nothing. */
+    if (epoll_ctl(events->epoll_fd, action, fd_of(events), &interest) < 0) {
+        if (is_listening)
+            give_up(events, -errno);
+        return;
+    }
     events->is_listening = is_listening;
-    epoll_ctl(events->epoll_fd, EPOLL_CTL_MOD, fd_of(events), &interest);
     if (!is_listening)
         return;
     events->is_drained = false;
@@ -132,14 +139,13 @@ static int failed(struct events *events, int error)
         on_drained(events);
         return RIPTIDE_E_AGAIN;
     case EINTR:
-        return RIPTIDE_E_AGAIN;
+        return 0;
     case ENOBUFS:
         events->has_overrun = events->is_lossy = true;
         events->stats->overruns++;
         return 0;
     default:
-        unsubscribe(events, -error);
-        overrun_pause(&events->overrun);
+        give_up(events, -error);
         return 0;
     }
 }

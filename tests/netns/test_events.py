@@ -2,6 +2,7 @@
 """Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
 
 import re
+import select
 import signal
 import socket
 import struct
@@ -9,7 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from netns import AS_NOBODY, MOUNTED, RIPTIDE, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
+from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, PATIENCE, RIPTIDE, WITHOUT_NET_ADMIN, Daemon,
+                   wait_until, wait_window)
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
 SO_COOKIE = 57
@@ -349,6 +351,20 @@ def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
     assert observer.stats()["error"] == 0
     short(net, "203.0.113.2")
     assert observer.wait_closed(stats["closed"] + 1)
+
+
+def test_an_overrun_wakes_nobody_before_it_is_read(net):
+    """Events are read from the end of the first dump on; the fd is not readable for them before."""
+    observer = Observer(net.host, buffer_bytes=4096)
+    for _ in range(100):
+        net.host.socket(socket.AF_INET).close()
+    wait_until(lambda: any(line.split()[8] not in ("0", "Drops") for line in
+                           net.host.run("cat", "/proc/net/netlink").stdout.splitlines()), "drops")
+    observer.process.stdin.write("stats\n")  # read until nothing is left
+    assert select.select([observer.process.stdout], [], [], DEADLINE_S * PATIENCE)[0]
+    assert observer.line().startswith("stats ")
+    observer.dump()
+    assert observer.stats()["overruns"] == 1
 
 
 FLOOD = """
