@@ -35,7 +35,7 @@ static int dump(struct riptide_observer *observer, const struct samples_sink *si
         if (poll(&fd, 1, -1) < 0 && errno != EINTR)
             return -errno;
         r = riptide_observer_dispatch(observer);
-        if (r == 0)
+        if (r >= 0)
             r = take(observer, sink);
     }
     return r == RIPTIDE_E_DONE ? 0 : r;

@@ -102,7 +102,7 @@ static size_t take(struct closing *closing, bool are_closed, uint64_t *cookies)
     for (int i = 0; i < 3 * MAX_AT_ONCE; i++) {
         int r = riptide_observer_dispatch(closing->observer);
 
-        CASE_CHECK(r == 0 || r == -EPERM);
+        CASE_CHECK(r == 0 || r == RIPTIDE_E_MORE || r == -EPERM);
         while ((r = riptide_observer_pop(closing->observer, &sample)) != RIPTIDE_E_AGAIN) {
             if (r == RIPTIDE_E_DONE)
                 continue;

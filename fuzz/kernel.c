@@ -31,6 +31,7 @@ static struct queue {
     struct datagram datagrams[MAX_QUEUED];
     size_t n, next;
     uint32_t seq; /* of the latest request */
+    bool is_watched;
 } queues[KERNEL_N_SOCKETS];
 
 static int n_open;
@@ -50,6 +51,7 @@ void kernel_reset(uint32_t fail_at, int error)
     for (int i = 0; i < KERNEL_N_SOCKETS; i++) {
         empty(&queues[i]);
         queues[i].seq = 0;
+        queues[i].is_watched = false;
     }
     n_open = 0;
     calls = 0;
@@ -106,6 +108,15 @@ static bool is_silent(const struct queue *queue)
 bool kernel_is_silent(enum kernel_socket index)
 {
     return is_silent(&queues[index]);
+}
+
+bool kernel_is_readable(void)
+{
+    for (int i = 0; i < KERNEL_N_SOCKETS; i++) {
+        if (queues[i].is_watched && !is_silent(&queues[i]))
+            return true;
+    }
+    return false;
 }
 
 uint64_t kernel_n_closed(void)
@@ -197,8 +208,14 @@ int epoll_create1(int flags)
 
 int epoll_ctl(int fd, int operation, int member, struct epoll_event *event)
 {
-    CASE_CHECK(fd == EPOLL_FD && operation && queue_of(member) && event);
-    return has_failed() ? -1 : 0;
+    struct queue *queue = queue_of(member);
+
+    CASE_CHECK(fd == EPOLL_FD && event && event->events == EPOLLIN);
+    CASE_CHECK(operation == (queue->is_watched ? EPOLL_CTL_DEL : EPOLL_CTL_ADD));
+    if (operation == EPOLL_CTL_ADD && has_failed())
+        return -1;
+    queue->is_watched = operation == EPOLL_CTL_ADD;
+    return 0;
 }
 
 /* Apart: libc declares that poll only writes to its argument, and gcc believes it. */

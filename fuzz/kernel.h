@@ -28,6 +28,9 @@ void kernel_fail(enum kernel_socket index, int error);
 /* Whether there is nothing to read any more. */
 bool kernel_is_silent(enum kernel_socket index);
 
+/* Whether a socket that the observer waits for has something to read. */
+bool kernel_is_readable(void);
+
 /* Of how many closed sockets it has told, whole and in its own name. */
 uint64_t kernel_n_closed(void);
 

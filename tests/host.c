@@ -27,7 +27,7 @@ int main(void)
     }
     fd.fd = riptide_agent_get_fd(agent);
     while ((!event || event->kind != RIPTIDE_AGENT_TICK) && poll(&fd, 1, 5000) == 1 &&
-           riptide_agent_dispatch(agent) == 0) {
+           riptide_agent_dispatch(agent) >= 0) {
         while (riptide_agent_pop(agent, &event) == 0) {
             if (event->kind == RIPTIDE_AGENT_TICK)
                 break;

@@ -120,6 +120,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 /*
  * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope or slices
  * the kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
+ * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
  * Errors: -errno that leaves the agent unable to go on; -ECHILD in a child of fork(2).
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);

@@ -169,6 +169,7 @@ void riptide_router_retry(struct riptide_router *router);
 
 /*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
+ * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
  * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; where they may
  * pass, only after some more dispatches that lifted the rules and looked at everything anew. A
  * change that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.

@@ -203,9 +203,10 @@ int riptide_observer_start(struct riptide_observer *observer);
  * kernel passes by, in this call, whatever the filter leaves out, about 0.25 us for each socket of
  * the host: with few matches among a million that is tens of milliseconds. A loop that must not
  * wait leaves the scope empty and asks riptide_scope_matches for each sample.
- * Returns 0, also where there was nothing to read. Errors: those of recv(2) and of the kernel's
- * answer after max_restarts; the dump is given up and may be started again. -ECHILD: a child of
- * fork(2); nothing was read.
+ * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to read until the fd is readable. Errors: those of
+ * recv(2) and of the kernel's answer after max_restarts; the dump is given up and may be started
+ * again. What the kernel has said of it is still to be read: go on as after RIPTIDE_E_MORE.
+ * -ECHILD: a child of fork(2); nothing was read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 

@@ -21,6 +21,20 @@
  *    the namespace stays claimed, and an epoll of the host's watches the fd even of an object that
  *    the parent has freed, unless EPOLL_CTL_DEL came first. An estimator is memory alone: each
  *    process goes on with its own.
+ *  - The fd of an object is level-triggered: readable as long as there is something for its
+ *    `*_dispatch` to do. A loop that waits with poll, select or epoll may do one dispatch for each
+ *    wake and ignore RIPTIDE_E_MORE. An edge-triggered one (EPOLLET; Go's netpoll and tokio are) is
+ *    woken by changes alone, and so dispatches until nothing is left:
+ *
+ *        do {
+ *            r = riptide_agent_dispatch(agent);
+ *            while (riptide_agent_pop(agent, &event) == 0)
+ *                use *event
+ *        } while (r == RIPTIDE_E_MORE);
+ *
+ *    Between two dispatches others may have their turn. The fd belongs to the object. What closes
+ *    the fd that it waits for (Go's os.File, tokio's AsyncFd of an OwnedFd) gets a dup(2) of it, to
+ *    be closed before the object is freed.
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
@@ -52,6 +66,7 @@ enum riptide_outcome {
     RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
     RIPTIDE_E_INVALID,   /* the value cannot be true (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* nothing is known about that destination */
+    RIPTIDE_E_MORE,      /* something was done, there may be more to do: pop, and dispatch again */
 };
 
 /* One line for a person: what went wrong with which thing, and what to do about it. */

@@ -47,7 +47,7 @@ static void dump(struct riptide_observer *observer)
 
     while (r == 0 || r == RIPTIDE_E_AGAIN) {
         r = poll(&fd, 1, -1) < 0 ? -errno : riptide_observer_dispatch(observer);
-        while (r == 0)
+        while (r == 0 || r == RIPTIDE_E_MORE)
             r = riptide_observer_pop(observer, &sample);
     }
     if (r != RIPTIDE_E_DONE)

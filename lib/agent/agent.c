@@ -190,31 +190,44 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
+/*
+ * Each of these fds is readable for something that is done now. The router's alone may stay so with
+ * nothing to be done: for those who ask who it is, where the process has no fd left to accept.
+ */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
-    if (fd == agent->timer_fd)
-        return round_on_timer(agent);
-    if (fd == agent->work_fd)
-        return round_on_work(agent);
+    int r;
+
     if (fd == riptide_router_get_fd(agent->router))
         return riptide_router_dispatch(agent->router);
-    return round_on_observer(agent);
+    if (fd == agent->timer_fd)
+        r = round_on_timer(agent);
+    else if (fd == agent->work_fd)
+        r = round_on_work(agent);
+    else
+        r = round_on_observer(agent);
+    return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[4];
+    bool is_more = false;
     int n, r = 0;
 
     if (is_forked(agent->pid, NULL))
         return -ECHILD;
     n = epoll_wait(agent->epoll_fd, events, 4, 0);
     if (n < 0)
-        return errno == EINTR ? 0 : -errno;
-    for (int i = 0; i < n && r == 0; i++)
+        return errno == EINTR ? RIPTIDE_E_MORE : -errno;
+    for (int i = 0; i < n && r >= 0; i++) {
         r = dispatch_fd(agent, events[i].data.fd);
+        is_more |= r == RIPTIDE_E_MORE;
+    }
     round_end_if_applied(agent);
-    return r;
+    if (r < 0)
+        return r;
+    return is_more ? RIPTIDE_E_MORE : 0;
 }
 
 static bool pop_events_error(struct riptide_agent *agent)

@@ -220,7 +220,7 @@ int round_on_observer(struct riptide_agent *agent)
     uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0, r;
 
-    if (dispatched == 0)
+    if (dispatched >= 0)
         added = add_buffer(agent, tick);
     cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     *(is_dump ? &tick->observe_cpu_ns : &tick->closed_cpu_ns) += cpu_ns;

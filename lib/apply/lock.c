@@ -65,13 +65,14 @@ int lock_take(int *fdp, pid_t *holderp)
     return 0;
 }
 
-void lock_answer(int fd)
+bool lock_answer(int fd)
 {
     for (int i = 0; i < BACKLOG; i++) {
         int visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
 
         if (visitor < 0)
-            return;
+            return false;
         close(visitor);
     }
+    return true;
 }

@@ -6,6 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_LOCK_H
 #define RIPTIDE_LIB_APPLY_LOCK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -21,7 +22,7 @@ int lock_take(int *fdp, pid_t *holderp);
  */
 int lock_find(pid_t *holderp);
 
-/* Lets those go who asked. */
-void lock_answer(int fd);
+/* Lets those go who asked, a few at a time: whether there may be more. */
+bool lock_answer(int fd);
 
 #endif

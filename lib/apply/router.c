@@ -250,12 +250,13 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
 
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
+    bool are_asking = false;
     int r;
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
     if (router->lock_fd >= 0)
-        lock_answer(router->lock_fd);
+        are_asking = lock_answer(router->lock_fd);
     r = watch_read(router);
     if (r == 0)
         r = work_step(router);
@@ -266,7 +267,9 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     /* Answers were lost: what the batch did, the next look will tell. */
     else if (channel_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS)
         r = watch_overrun(router);
-    return r < 0 ? r : 0;
+    if (r < 0)
+        return r;
+    return router->has_work || are_asking ? RIPTIDE_E_MORE : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,

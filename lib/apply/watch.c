@@ -249,8 +249,10 @@ int watch_read(struct riptide_router *router)
     const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
     int r = 0, remaining = (int)n;
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if (n < 0 && errno == EAGAIN)
         return 0;
+    if (n < 0 && errno == EINTR)
+        return 1;
     if (n < 0) {
         r = errno == ENOBUFS ? watch_overrun(router) : -errno;
         return r < 0 ? r : 1;

@@ -123,13 +123,13 @@ int channel_receive(const struct channel *channel, void *buffer, size_t size, si
         .msg_iov = &iov,
         .msg_iovlen = 1,
     };
-    ssize_t len = recvmsg(channel->fd, &msg, MSG_DONTWAIT);
+    ssize_t len;
 
-    if (len < 0) {
-        if (errno == EAGAIN || errno == EINTR)
-            return RIPTIDE_E_AGAIN;
-        return -errno;
-    }
+    do
+        len = recvmsg(channel->fd, &msg, MSG_DONTWAIT);
+    while (len < 0 && errno == EINTR);
+    if (len < 0)
+        return errno == EAGAIN ? RIPTIDE_E_AGAIN : -errno;
     if (msg.msg_namelen != sizeof(from) || from.nl_family != AF_NETLINK || from.nl_pid != 0)
         return RIPTIDE_E_INVALID;
     if (msg.msg_flags & MSG_TRUNC)

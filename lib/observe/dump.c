@@ -359,7 +359,7 @@ int dump_dispatch(struct dump *dump)
     }
     if (r >= 0 && is_waiting(dump))
         r = request_phase(dump);
-    return r < 0 ? r : 0;
+    return r < 0 || r == RIPTIDE_E_AGAIN ? r : 0;
 }
 
 bool dump_is_idle(const struct dump *dump)

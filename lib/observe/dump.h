@@ -55,7 +55,8 @@ int dump_open(struct dump *dump, struct riptide_error *error);
 /* Also for one whose dump_open failed, or did not come yet. */
 void dump_close(struct dump *dump);
 
-/* As riptide_observer_start and riptide_observer_dispatch. */
+/* As riptide_observer_start and riptide_observer_dispatch, but that finding nothing is an outcome:
+ * RIPTIDE_E_AGAIN. */
 int dump_start(struct dump *dump);
 int dump_dispatch(struct dump *dump);
 

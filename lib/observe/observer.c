@@ -253,12 +253,13 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
         return -ECHILD;
     if (observer->events && dump_is_idle(&observer->dump))
         r = events_dispatch(observer->events);
-    if (r != RIPTIDE_E_AGAIN)
-        return r;
-    r = dump_dispatch(&observer->dump);
+    if (r == RIPTIDE_E_AGAIN)
+        r = dump_dispatch(&observer->dump);
     if (r < 0)
         end_dump(observer, true);
-    return r;
+    if (r == RIPTIDE_E_AGAIN)
+        return 0;
+    return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
 /* Whether this socket was handed out before; if it is open, it is now. */

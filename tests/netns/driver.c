@@ -145,7 +145,7 @@ static int serve(struct riptide_router *router, struct input *input)
             answer(router, input);
         if (!is_waiting && n > 0 && fds[1].revents)
             read_input(input);
-        if (r == 0)
+        if (r >= 0)
             r = follow(router, input);
         print_popped(router);
     }

@@ -206,7 +206,7 @@ static int dispatch(struct run *run)
             on_round(run, event->tick);
         shim_resume();
     }
-    if (run->rounds > 0 && !run->has_asked && r == 0)
+    if (run->rounds > 0 && !run->has_asked && r >= 0)
         ask(run);
     return r;
 }
@@ -219,7 +219,7 @@ static int serve(struct run *run)
     struct pollfd fd = { .fd = riptide_agent_get_fd(run->agent), .events = POLLIN };
     int r = 0;
 
-    while (r == 0 && now_ns() < end_ns &&
+    while (r >= 0 && now_ns() < end_ns &&
            (run->rounds < ROUNDS || (run->failed_ns && !run->is_right)) &&
            run->rounds_after <= MAX_LATE_ROUNDS)
         r = ppoll(&fd, 1, &wait, NULL) > 0 ? dispatch(run) : 0; /* poll(2) is the library's */
@@ -318,7 +318,7 @@ static enum ending run_plan(const struct shim_plan *plan)
     r = live(&run);
     shim_pause();
     host_read(&router_config, reached[1]);
-    if (r == 0 && run.failed_ns && !run.is_right)
+    if (r >= 0 && run.failed_ns && !run.is_right)
         is_right = complain("the routes did not become right", reached[1]);
     shim_resume();
     if (run.is_started) {

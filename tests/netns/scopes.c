@@ -79,7 +79,7 @@ static void take(struct riptide_observer *observer, struct dump *dump)
     dump->n = 0;
     while (r == 0 || r == RIPTIDE_E_AGAIN) {
         r = poll(&fd, 1, 5000) == 1 ? riptide_observer_dispatch(observer) : -ETIMEDOUT;
-        while (r == 0 && (r = riptide_observer_pop(observer, &sample)) == 0) {
+        while (r >= 0 && (r = riptide_observer_pop(observer, &sample)) == 0) {
             if (dump->n == MAX_SAMPLES)
                 die("dump", "more connections than there is room for");
             popped[dump->n % RIPTIDE_POPPED_SAMPLES] = sample;

@@ -158,7 +158,7 @@ static void what_is_taken_is_not_refused(void **state)
     configs.router.dry_run = true;
     agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
-    assert_int_equal(riptide_agent_dispatch(agent), 0);
+    assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
     shortage.is_on = true;
     shortage.epoll_fd = riptide_agent_get_fd(agent);
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
 from ._calls import new_object, pop, pop_all
-from ._errors import ConcurrentUseError, check, new_error
+from ._errors import ConcurrentUseError, check, has_more, new_error
 from ._estimator import Estimated, load, new_hint
 from ._handle import KernelHandle, Part, Waiter
 from ._native import lib
@@ -102,11 +102,16 @@ class Agent(KernelHandle):
             self._guard.kept = rows(keep) if result == 0 else before
             check(result, error)
 
-    def dispatch(self) -> None:
-        """Does one bounded piece of work. Errors: OSError: it cannot go on; those of a Policy."""
+    def dispatch(self) -> bool:
+        """Does one bounded piece of work.
+
+        Returns whether there may be more to do: a loop that is woken by edges alone (EPOLLET) goes
+        on until there is not. Errors: OSError: it cannot go on; those of a Policy.
+        """
         with self._use as c:
-            check(lib.riptide_agent_dispatch(c))
+            more = has_more(lib.riptide_agent_dispatch(c))
             raise_failure(self._guard.kept)
+            return more
 
     def pop(self) -> AgentEvent:
         """The next event. Errors: AgainError: there is none."""

@@ -58,6 +58,7 @@ def version() -> str:
     return found
 
 
+#: But for RIPTIDE_E_MORE, which is no surprise: see has_more.
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,
@@ -81,3 +82,9 @@ def check(result: int, error: Any = None) -> None:
     if result < 0:
         raise OSError(-result, line or os.strerror(-result))
     raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
+
+
+def has_more(result: int) -> bool:
+    """Whether there may be more to do after a dispatch that returned that. Errors: as check."""
+    check(min(result, 0))
+    return bool(result == lib.RIPTIDE_E_MORE)

@@ -12,7 +12,7 @@ from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
 
 from ._calls import counters, new_object
-from ._errors import check
+from ._errors import check, has_more
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._types import Filter, ObserverOptions, Sample
@@ -135,10 +135,13 @@ class Observer(Handle, Observed):
         with self._use as c:
             check(lib.riptide_observer_start(c))
 
-    def dispatch(self) -> None:
-        """Reads one netlink buffer at most, about 80 connections. Errors: OSError."""
+    def dispatch(self) -> bool:
+        """Reads one netlink buffer at most, about 80 connections.
+
+        Returns whether there may be more to do, as Agent.dispatch. Errors: OSError.
+        """
         with self._use as c:
-            check(lib.riptide_observer_dispatch(c))
+            return has_more(lib.riptide_observer_dispatch(c))
 
     def pop(self) -> Sample:
         """The next sample of the buffer.
@@ -186,7 +189,7 @@ class Observer(Handle, Observed):
             if outcome == lib.RIPTIDE_E_DONE:
                 return rows
             if readable.poll(SILENCE_MS):
-                check(lib.riptide_observer_dispatch(c))
+                has_more(lib.riptide_observer_dispatch(c))
             else:  # it gives up in the end
                 asked = lib.riptide_observer_start(c)
                 check(0 if asked == -errno.EBUSY else asked)

@@ -7,7 +7,7 @@ from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Iterator
 
 from ._calls import counters, new_object, pop, pop_all, walk
-from ._errors import InvalidError, check, new_error
+from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
 from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
@@ -138,10 +138,13 @@ class Router(KernelHandle, Routed):
         with self._use as c:
             lib.riptide_router_retry(c)
 
-    def dispatch(self) -> None:
-        """Does one bounded piece of work. Errors: OSError."""
+    def dispatch(self) -> bool:
+        """Does one bounded piece of work.
+
+        Returns whether there may be more to do, as Agent.dispatch. Errors: OSError.
+        """
         with self._use as c:
-            check(lib.riptide_router_dispatch(c))
+            return has_more(lib.riptide_router_dispatch(c))
 
     def pop(self) -> Route:
         """The next destination whose route changed, or could not. Errors: AgainError."""

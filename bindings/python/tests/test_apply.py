@@ -54,6 +54,24 @@ def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
         riptide.router_holder()
 
 
+def test_a_loop_of_edges(net: Network) -> None:
+    with net.host.entered(), riptide.Agent(interval=0.02) as agent, select.epoll() as edges:
+        agent.start()
+        edges.register(agent, select.EPOLLIN | select.EPOLLET)
+        ticks = 0
+        while ticks < 3:
+            assert edges.poll(DEADLINE_S)
+            more = True
+            while more:
+                more = agent.dispatch()
+                ticks += sum(event.kind == EventKind.TICK for event in agent.events())
+    with net.host.entered(), riptide.Router() as router, riptide.Observer() as observer:
+        assert not router.dispatch() and not observer.dispatch()
+        router.start()
+        observer.start()
+        assert router.dispatch() and observer.dispatch()
+
+
 def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
     with net.host.entered():
         router = riptide.Router()

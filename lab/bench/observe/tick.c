@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         if (r == RIPTIDE_E_AGAIN && poll(&fd, 1, -1) < 0)
             die("poll", strerror(errno));
         r = riptide_observer_dispatch(observer);
-        if (r == 0)
+        if (r >= 0)
             r = take_samples(observer, estimator);
     }
     if (r < 0)
