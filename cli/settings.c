@@ -65,7 +65,7 @@ const struct option_row settings_rows[] = {
     ROW("compute", "paced", flag, estimator.paced, "first flights leave paced (careful)"),
     ROW("compute", "closed-weight", weight, estimator.closed_weight,
         "of connections that have closed, beside open ones, 0 to 1"),
-    UNSET("compute", "rto-min-floor", duration, estimator.rto_min_floor_ns,
+    UNSET("compute", "rto-min-floor", us, estimator.rto_min_floor_us,
           "rto_min is the largest delay, but at least this (bdp)"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6, "bits that make an IPv6 destination"),

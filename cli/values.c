@@ -104,14 +104,35 @@ static int duration_parse(void *target, const char *text)
     return -EINVAL;
 }
 
-static void duration_print(FILE *out, const void *target)
+static void print_ns(FILE *out, uint64_t ns)
 {
-    uint64_t ns = *(const uint64_t *)target;
     size_t i = 0;
 
     while (i < N_UNITS - 1 && (ns < units[i].ns || ns % units[i].ns))
         i++;
     fprintf(out, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
+}
+
+static void duration_print(FILE *out, const void *target)
+{
+    print_ns(out, *(const uint64_t *)target);
+}
+
+static int us_parse(void *target, const char *text)
+{
+    uint64_t ns;
+    int r = duration_parse(&ns, text);
+
+    if (r == 0 && ns / 1000 > UINT32_MAX)
+        r = -EINVAL;
+    if (r == 0)
+        *(uint32_t *)target = (uint32_t)(ns / 1000);
+    return r;
+}
+
+static void us_print(FILE *out, const void *target)
+{
+    print_ns(out, *(const uint32_t *)target * UINT64_C(1000));
 }
 
 static int parse_decimal(const char *text, char **endp, double *valuep)
@@ -356,6 +377,7 @@ const char *log_level_name(enum log_level level)
 
 KIND_OF_NAMES(flag, NULL, "not yes or no");
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min)", duration, duration);
+KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
 KIND(max_share, "SHARE", "not a share (write on, 0.05 or 5%; 0 is off)", max_share, number);
 KIND(percent, "PERCENT", "not a percentage (write 10%)", percent, percent);

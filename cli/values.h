@@ -43,6 +43,7 @@ struct value_kind {
 /* Each kind with the type of its target. */
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
 extern const struct value_kind value_duration;  /* uint64_t, ns */
+extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
 extern const struct value_kind value_max_share; /* double; a share, or "on" for the usual one */
 extern const struct value_kind value_percent;   /* uint32_t; "10" or "10%" */

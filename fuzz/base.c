@@ -48,7 +48,7 @@ static struct route_addition draw_addition(struct case_bytes *bytes, const struc
         .initcwnd = 1u + case_u16(bytes),
         .initrwnd = how & 1 ? case_u16(bytes) : base->initrwnd,
         .mtu_bytes = how & 2 ? case_u16(bytes) % (ROUTE_MAX_MTU_BYTES + 1) : base->mtu_bytes,
-        .rto_min_ms = how & 4 ? case_u16(bytes) : 0,
+        .rto_min_us = how & 4 ? case_u16(bytes) * 1000u : 0,
         .expires_s = expires_s,
     };
 }
@@ -78,11 +78,11 @@ static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
     rtnl_route_get_metric(theirs, RTAX_LOCK, &before);
     value = 0;
     rtnl_route_get_metric(ours, RTAX_LOCK, &value);
-    CASE_CHECK(value == (before | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0)));
+    CASE_CHECK(value == (before | (addition->rto_min_us ? 1u << RTAX_RTO_MIN : 0)));
     rtnl_route_get_metric(theirs, RTAX_RTO_MIN, &rto_min_ms);
     value = 0;
     rtnl_route_get_metric(ours, RTAX_RTO_MIN, &value);
-    CASE_CHECK(value == (addition->rto_min_ms ? addition->rto_min_ms : rto_min_ms));
+    CASE_CHECK(value == (addition->rto_min_us ? addition->rto_min_us / 1000 : rto_min_ms));
     for (int i = 0; i < 2; i++) {
         rtnl_route_set_metric(i ? ours : theirs, RTAX_LOCK, 1);
         rtnl_route_set_metric(i ? ours : theirs, RTAX_RTO_MIN, 1);
@@ -173,8 +173,8 @@ static void check_base(const struct base *base, const struct route_addition *giv
     expected.initrwnd = addition.initrwnd;
     expected.mtu_bytes = addition.mtu_bytes;
     expected.has_expiry = expected.is_advertised = expected.has_object = false;
-    if (addition.rto_min_ms) {
-        expected.rto_min_ms = addition.rto_min_ms;
+    if (addition.rto_min_us) {
+        expected.rto_min_ms = addition.rto_min_us / 1000;
         expected.locks |= 1u << RTAX_RTO_MIN;
     }
     CASE_CHECK(base_equal(&again, &expected));

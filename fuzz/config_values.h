@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum written { TIME, YES_OR_NO, WHOLE, DECIMAL, SHARE };
+enum written { TIME, TIME_US, YES_OR_NO, WHOLE, DECIMAL, SHARE };
 enum type { U64, U32, U8, BOOL, DOUBLE };
 
 struct known_key {
@@ -48,7 +48,7 @@ static const struct known_key known_keys[] = {
     KEY("compute", "evidence", TIME, U64, estimator.evidence_ns),
     KEY("compute", "paced", YES_OR_NO, BOOL, estimator.paced),
     KEY("compute", "closed-weight", SHARE, DOUBLE, estimator.closed_weight),
-    KEY("compute", "rto-min-floor", TIME, U64, estimator.rto_min_floor_ns),
+    KEY("compute", "rto-min-floor", TIME_US, U32, estimator.rto_min_floor_us),
     KEY("compute", "prefix-len4", WHOLE, U8, estimator.prefix_len4),
     KEY("compute", "prefix-len6", WHOLE, U8, estimator.prefix_len6),
     KEY("compute", "max-destinations", WHOLE, U32, estimator.max_destinations),
@@ -142,6 +142,8 @@ static long double read_value(const struct known_key *key, const char *text)
     switch (key->written) {
     case TIME:
         return read_time_ns(text);
+    case TIME_US:
+        return read_time_ns(text) / 1000;
     case YES_OR_NO:
         if (!strcmp(text, "yes") || !strcmp(text, "true") || !strcmp(text, "on"))
             return 1;

@@ -90,7 +90,7 @@ def wrong_fields(package, structs):
             if not isinstance(item, ast.AnnAssign):
                 continue
             name = item.target.id
-            there = fields.get(name, fields.get(f"{name}_ns"))
+            there = fields.get(name, fields.get(f"{name}_ns", fields.get(f"{name}_us")))
             annotated = ast.unparse(item.annotation).split(" | ")[0]
             if there is None:
                 yield f"{path}:{item.lineno}: struct {struct} has no '{name}'"

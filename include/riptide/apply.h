@@ -139,16 +139,17 @@ int riptide_router_get_holder(int *pidp);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route keeps more than cwnd_max
- * segments, however small the step from there; 0: no such bound. rto_min_ms 0 leaves the smallest
- * retransmission timeout as the base route has it. Takes effect in dispatch, all changes since the
- * last one right after another. A host inside the prefix `dst` whose path MTU the kernel has
+ * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route gets or keeps more than
+ * cwnd_max segments, whatever initcwnd says and however small the step from there; 0: no such
+ * bound. rto_min_us is the smallest retransmission timeout, which the kernel keeps in whole ms
+ * (rounded up); 0 leaves it as the base route has it. Takes effect in dispatch, all changes since
+ * the last one right after another. A host inside the prefix `dst` whose path MTU the kernel has
  * learned gets a route of its own, popped and listed like those that were asked for. Outcomes:
- * RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, or a window beyond
- * RIPTIDE_CWND_LIMIT). Errors: -ENOMEM, -ECHILD.
+ * RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT or
+ * a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US). Errors: -ENOMEM, -ECHILD.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
-                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_ms);
+                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_us);
 
 /*
  * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes

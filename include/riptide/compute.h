@@ -179,9 +179,9 @@ struct riptide_estimator_config {
     bool paced;           /* "careful": first flights leave paced (BBR, or fq); default false */
     /*
      * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
-     * this. From 1 ms; default 0: rto_min is left alone.
+     * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
      */
-    uint64_t rto_min_floor_ns;
+    uint32_t rto_min_floor_us;
     /*
      * What a closed connection counts beside an open one where windows are averaged or ranked, 0 to
      * 1; default 1. Policies that look for the largest or the smallest take it whole. 0: closed
@@ -199,7 +199,8 @@ struct riptide_estimate {
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
-    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth */
+    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth octave, up to
+                            RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
 };
 

@@ -58,6 +58,9 @@ extern "C" {
 /* No window beyond this, in segments: the kernel checks nothing and misbehaves from 2^31 on. */
 #define RIPTIDE_CWND_LIMIT 65535
 
+/* No smallest retransmission timeout beyond this, a minute: a lost segment would wait for it. */
+#define RIPTIDE_RTO_MIN_LIMIT_US 60000000
+
 /* Outcomes that a caller handles. Each function says which of them it returns. */
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing more now; dispatch again when the fd is readable */

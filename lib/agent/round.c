@@ -13,8 +13,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define US_PER_MS 1000
-
 /* Of 10,000 windows at once, a host's loop is to notice nothing. */
 enum { MAX_HANDED = 256 };
 
@@ -82,8 +80,7 @@ static int hand_over_one(struct riptide_agent *agent)
     if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0)
         return RIPTIDE_E_AGAIN;
     r = riptide_router_set(agent->router, &agent->in_hand->dst, agent->in_hand->cwnd,
-                           agent->in_hand->cwnd_max,
-                           (agent->in_hand->rto_min_us + US_PER_MS - 1) / US_PER_MS);
+                           agent->in_hand->cwnd_max, agent->in_hand->rto_min_us);
     if (r < 0)
         return r;
     agent->in_hand = NULL;

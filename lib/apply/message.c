@@ -101,13 +101,18 @@ static struct metric metric(uint16_t type, uint32_t value)
     return (struct metric){ { .nla_len = sizeof(struct metric), .nla_type = type }, value };
 }
 
+uint32_t message_rto_min_ms(const struct base *base, uint32_t rto_min_us)
+{
+    return rto_min_us ? (rto_min_us - 1) / 1000 + 1 : base->rto_min_ms;
+}
+
 /* Put together first and reserved once: this runs for every window of a tick. */
 static int put_metrics(struct nl_msg *message, const struct base *base,
                        const struct route_addition *addition)
 {
-    uint32_t rto_min_ms = addition->rto_min_ms ? addition->rto_min_ms : base->rto_min_ms;
+    uint32_t rto_min_ms = message_rto_min_ms(base, addition->rto_min_us);
     /* The kernel heeds rto_min only where it is locked (tcp_rto_min in include/net/tcp.h). */
-    uint32_t locks = base->locks | (addition->rto_min_ms ? 1u << RTAX_RTO_MIN : 0);
+    uint32_t locks = base->locks | (addition->rto_min_us ? 1u << RTAX_RTO_MIN : 0);
     struct metric metrics[5] = { metric(RTAX_INITCWND, addition->initcwnd) };
     struct nlattr *nest;
     size_t n = 1;

@@ -27,9 +27,12 @@ struct route_addition {
     uint32_t initcwnd;   /* segments */
     uint32_t initrwnd;   /* segments; 0: not set */
     uint32_t mtu_bytes;  /* 0: not set */
-    uint32_t rto_min_ms; /* 0: not set */
+    uint32_t rto_min_us; /* 0: not set */
     uint32_t expires_s;  /* 0: never */
 };
+
+/* The rto_min that our route says: ours, rounded up, or the base's. 0: none. */
+uint32_t message_rto_min_ms(const struct base *base, uint32_t rto_min_us);
 
 /*
  * A route of ours is written in two parts, for there are thousands of them: what all routes with

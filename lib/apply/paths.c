@@ -196,11 +196,11 @@ static void follow_cover(struct riptide_router *router, uint32_t slot)
         return;
     }
     if (target->initcwnd == cover->initcwnd && target->cwnd_max == cover->cwnd_max &&
-        target->rto_min_ms == cover->rto_min_ms)
+        target->rto_min_us == cover->rto_min_us)
         return;
     target->initcwnd = cover->initcwnd;
     target->cwnd_max = cover->cwnd_max;
-    target->rto_min_ms = cover->rto_min_ms;
+    target->rto_min_us = cover->rto_min_us;
     work_queue(router, slot);
 }
 

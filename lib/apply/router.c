@@ -216,7 +216,7 @@ static bool drop_unpopped(struct riptide_router *router)
 
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_prefix *dst, uint32_t initcwnd,
-                                      uint32_t cwnd_max, uint32_t rto_min_ms)
+                                      uint32_t cwnd_max, uint32_t rto_min_us)
 {
     uint32_t slot;
     struct target *target;
@@ -224,7 +224,8 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT)
+    if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT ||
+        rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US)
         return RIPTIDE_E_INVALID;
     if (initcwnd == 0 && prefix_table_find(&router->targets.table, dst) == PREFIX_TABLE_NONE)
         return 0;
@@ -237,9 +238,9 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (initcwnd == 0 && target->is_inner)
         return 0;
     targets_set_inner(&router->targets, target, false);
-    target->initcwnd = initcwnd;
+    target->initcwnd = cwnd_max > 0 && initcwnd > cwnd_max ? cwnd_max : initcwnd;
     target->cwnd_max = cwnd_max;
-    target->rto_min_ms = rto_min_ms;
+    target->rto_min_us = rto_min_us;
     if (initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else

@@ -72,7 +72,7 @@ static int put_message(struct writes *writes, const struct target *target)
         .initcwnd = target->initcwnd,
         .initrwnd = target_initrwnd(base, config->cwnd_max),
         .mtu_bytes = target_mtu(target, base, &writes->router->links),
-        .rto_min_ms = target->rto_min_ms,
+        .rto_min_us = target->rto_min_us,
         .expires_s = target->expires_s,
     };
     int r = 0;
@@ -145,7 +145,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.initcwnd = target->initcwnd;
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
-    target->kernel.rto_min_ms = target_rto_min(target, base);
+    target->kernel.rto_min_ms = message_rto_min_ms(base, target->rto_min_us);
     target->is_outliving = false;
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);

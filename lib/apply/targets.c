@@ -4,6 +4,7 @@
  */
 #include "targets.h"
 
+#include "message.h"
 #include "prefix.h"
 
 #include <linux/rtnetlink.h>
@@ -178,11 +179,6 @@ uint32_t target_mtu(const struct target *target, const struct base *base, const 
     return mtu_bytes;
 }
 
-uint32_t target_rto_min(const struct target *target, const struct base *base)
-{
-    return target->rto_min_ms ? target->rto_min_ms : base->rto_min_ms;
-}
-
 static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
 {
     uint32_t moved = from < to ? to - from : from - to;
@@ -202,7 +198,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
     return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base, links) ||
-           target->kernel.rto_min_ms != target_rto_min(target, base) ||
+           target->kernel.rto_min_ms != message_rto_min_ms(base, target->rto_min_us) ||
            (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max) ||
            !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||
            target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);

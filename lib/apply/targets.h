@@ -35,7 +35,7 @@ struct target {
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
     uint32_t cwnd_max;   /* a route with more is written whatever the step; 0: none */
-    uint32_t rto_min_ms; /* wanted; 0: the base's */
+    uint32_t rto_min_us; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t expires_s;  /* of the base; 0: never */
     uint32_t pmtu_bytes; /* path MTU that was learned, by us or without; 0: none */
@@ -112,9 +112,6 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
  */
 uint32_t target_mtu(const struct target *target, const struct base *base,
                     const struct links *links);
-
-/* The rto_min that the route gets: ours, or the base's. 0: none. */
-uint32_t target_rto_min(const struct target *target, const struct base *base);
 
 /* Whether what the kernel has is not what is wanted, or a window within a step of it. */
 bool target_needs_write(const struct target *target, const struct bases *bases,

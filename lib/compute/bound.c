@@ -218,9 +218,9 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
 
 /*
  * Twelfths of an octave (6 %) from 1 ms on, upwards: never below the delay, and a route is not
- * rewritten for less than a step. 255 steps reach 2,350 s.
+ * rewritten for less than a step. The last one is cut down to RIPTIDE_RTO_MIN_LIMIT_US.
  */
-enum { STEPS_PER_OCTAVE = 12, MAX_STEP = 255 };
+enum { STEPS_PER_OCTAVE = 12, MAX_STEP = 192 };
 
 /* The powers of two of an octave, us: exp2 without libm. */
 static const double octave_us[STEPS_PER_OCTAVE] = {
@@ -230,17 +230,16 @@ static const double octave_us[STEPS_PER_OCTAVE] = {
 
 uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us)
 {
-    uint64_t delay_ns = (uint64_t)delay_us * 1000, ms;
-    uint32_t step = 1;
+    uint32_t step = 1, ms;
 
-    if (config->rto_min_floor_ns == 0 || delay_us == 0)
+    if (config->rto_min_floor_us == 0 || delay_us == 0)
         return 0;
-    if (delay_ns < config->rto_min_floor_ns)
-        delay_ns = config->rto_min_floor_ns;
-    ms = delay_ns / 1000000;
+    if (delay_us < config->rto_min_floor_us)
+        delay_us = config->rto_min_floor_us;
+    ms = delay_us / 1000;
     if (ms > 0)
-        step += STEPS_PER_OCTAVE * (63 - (uint32_t)__builtin_clzll(ms));
-    while (step < MAX_STEP && (uint64_t)rto_step_us((uint8_t)step) * 1000 < delay_ns)
+        step += STEPS_PER_OCTAVE * (31 - (uint32_t)__builtin_clz(ms));
+    while (step < MAX_STEP && rto_step_us((uint8_t)step) < delay_us)
         step++;
     return step < MAX_STEP ? (uint8_t)step : MAX_STEP;
 }
@@ -251,6 +250,8 @@ uint32_t rto_step_us(uint8_t step)
 
     if (step == 0)
         return 0;
+    if (step == MAX_STEP)
+        return RIPTIDE_RTO_MIN_LIMIT_US;
     us = octave_us[(step - 1) % STEPS_PER_OCTAVE] * (1u << (step - 1) / STEPS_PER_OCTAVE);
     return (uint32_t)us + (us > (uint32_t)us);
 }

@@ -93,8 +93,9 @@ static int policy_options_check(const struct riptide_estimator_config *config,
                   config->capacity_fraction);
     else if (config->evidence_ns < NS_PER_S)
         error_set(error, "evidence: must be 1 s or more");
-    else if (config->rto_min_floor_ns > 0 && config->rto_min_floor_ns < NS_PER_S / 1000)
-        error_set(error, "rto_min_floor: must be 1 ms or more, or 0 to leave rto_min alone");
+    else if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
+                                              config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
+        error_set(error, "rto_min_floor: must be 1 ms to 60 s, or 0 to leave rto_min alone");
     else if (!(config->closed_weight >= 0 && config->closed_weight <= 1))
         error_set(error, "closed_weight: %g; must be 0 to 1", config->closed_weight);
     else

@@ -3,7 +3,8 @@
  * A host of libriptide for tests: a router without observe and compute, told over stdin what to
  * want. Lines in:
  *
- *     set PREFIX CWND   a window for a destination; 0 withdraws it
+ *     set PREFIX CWND [CWND_MAX [RTO_MIN_US]]
+ *                       a window for a destination; 0 withdraws it
  *     quiet TOKEN       begins a round, and is answered "quiet TOKEN ..." with the counters of the
  *                       router, once nothing that had happened by then is left to do
  *
@@ -62,10 +63,11 @@ static int follow_line(struct riptide_router *router, struct input *input, const
 {
     char word[LINE_BYTES];
     struct riptide_prefix dst;
-    unsigned int cwnd;
+    unsigned int cwnd, cwnd_max = 0, rto_min_us = 0;
 
-    if (sscanf(line, "set %255s %u", word, &cwnd) == 2 && riptide_prefix_parse(&dst, word) == 0)
-        return riptide_router_set(router, &dst, cwnd, 0, 0);
+    if (sscanf(line, "set %255s %u %u %u", word, &cwnd, &cwnd_max, &rto_min_us) >= 2 &&
+        riptide_prefix_parse(&dst, word) == 0)
+        return riptide_router_set(router, &dst, cwnd, cwnd_max, rto_min_us);
     if (sscanf(line, "quiet %255s", input->token) != 1)
         return -EINVAL;
     riptide_router_retry(router);

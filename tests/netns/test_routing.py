@@ -9,7 +9,8 @@ learned whose route leads nowhere.
 import re
 
 import pytest
-from netns import PROTOCOL, TABLE, Daemon, wait_until, wait_window, windows
+from netns import (DEADLINE_S, PROTOCOL, TABLE, Daemon, routes, wait_until, wait_window,
+                   windows)
 from routing_ask import (FIRST, OTHER, OTHER_LINK, PEER, SECOND, SOURCES, WITHOUT_US, ask,
                          families, wait_as_without_us, wait_gateway, wait_none, wait_ours, way)
 
@@ -350,3 +351,33 @@ def test_route_that_somebody_puts_there_goes_where_a_destination_is_left_alone(n
         net.host.ip("route", "add", PEER[family], "via", SECOND[family], "table", str(TABLE),
                     "protocol", str(PROTOCOL))
         wait_until(lambda: not windows(net.host), "none of anybody's")
+
+
+def metrics_of(host, dst):
+    """The metrics of our route as one dictionary."""
+    return {name: value for metric in routes(host)[dst].get("metrics", [])
+            for name, value in metric.items()}
+
+
+@families
+def test_no_route_gets_or_keeps_more_than_its_bound(net, driver, family):
+    for line, expected in (("50 20", 20), ("15 20", 15), ("50 50", 50), ("50 49", 49),
+                           ("60 0", 60)):
+        driver.follow(f"set {PEER[family]} {line}")
+        assert metrics_of(net.host, PEER[family])["initcwnd"] == expected, line
+
+
+@families
+def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, family):
+    for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000)):
+        driver.follow(f"set {PEER[family]} 40 0 {us}")
+        assert metrics_of(net.host, PEER[family])["rto_min"] == ms
+    driver.follow(f"set {PEER[family]} 40 0 0")
+    assert "rto_min" not in metrics_of(net.host, PEER[family])
+
+
+def test_rto_min_of_minutes_is_refused(net, driver):
+    """As whoever takes another unit for us asks for it."""
+    driver.send([f"set {PEER[4]} 40 0 60000001"])
+    assert driver.process.wait(DEADLINE_S) == 1
+    assert PEER[4] not in routes(net.host)

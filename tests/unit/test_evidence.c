@@ -74,7 +74,7 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
 {
     const struct {
         uint32_t rtt_us;
-        double floor_ms;
+        uint32_t floor_ms;
     } cases[] = { { 300, 1 }, { 1000, 1 }, { 2000, 1 }, { 3100, 1 }, { 250000, 1 }, { 3100, 20 } };
 
     (void)state;
@@ -85,7 +85,7 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
         struct riptide_estimator *estimator;
         uint32_t rto_min_us;
 
-        config.rto_min_floor_ns = (uint64_t)cases[i].floor_ms * MS;
+        config.rto_min_floor_us = cases[i].floor_ms * 1000;
         estimator = estimator_of_config(&config);
         sample.rtt_us = cases[i].rtt_us;
         add(estimator, sample);
@@ -96,20 +96,46 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
     }
 }
 
-static void rto_min_steps_are_what_they_stand_for(void **state)
+/* A router refuses more, and the window with it. */
+static void rto_min_stays_within_its_limit(void **state)
 {
-    struct riptide_estimator_config config = { .rto_min_floor_ns = MS };
+    static const uint32_t rtts_us[] = { 58000000, 59000000, 60000000, 61000000, UINT32_MAX };
+    struct riptide_estimator_config config = config_of_policy("bdp");
 
     (void)state;
-    for (unsigned int step = 1; step <= UINT8_MAX; step++) {
+    config.rto_min_floor_us = 1000;
+    for (size_t i = 0; i < sizeof(rtts_us) / sizeof(rtts_us[0]); i++) {
+        struct riptide_estimator *estimator = estimator_of_config(&config);
+        struct riptide_sample sample = busy(20);
+        uint32_t rto_min_us;
+
+        sample.rtt_us = rtts_us[i];
+        add(estimator, sample);
+        riptide_estimator_tick(estimator, S);
+        rto_min_us = explain(estimator).rto_min_us;
+        assert_in_range(rto_min_us, rtts_us[0], 60000000);
+        assert_true(rto_min_us >= rtts_us[i] || rto_min_us == 60000000);
+        riptide_estimator_free(estimator);
+    }
+}
+
+/* Of rto_min: 255 would reach 2,350 s. */
+enum { LAST_STEP = 192 };
+
+static void rto_min_steps_are_what_they_stand_for(void **state)
+{
+    struct riptide_estimator_config config = { .rto_min_floor_us = 1000 };
+
+    (void)state;
+    for (unsigned int step = 1; step < LAST_STEP; step++) {
         uint32_t us = rto_step_us((uint8_t)step);
 
         assert_int_equal(us, ceil(1000 * exp2((step - 1) / 12.0) - 1e-3));
         assert_int_equal(rto_step_of(&config, us), step);
-        if (step < UINT8_MAX)
-            assert_int_equal(rto_step_of(&config, us + 1), step + 1);
+        assert_int_equal(rto_step_of(&config, us + 1), step + 1);
     }
-    assert_int_equal(rto_step_of(&config, UINT32_MAX), UINT8_MAX);
+    assert_int_equal(rto_step_us(LAST_STEP), RIPTIDE_RTO_MIN_LIMIT_US);
+    assert_int_equal(rto_step_of(&config, UINT32_MAX), LAST_STEP);
 }
 
 static void rto_min_alone_is_a_change(void **state)
@@ -120,7 +146,7 @@ static void rto_min_alone_is_a_change(void **state)
     struct riptide_sample sample = busy(20);
 
     (void)state;
-    config.rto_min_floor_ns = MS;
+    config.rto_min_floor_us = 1000;
     estimator = estimator_of_config(&config);
     add(estimator, sample);
     riptide_estimator_tick(estimator, 1 * S);
@@ -144,6 +170,7 @@ int main(void)
         cmocka_unit_test(figures_that_cannot_be_true_stay_within_bounds),
         cmocka_unit_test(bdp_is_path_rate_times_rtt_by_flows),
         cmocka_unit_test(rto_min_is_the_largest_delay_in_steps),
+        cmocka_unit_test(rto_min_stays_within_its_limit),
         cmocka_unit_test(rto_min_steps_are_what_they_stand_for),
         cmocka_unit_test(rto_min_alone_is_a_change),
     };

@@ -270,7 +270,7 @@ static void test_rto_min_comes_with_its_lock(void **state)
     init_gateway(&base);
     base.rto_min_ms = 20;
     addition = addition_to(&base);
-    addition.rto_min_ms = 50;
+    addition.rto_min_us = 49001; /* the kernel counts in ms */
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
     assert_int_equal(nla_get_u32(metrics[RTAX_RTO_MIN]), 50);

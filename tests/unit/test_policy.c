@@ -261,7 +261,8 @@ static void options_are_refused_by_name(void **state)
     REFUSED(capacity_fraction, __builtin_nan(""));
     REFUSED(capacity_fraction, 1.5);
     REFUSED(evidence_ns, S - 1);
-    REFUSED(rto_min_floor_ns, 999999);
+    REFUSED(rto_min_floor_us, 999);
+    REFUSED(rto_min_floor_us, 60000001);
     REFUSED(smoothing, &no_function);
     REFUSED(policy, &too_much);
     REFUSED(policy, NULL);

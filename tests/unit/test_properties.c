@@ -104,7 +104,7 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
     config.percentile = below(101);
     config.capacity_fraction = (1 + below(100)) / 100.0;
     config.paced = below(2);
-    config.rto_min_floor_ns = below(2) * MS;
+    config.rto_min_floor_us = below(2) * 1000;
     return config;
 }
 

@@ -66,6 +66,20 @@ static void test_durations(void **state)
     }
 }
 
+static void test_short_durations(void **state)
+{
+    static const char *const texts[] = { "", "1", "5x", "4294968s", "2h", "5124096h", NULL };
+    uint32_t us = 1;
+
+    (void)state;
+    assert_int_equal(value_us.parse(&us, "1500ms"), 0);
+    assert_int_equal(us, 1500000);
+    assert_prints(&value_us, &us, "1500ms");
+    assert_int_equal(value_us.parse(&us, "1h"), 0);
+    assert_prints(&value_us, &us, "1h");
+    assert_refuses(&value_us, texts);
+}
+
 static void test_durations_refused(void **state)
 {
     static const char *const texts[] = {
@@ -285,12 +299,19 @@ static void test_masked_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),    cmocka_unit_test(test_durations_refused),
-        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_numbers_refused),
-        cmocka_unit_test(test_max_shares),   cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_prefixes),     cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_masked_marks), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_short_durations),
+        cmocka_unit_test(test_durations_refused),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_numbers_refused),
+        cmocka_unit_test(test_max_shares),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_masked_marks),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

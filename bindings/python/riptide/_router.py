@@ -11,7 +11,7 @@ from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
 from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
-from ._values import (Duration, PrefixLike, address, duration_ns, new_config, new_prefix,
+from ._values import (Duration, PrefixLike, address, duration_us, new_config, new_prefix,
                       read, text, whole)
 
 if TYPE_CHECKING:
@@ -110,17 +110,19 @@ class Router(KernelHandle, Routed):
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0) -> None:
         """Asks for a window towards dst, in segments; 0 withdraws it.
 
-        No route keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves the
-        smallest retransmission timeout as it is; it counts in whole ms. Errors: FullError
-        (max_routes), InvalidError (beyond 65535 segments).
+        No route gets or keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves
+        the smallest retransmission timeout as it is; the kernel keeps it in whole ms, rounded up.
+        Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s).
         """
         prefix = new_prefix("dst", dst)
         windows = whole("initcwnd", initcwnd, 32), whole("cwnd_max", cwnd_max, 32)
-        rto_min_ms = whole("rto_min in ms", duration_ns("rto_min", rto_min) // 1_000_000, 32)
+        rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
-            result = lib.riptide_router_set(c, prefix, *windows, rto_min_ms)
+            result = lib.riptide_router_set(c, prefix, *windows, rto_min_us)
         if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
-            raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}")
+            raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
+                               if initcwnd > lib.RIPTIDE_CWND_LIMIT else
+                               f"rto_min: up to 60 s: {rto_min}")
         check(result)
 
     def pause(self) -> None:

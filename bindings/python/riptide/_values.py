@@ -63,6 +63,15 @@ def duration_ns(name: str, value: Duration) -> int:
     return whole(name, ns)
 
 
+def duration_us(name: str, value: Duration) -> int:
+    """Microseconds of a duration, rounded up. Errors: as duration_ns, OverflowError."""
+    return whole(f"{name} in us", -(-duration_ns(name, value) // 1000), 32)
+
+
+#: A field's unit, and what makes it of a duration.
+UNITS = {"_ns": duration_ns, "_us": duration_us}
+
+
 def prefix_text(name: str, value: PrefixLike) -> str:
     """An address or prefix as text. Errors: TypeError."""
     if not isinstance(value, PREFIX_TYPES):
@@ -156,7 +165,7 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
 
 
 def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
-    """Fills a C struct by names; a name may lack the unit _ns and is a duration then.
+    """Fills a C struct by names; one with a unit of UNITS is a duration, and named without it.
 
     What the struct points to is added to `keep`, which is to live as long as C reads it. Errors
     name the field behind `path`: TypeError, ValueError, OverflowError.
@@ -164,14 +173,18 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") ->
     type_ = ffi.typeof(c)
     struct = type_.item if type_.kind == "pointer" else type_
     fields = {name: field for name, field in struct.fields
-              if name != "size" and not name.startswith("n_")}
+              if name not in ("size", "reserved") and not name.startswith("n_")}
+    # What is no configuration has figures as the kernel counts them.
+    units = tuple(UNITS) if "size" in dict(struct.fields) else ("_ns",)
+    durations = {name[:-3]: name for name in fields if name.endswith(units)}
     for name, value in values.items():
-        if f"{name}_ns" in fields:
-            setattr(c, f"{name}_ns", duration_ns(path + name, value))
-        elif name in fields and not name.endswith("_ns"):
+        if name in durations:
+            field = durations[name]
+            setattr(c, field, UNITS[field[-3:]](path + name, value))
+        elif name in fields and name not in durations.values():
             _write(c, name, fields[name].type.cname, value, keep, path + name)
         else:
-            known = ", ".join(field[:-3] if field.endswith("_ns") else field for field in fields)
+            known = ", ".join(field[:-3] if field.endswith(units) else field for field in fields)
             raise TypeError(f"no option {path + str(name)!r}; there are: {known}")
 
 

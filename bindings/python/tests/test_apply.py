@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import select
+from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import pytest
 
 import riptide
-from netns import DEADLINE_S, Network, rules, wait_until, windows
-from riptide import EventKind, EstimatorOptions, RouteState
+from netns import DEADLINE_S, Network, routes, rules, wait_until, windows
+from riptide import Duration, EventKind, EstimatorOptions, RouteState
 
 PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
 
@@ -72,6 +73,20 @@ def test_a_loop_of_edges(net: Network) -> None:
         assert router.dispatch() and observer.dispatch()
 
 
+def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
+    with net.host.entered(), riptide.Router() as router:
+        router.start()
+        cases: list[tuple[Duration, int]] = [
+            (1e-9, 1), (0.2, 200), (timedelta(microseconds=1001), 2), (60, 60_000)]
+        for rto_min, ms in cases:
+            router.set("203.0.113.7", 50, 20, rto_min)
+            settle(router)
+            assert windows(net.host) == {"203.0.113.7": 20}
+            assert {"rto_min": ms} in [
+                {name: value for name, value in metric.items() if name == "rto_min"}
+                for metric in routes(net.host)["203.0.113.7"]["metrics"]]
+
+
 def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
     with net.host.entered():
         router = riptide.Router()
@@ -121,8 +136,10 @@ def test_errors_of_the_router(net: Network) -> None:
         with pytest.raises(OSError, match="process") as caught:
             other.start()
         assert caught.value.errno == errno.EBUSY
-        with pytest.raises(riptide.InvalidError):
+        with pytest.raises(riptide.InvalidError, match="^initcwnd: "):
             router.set("203.0.113.7", 65536)
+        with pytest.raises(riptide.InvalidError, match="^rto_min: up to 60 s"):
+            router.set("203.0.113.7", 20, rto_min=60.000001)
         with pytest.raises(OverflowError):
             router.set("203.0.113.7", 1 << 32)
         other.set("203.0.113.7", 20)

@@ -63,8 +63,8 @@ def options(config: Any) -> Any:
             given[name] = [riptide.Override(**vars(override)) for override in overrides]
         elif name == "aggregates":
             given[name] = value if isinstance(value, list) else [value]
-        elif name.endswith("_ns"):
-            given[name[:-3]] = value / 1e9
+        elif name.endswith(("_ns", "_us")):
+            given[name[:-3]] = value / {"_ns": 1e9, "_us": 1e6}[name[-3:]]
         elif not name.startswith("n_"):
             given[name] = value
     return given
