@@ -276,8 +276,10 @@ int daemon_serve(struct settings *settings)
         r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r == -EINVAL)
         return check_tell(settings);
-    if (r < 0)
+    if (r < 0) {
+        settings_explain_refusal(settings, &error);
         return start_failed(settings, &error, r);
+    }
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

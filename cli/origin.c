@@ -24,11 +24,12 @@ void settings_describe_origin(const struct settings *settings, const struct opti
 /* The letters of keys and of the library's fields. */
 static const char field_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
-/* The row of the library's field at the begin of `text`. */
+/* The row of the library's field at the begin of `text`: options bring their unit with them. */
 static const struct option_row *find_field(const struct option_row *rows, const char *text)
 {
     char name[64];
     size_t len = strspn(text, field_letters);
+    const struct option_row *row;
 
     if (len == 0 || len >= sizeof(name))
         return NULL;
@@ -37,7 +38,10 @@ static const struct option_row *find_field(const struct option_row *rows, const 
         if (name[i] == '_')
             name[i] = '-';
     }
-    return options_find(rows, name, len);
+    row = options_find(rows, name, len);
+    if (!row && len > 3 && name[len - 3] == '-' && name[len - 1] == 's')
+        row = options_find(rows, name, len - 3);
+    return row;
 }
 
 /* The line of the row, or of another one that the text about it names: a default is not wrong. */
@@ -83,42 +87,39 @@ static void print_fields(const struct option_row *rows, const char *text, FILE *
     }
 }
 
-/* How the library's line about one of the overrides begins: "overrides: PREFIX: FIELD: ...". */
-static const char overrides_begin[] = "overrides: ";
+/* Behind `begin`, where the text begins with it. */
+static const char *skip(const char *text, const char *begin)
+{
+    size_t len = strlen(begin);
+
+    return strncmp(text, begin, len) ? text : text + len;
+}
+
+/* An agent names fields of its stages' configurations by their paths. */
+static const char *skip_stage(const char *text)
+{
+    return skip(skip(skip(text, "observer."), "estimator."), "router.");
+}
 
 size_t settings_find_refused_override(const struct settings *settings, const char *text)
 {
-    size_t skipped = strlen(overrides_begin), i = settings->n_overrides;
+    size_t i;
 
-    if (strncmp(text, overrides_begin, skipped))
-        return i;
-    /* Prefixes have colons of their own. */
-    for (i = 0; i < settings->n_overrides; i++) {
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-        size_t len;
-
-        riptide_prefix_format(&settings->overrides[i].dst, dst);
-        len = strlen(dst);
-        if (!strncmp(text + skipped, dst, len) && !strncmp(text + skipped + len, ": ", 2))
-            break;
-    }
-    return i;
+    return sscanf(skip_stage(text), "overrides[%zu].", &i) == 1 && i < settings->n_overrides
+               ? i
+               : settings->n_overrides;
 }
 
-static void explain_override(const struct settings *settings, const char *text, FILE *out)
+/* "overrides[N].FIELD: ..." */
+static void explain_override(const struct settings *settings, const char *text, size_t i, FILE *out)
 {
-    size_t i = settings_find_refused_override(settings, text);
     const struct override_lines *lines = &settings->override_lines[i];
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct option_row *row;
 
-    text += strlen(overrides_begin);
-    if (i == settings->n_overrides) {
-        fprintf(out, "%s: sections for prefixes: %s", settings->file, text);
-        return;
-    }
     riptide_prefix_format(&settings->overrides[i].dst, dst);
-    text += strlen(dst) + 2;
+    text += strcspn(text, ".");
+    text = skip(text, ".");
     row = find_field(override_rows, text);
     fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] ", settings->file,
             row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
@@ -127,8 +128,8 @@ static void explain_override(const struct settings *settings, const char *text, 
     print_fields(override_rows, text, out);
 }
 
-/* A scope's fields have a name before theirs, and are plural. */
-static void name_scope_option(struct riptide_error *error)
+/* The field's path goes, and what has another name as an option gets that: lists are plural. */
+static void name_option(struct riptide_error *error)
 {
     static const char *const names[][2] = {
         { "scope.learn", "scope" },
@@ -136,15 +137,25 @@ static void name_scope_option(struct riptide_error *error)
         { "scope.local_ports", "local_port" },
         { "scope.remote_ports", "remote_port" },
         { "scope.mark", "socket_mark" },
+        { "scope.n_learn", "scope" },
+        { "scope.n_exclude", "exclude" },
+        { "scope.n_local_ports", "local_port" },
+        { "scope.n_remote_ports", "remote_port" },
+        { "n_aggregates", "aggregate" },
     };
+    struct riptide_error given = *error;
+    const char *text = skip_stage(given.text), *name = "";
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct riptide_error given = *error;
-        size_t len = strlen(names[i][0]);
+        const char *behind = skip(text, names[i][0]);
 
-        if (!strncmp(given.text, names[i][0], len))
-            snprintf(error->text, sizeof(error->text), "%s%s", names[i][1], given.text + len);
+        if (behind == text)
+            continue;
+        name = names[i][1];
+        text = behind;
+        break;
     }
+    snprintf(error->text, sizeof(error->text), "%s%s", name, text);
 }
 
 size_t settings_find_named(struct riptide_error error, const struct option_row **rows, size_t max)
@@ -152,7 +163,7 @@ size_t settings_find_named(struct riptide_error error, const struct option_row *
     const char *text = error.text;
     size_t n = 0, i;
 
-    name_scope_option(&error);
+    name_option(&error);
     while (*text && n < max) {
         const struct option_row *row = find_field(settings_rows, text);
 
@@ -168,18 +179,23 @@ size_t settings_find_named(struct riptide_error error, const struct option_row *
 
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
+    size_t override = settings_find_refused_override(settings, error->text);
     const struct option_row *row;
     struct riptide_error given;
+    const char *sections;
     FILE *out;
 
-    name_scope_option(error);
+    name_option(error);
     row = find_field(settings_rows, error->text);
     given = *error;
+    sections = skip(given.text, "n_overrides");
     out = fmemopen(error->text, sizeof(error->text), "w");
     if (!out)
         return;
-    if (!strncmp(given.text, overrides_begin, strlen(overrides_begin))) {
-        explain_override(settings, given.text, out);
+    if (override < settings->n_overrides) {
+        explain_override(settings, given.text, override, out);
+    } else if (sections != given.text) {
+        fprintf(out, "%s: sections for prefixes%s", settings->file, sections);
     } else if (row) {
         print_place(settings, row, given.text, out);
         print_fields(settings_rows, given.text, out);

@@ -46,7 +46,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
     r = settings_find_interface(fresh, error);
     if (r == 0)
         r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
-    if (r == -EINVAL || r == -EBUSY)
+    if (r < 0)
         settings_explain_refusal(fresh, error);
     return r;
 }

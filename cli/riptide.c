@@ -179,7 +179,7 @@ int command_fail(const struct command_options *options, struct riptide_error *er
     if (r == -EINVAL && !error->text[0] &&
         riptide_router_new(&router, &options->settings.router, error) == 0)
         riptide_router_free(router);
-    if (r == -EINVAL)
+    if (r == -EINVAL || r == -EPERM)
         settings_explain_refusal(&options->settings, error);
     log_answer("%s: %s", options->command, log_error_text(error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;

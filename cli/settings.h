@@ -103,7 +103,7 @@ void settings_describe_origin(const struct settings *settings, const struct opti
                               FILE *out);
 
 /*
- * The library names its fields; here they are options and keys: "cwnd_min: ..." becomes
+ * The library names its fields; here they are options and keys: "estimator.cwnd_min: ..." becomes
  * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
  */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);

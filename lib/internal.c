@@ -60,25 +60,67 @@ bool is_forked(pid_t pid, struct riptide_error *error)
     return true;
 }
 
-int config_copy(void *to, size_t to_size, const void *from, struct riptide_error *error)
+int error_locate(struct riptide_error *error, const char *path, int r)
 {
-    size_t from_size;
+    static const char field_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.[]";
+    struct riptide_error given;
 
-    memcpy(&from_size, from, sizeof(from_size));
-    if (from_size < sizeof(from_size) || from_size > MAX_CONFIG_BYTES) {
-        error_set(error, "size: %zu; fill the configuration with its *_config_init first",
-                  from_size);
+    if (r >= 0 || !error || error->text[strspn(error->text, field_letters)] != ':')
+        return r;
+    given = *error;
+    snprintf(error->text, sizeof(error->text), "%s%.*s", path,
+             (int)(sizeof(error->text) - strlen(path)), given.text);
+    return r;
+}
+
+int config_copy(void *to, const struct config_kind *kind, const void *from,
+                struct riptide_error *error)
+{
+    size_t from_bytes;
+
+    memcpy(&from_bytes, from, sizeof(from_bytes));
+    if (from_bytes < kind->min_bytes || from_bytes > MAX_CONFIG_BYTES) {
+        error_set(error,
+                  "size: %zu; struct riptide_%s_config has %zu bytes: call "
+                  "riptide_%s_config_init(config, sizeof(*config)); where config is a pointer, "
+                  "sizeof(config) is another size",
+                  from_bytes, kind->name, kind->bytes, kind->name);
         return -EINVAL;
     }
-    for (size_t i = to_size; i < from_size; i++) {
+    for (size_t i = kind->bytes; i < from_bytes; i++) {
         if (((const unsigned char *)from)[i] != 0) {
             error_set(error, "size: the caller's configuration is newer than library %s",
                       RIPTIDE_VERSION);
             return -E2BIG;
         }
     }
-    memcpy(to, from, from_size < to_size ? from_size : to_size);
+    memcpy(to, from, from_bytes < kind->bytes ? from_bytes : kind->bytes);
     return 0;
+}
+
+int reserved_check(const uint32_t *reserved, size_t n, const char *field,
+                   struct riptide_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (reserved[i] != 0) {
+            error_set(error, "%s: not zero; it is for callers that are newer than library %s",
+                      field, RIPTIDE_VERSION);
+            return -E2BIG;
+        }
+    }
+    return 0;
+}
+
+int array_check(const void *array, size_t n, size_t max, const char *path, const char *field,
+                struct riptide_error *error)
+{
+    if (n > max)
+        error_set(error, "%sn_%s: %zu; at most %zu", path, field, n, max);
+    else if (n > 0 && !array)
+        error_set(error, "%s%s: NULL, but %sn_%s is %zu", path, field, path, field, n);
+    else
+        return 0;
+    return -EINVAL;
 }
 
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size)

@@ -48,13 +48,50 @@ int error_fill(struct riptide_error *error, int r);
  */
 bool is_forked(pid_t pid, struct riptide_error *error);
 
+/* How far a struct reaches with that field. */
+#define STRUCT_END(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
+
 /*
- * Copies a struct of the public API that begins with its size. `to` holds the defaults and is
- * `to_size` long. A shorter `from` (older caller) leaves the rest as is; a longer one (newer
- * caller) is refused only if it asks for something that this library does not know: bytes behind
- * to_size that are not zero. Errors: -EINVAL, -E2BIG.
+ * For a struct that is copied by its size: what is padding here could be a field of newer headers,
+ * which would be ignored in silence, or hold what was on our stack.
  */
-int config_copy(void *to, size_t to_size, const void *from, struct riptide_error *error);
+#define STRUCT_ENDS_WITH(type, field)                                                              \
+    _Static_assert(STRUCT_END(type, field) == sizeof(type), #type " ends with padding")
+
+/* One of the configurations of the public API, which begin with their size. */
+struct config_kind {
+    const char *name; /* struct riptide_NAME_config */
+    size_t bytes;
+    size_t min_bytes; /* of the first release: no caller has less */
+};
+
+#define CONFIG_KIND(name, last_of_first_release)                                                   \
+    {                                                                                              \
+        #name, sizeof(struct riptide_##name##_config),                                             \
+            STRUCT_END(struct riptide_##name##_config, last_of_first_release)                      \
+    }
+
+/*
+ * Copies a configuration over `to`, which holds the defaults. A shorter one (older caller) leaves
+ * the rest as is; a longer one (newer caller) is refused only if it asks for something that this
+ * library does not know: bytes behind ours that are not zero. Errors: -EINVAL, -E2BIG.
+ */
+int config_copy(void *to, const struct config_kind *kind, const void *from,
+                struct riptide_error *error);
+
+/* For a field that is kept for newer callers: -E2BIG where it is not zero, with a line. */
+int reserved_check(const uint32_t *reserved, size_t n, const char *field,
+                   struct riptide_error *error);
+
+/*
+ * Whether an array of a configuration is there and holds at most `max`: -EINVAL where it does not,
+ * with a line that names it behind `path`.
+ */
+int array_check(const void *array, size_t n, size_t max, const char *path, const char *field,
+                struct riptide_error *error);
+
+/* Puts `path` before the line of a configuration's field; other lines stay. Returns r. */
+int error_locate(struct riptide_error *error, const char *path, int r);
 
 /* As config_copy in the other direction: never writes more than the caller's struct can hold. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);

@@ -57,6 +57,7 @@ struct riptide_agent_config {
      * open(2) that failed returns -1 as well: unchecked, it selects the thread's own namespace.
      */
     int netns_fd;
+    uint32_t reserved; /* 0 */
 };
 
 /* One round of the three stages. */
@@ -96,8 +97,9 @@ struct riptide_agent_event {
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
- * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new; -EINVAL where the
- * time to live is not longer than the interval times the observer's slices.
+ * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, whose fields error
+ * names by their paths ("observer.scope.learn[3]", "estimator.cwnd_max"); -EINVAL where the time to
+ * live is not longer than the interval times the observer's slices.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);

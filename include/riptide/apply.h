@@ -36,7 +36,7 @@ struct riptide_router_config {
     uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */
     uint32_t step_segments; /* a window that moved by no more than this, */
     uint32_t step_percent;  /* or by no more than this of itself, is not rewritten; default 2, 10 */
-    uint32_t max_routes;    /* how many destinations at most; default 16384 */
+    uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, write nothing */
     /*

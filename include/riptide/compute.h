@@ -156,8 +156,8 @@ struct riptide_estimator_config {
     uint8_t prefix_len4;
     uint8_t prefix_len6;
     const struct riptide_prefix *aggregates;
-    size_t n_aggregates;
-    uint32_t max_destinations; /* how many are kept at most; default 16384 */
+    size_t n_aggregates;       /* up to RIPTIDE_MAX_PREFIXES */
+    uint32_t max_destinations; /* kept at most; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
     const struct riptide_smoothing *smoothing; /* must outlive; default NULL: the policy's own */
     /*
@@ -169,7 +169,7 @@ struct riptide_estimator_config {
     double window_percentile; /* of smoothing "window": 0 to 100; default 50 */
     uint64_t window_ns;       /* of smoothing "window": how far back; from 1 s; default 10 min */
     const struct riptide_override *overrides; /* each prefix once; default: none */
-    size_t n_overrides;
+    size_t n_overrides;                       /* up to RIPTIDE_MAX_OVERRIDES */
     /*
      * For "careful": up to what part of the capacity a window that fits grows fast (RFC 9959: half
      * of it is what may be claimed), 0 exclusive to 1; default 0.5.

@@ -75,6 +75,7 @@ struct riptide_port_range {
  * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
  * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
  * range must hold it. IPv4 peers are told by IPv4 prefixes alone: IPv4-mapped ones are refused.
+ * `learn` and `exclude` have at most RIPTIDE_MAX_PREFIXES each.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn;
@@ -85,9 +86,10 @@ struct riptide_scope {
     size_t n_local_ports;
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
-    uint32_t mark;      /* (the socket's mark & mark_mask) == mark; needs CAP_NET_ADMIN */
-    uint32_t mark_mask; /* 0: marks do not matter */
-    uint32_t ifindex;   /* only sockets bound to this interface (SO_BINDTODEVICE, VRF); 0: all */
+    uint32_t mark;        /* (the socket's mark & mark_mask) == mark; needs CAP_NET_ADMIN */
+    uint32_t mark_mask;   /* 0: marks do not matter */
+    uint32_t ifindex;     /* only sockets bound to this interface (SO_BINDTODEVICE, VRF); 0: all */
+    uint32_t reserved[9]; /* 0. A scope lies within other structs and cannot grow */
 };
 
 /* How much of the scope the kernel applies, so that it does not even describe what is outside. */
@@ -116,7 +118,7 @@ struct riptide_observer_config {
     /*
      * What the kernel may keep for us of them while a dump is under way or the loop is busy; about
      * 1.3 KB each, and only as long as it is needed. Beyond net.core.rmem_max it takes
-     * CAP_NET_ADMIN. From 4096; default 32 MB.
+     * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint32_t events_buffer_bytes;
     /*
@@ -232,7 +234,7 @@ int riptide_observer_get_events_error(const struct riptide_observer *observer);
 void riptide_observer_get_stats(const struct riptide_observer *observer,
                                 struct riptide_observer_stats *stats, size_t size);
 
-/* Whether the scope asks for this connection. Pure. */
+/* Whether the scope asks for this connection; false where a count has no array. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 
 #ifdef __cplusplus

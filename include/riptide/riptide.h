@@ -38,7 +38,8 @@
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
- *    field set that this library does not know, is refused: -E2BIG.
+ *    field set that this library does not know, is refused: -E2BIG; so is one with `reserved` set.
+ *    One with a size that no release had, that of a pointer for example, is refused: -EINVAL.
  *  - docs/NAME is in the sources, and installed as share/doc/riptide/NAME.
  */
 #ifndef RIPTIDE_RIPTIDE_H
@@ -60,6 +61,12 @@ extern "C" {
 
 /* No smallest retransmission timeout beyond this, a minute: a lost segment would wait for it. */
 #define RIPTIDE_RTO_MIN_LIMIT_US 60000000
+
+/* How many destinations an estimator or a router can be configured for. */
+#define RIPTIDE_MAX_DESTINATIONS 16777216
+
+/* How many prefixes an array of a configuration can have. */
+#define RIPTIDE_MAX_PREFIXES 1048576
 
 /* Outcomes that a caller handles. Each function says which of them it returns. */
 enum riptide_outcome {

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -30,15 +31,26 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* A stage names its field; one namespace for two of them is the agent's own. */
+static int locate(const struct stages *stages, struct riptide_error *error, const char *path, int r)
+{
+    if (stages->netns_fd != -1 && error && !strncmp(error->text, "netns_fd", strlen("netns_fd")))
+        return r;
+    return error_locate(error, path, r);
+}
+
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
+    int r = locate(stages, error, "observer.",
+                   riptide_observer_new(&agent->observer, &stages->observer, error));
 
     if (r == 0)
-        r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
+        r = locate(stages, error, "estimator.",
+                   riptide_estimator_new(&agent->estimator, &stages->estimator, error));
     if (r == 0)
-        r = riptide_router_new(&agent->router, &stages->router, error);
+        r = locate(stages, error, "router.",
+                   riptide_router_new(&agent->router, &stages->router, error));
     return r;
 }
 
@@ -143,7 +155,8 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                        struct riptide_error *error)
 {
-    int r = riptide_router_reconfigure(agent->router, &stages->router, error);
+    int r = locate(stages, error, "router.",
+                   riptide_router_reconfigure(agent->router, &stages->router, error));
 
     if (r < 0)
         return r;
@@ -151,7 +164,7 @@ static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                                       error);
     if (r < 0)
         riptide_router_reconfigure(agent->router, &agent->router_config, NULL);
-    return r;
+    return locate(stages, error, "estimator.", r);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
@@ -167,7 +180,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     error_set(error, "%s", "");
     r = stages_take(&stages, config, error);
     if (r == 0)
-        r = riptide_observer_new(&observer, &stages.observer, error);
+        r = locate(&stages, error, "observer.",
+                   riptide_observer_new(&observer, &stages.observer, error));
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(observer));
     if (r == 0)

@@ -2,13 +2,18 @@
 /*
  * The agent's configuration: defaults, and what joins the stages. Pure.
  */
-#include "config.h"
+#include "agent/config.h"
 
+#include "apply/config.h"
+#include "compute/config.h"
 #include "internal.h"
+#include "observe/config.h"
 
 #include <errno.h>
 
 #define NS_PER_MS UINT64_C(1000000)
+
+STRUCT_ENDS_WITH(struct riptide_agent_config, reserved);
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -27,20 +32,16 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     uint32_t slices = stages->observer.slices;
 
     if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S) {
-        error_set(error, "interval: must be 10 ms to one hour");
+        error_set(error, "interval_ns: must be 10 ms to one hour");
         return -EINVAL;
     }
     if (!(stages->max_share >= 0 && stages->max_share <= 1)) {
         error_set(error, "max_share: %g; must be 0 to 1", stages->max_share);
         return -EINVAL;
     }
-    if (slices < 1 || slices > RIPTIDE_MAX_SLICES) {
-        error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);
-        return -EINVAL;
-    }
     /* A connection is looked at once in that many rounds. */
-    if (estimator->ttl_ns > 0 && estimator->ttl_ns <= stages->interval_ns * slices) {
-        error_set(error, "ttl: must be longer than %s, or each window is forgotten",
+    if (estimator->ttl_ns <= stages->interval_ns * slices) {
+        error_set(error, "estimator.ttl_ns: must be longer than %s, or each window is forgotten",
                   slices > 1 ? "the interval times slices" : "the interval");
         return -EINVAL;
     }
@@ -57,6 +58,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
+    static const struct config_kind kind = CONFIG_KIND(agent, reserved);
     struct riptide_agent_config checked;
     int r;
 
@@ -64,17 +66,24 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_router_config_init(&stages->router, sizeof(stages->router));
-    r = config_copy(&checked, sizeof(checked), config, error);
+    r = config_copy(&checked, &kind, config, error);
+    if (r == 0)
+        r = reserved_check(&checked.reserved, 1, "reserved", error);
     if (r == 0 && checked.observer)
-        r = config_copy(&stages->observer, sizeof(stages->observer), checked.observer, error);
+        r = error_locate(error, "observer.",
+                         observer_config_check(&stages->observer, checked.observer, error));
     if (r == 0 && checked.estimator)
-        r = config_copy(&stages->estimator, sizeof(stages->estimator), checked.estimator, error);
+        r = error_locate(error, "estimator.",
+                         estimator_config_check(&stages->estimator, checked.estimator, error));
+    /* What it has from the estimator need not be right here: it is checked as it will be. */
     if (r == 0 && checked.router)
-        r = config_copy(&stages->router, sizeof(stages->router), checked.router, error);
+        r = error_locate(error, "router.",
+                         router_config_copy(&stages->router, checked.router, error));
     if (r < 0)
         return r;
     stages->interval_ns = checked.interval_ns;
     stages->max_share = checked.max_share;
+    stages->netns_fd = checked.netns_fd;
     if (checked.netns_fd != -1)
         stages->observer.netns_fd = stages->router.netns_fd = checked.netns_fd;
     stages->observer.size = sizeof(stages->observer);

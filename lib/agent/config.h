@@ -10,6 +10,7 @@
 struct stages {
     uint64_t interval_ns;
     double max_share;
+    int netns_fd; /* of both observer and router; -1: as they say */
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
@@ -17,7 +18,8 @@ struct stages {
 
 /*
  * Fills in defaults and what one stage has from another; points to the arrays of `config`. Errors:
- * -EINVAL, -E2BIG, each with a line. What concerns one stage alone, that stage checks.
+ * -EINVAL, -E2BIG, each with a line that names the field. The scope and the router's are for these
+ * stages to check.
  */
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error);

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
+STRUCT_ENDS_WITH(struct riptide_router_config, netns_fd);
+
 RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *config, size_t size)
 {
     const struct riptide_router_config defaults = {
@@ -26,14 +28,21 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
+int router_config_copy(struct riptide_router_config *copy,
+                       const struct riptide_router_config *config, struct riptide_error *error)
+{
+    static const struct config_kind kind = CONFIG_KIND(router, netns_fd);
+
+    riptide_router_config_init(copy, sizeof(*copy));
+    return config_copy(copy, &kind, config, error);
+}
+
 int router_config_take(struct riptide_router_config *kept,
                        const struct riptide_router_config *config, struct riptide_error *error)
 {
     struct riptide_router_config checked;
-    int r;
+    int r = router_config_copy(&checked, config, error);
 
-    riptide_router_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, sizeof(checked), config, error);
     if (r < 0)
         return r;
     if (checked.table == RT_TABLE_UNSPEC ||
@@ -52,8 +61,9 @@ int router_config_take(struct riptide_router_config *kept,
                   RIPTIDE_CWND_LIMIT);
     else if (checked.step_percent > 100)
         error_set(error, "step_percent: %u; must be 0 to 100", checked.step_percent);
-    else if (checked.max_routes < 1 || checked.max_routes > 1u << 24)
-        error_set(error, "max_routes: %u; must be 1 to 16777216", checked.max_routes);
+    else if (checked.max_routes < 1 || checked.max_routes > RIPTIDE_MAX_DESTINATIONS)
+        error_set(error, "max_routes: %u; must be 1 to %d", checked.max_routes,
+                  RIPTIDE_MAX_DESTINATIONS);
     else {
         *kept = checked;
         return 0;

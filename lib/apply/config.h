@@ -9,7 +9,11 @@
 
 #include <riptide/apply.h>
 
-/* Checks and copies. Errors: -EINVAL, -E2BIG. */
+/* The caller's over the defaults. Errors: -EINVAL (size), -E2BIG, each with a line. */
+int router_config_copy(struct riptide_router_config *copy,
+                       const struct riptide_router_config *config, struct riptide_error *error);
+
+/* Copies and checks. Errors: -EINVAL, -E2BIG, each with a line that names the field. */
 int router_config_take(struct riptide_router_config *kept,
                        const struct riptide_router_config *config, struct riptide_error *error);
 

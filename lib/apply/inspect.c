@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+STRUCT_ENDS_WITH(struct riptide_router_stats, malformed);
+
 /* Why it is as it is, where that is not what was asked for. */
 static const char *reason_of(const struct target *target)
 {

@@ -9,10 +9,13 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What a host's own row may ask for, for each destination. */
 enum { MAX_MEMORY_BYTES = 65536 };
+
+STRUCT_ENDS_WITH(struct riptide_estimator_config, closed_weight);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
@@ -64,13 +67,14 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
         error_set(error, "cwnd_min: %u; must be 1 to cwnd_max, which is %u segments",
                   config->cwnd_min, config->cwnd_max);
     else if (config->ttl_ns == 0)
-        error_set(error, "ttl: 0; must be longer than the interval");
+        error_set(error, "ttl_ns: 0; must be longer than the interval");
     else if (config->prefix_len4 > 32)
         error_set(error, "prefix_len4: %u; must be 0 to 32 bits", config->prefix_len4);
     else if (config->prefix_len6 > 128)
         error_set(error, "prefix_len6: %u; must be 0 to 128 bits", config->prefix_len6);
-    else if (config->max_destinations < 1 || config->max_destinations > 1u << 24)
-        error_set(error, "max_destinations: %u; must be 1 to 16777216", config->max_destinations);
+    else if (config->max_destinations < 1 || config->max_destinations > RIPTIDE_MAX_DESTINATIONS)
+        error_set(error, "max_destinations: %u; must be 1 to %d", config->max_destinations,
+                  RIPTIDE_MAX_DESTINATIONS);
     else
         return 0;
     return -EINVAL;
@@ -87,15 +91,15 @@ static int policy_options_check(const struct riptide_estimator_config *config,
     else if (!(config->window_percentile >= 0 && config->window_percentile <= 100))
         error_set(error, "window_percentile: %g; must be 0 to 100", config->window_percentile);
     else if (config->window_ns < NS_PER_S)
-        error_set(error, "window: must be 1 s or more");
+        error_set(error, "window_ns: must be 1 s or more");
     else if (!(config->capacity_fraction > 0 && config->capacity_fraction <= 1))
         error_set(error, "capacity_fraction: %g; must be above 0 and at most 1",
                   config->capacity_fraction);
     else if (config->evidence_ns < NS_PER_S)
-        error_set(error, "evidence: must be 1 s or more");
+        error_set(error, "evidence_ns: must be 1 s or more");
     else if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
                                               config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
-        error_set(error, "rto_min_floor: must be 1 ms to 60 s, or 0 to leave rto_min alone");
+        error_set(error, "rto_min_floor_us: must be 1 ms to 60 s, or 0 to leave rto_min alone");
     else if (!(config->closed_weight >= 0 && config->closed_weight <= 1))
         error_set(error, "closed_weight: %g; must be 0 to 1", config->closed_weight);
     else
@@ -103,29 +107,27 @@ static int policy_options_check(const struct riptide_estimator_config *config,
     return -EINVAL;
 }
 
-/* Written so that no comparison is true of NaN. `name` begins the line. */
+/* Written so that no comparison is true of NaN. */
 static int override_check(const struct riptide_estimator_config *config,
-                          const struct riptide_override *override, const char *name,
-                          struct riptide_error *error)
+                          const struct riptide_override *override, struct riptide_error *error)
 {
     uint32_t min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
     uint32_t max = override->cwnd_max ? override->cwnd_max : config->cwnd_max;
 
-    if (max > RIPTIDE_CWND_LIMIT)
-        error_set(error, "%s: cwnd_max: %u; must be 1 to %d segments", name, max,
-                  RIPTIDE_CWND_LIMIT);
+    if (!prefix_is_valid(&override->dst))
+        error_set(error, "dst: no prefix; family AF_INET or AF_INET6, no bits behind len");
+    else if (max > RIPTIDE_CWND_LIMIT)
+        error_set(error, "cwnd_max: %u; must be 1 to %d segments", max, RIPTIDE_CWND_LIMIT);
     else if (min > max && override->cwnd_min)
-        error_set(error, "%s: cwnd_min: %u; must be 1 to cwnd_max, which is %u segments", name, min,
-                  max);
+        error_set(error, "cwnd_min: %u; must be 1 to cwnd_max, which is %u segments", min, max);
     else if (min > max)
-        error_set(error, "%s: cwnd_max: %u; must be cwnd_min, which is %u segments, or more", name,
-                  max, min);
+        error_set(error, "cwnd_max: %u; must be cwnd_min, which is %u segments, or more", max, min);
     else if (override->policy && !policy_is_valid(override->policy))
-        error_set(error, "%s: policy: without its functions, or with too much memory", name);
+        error_set(error, "policy: without its functions, or with too much memory");
     else if (override->policy && !config->smoothing && !override->policy->smoothing)
-        error_set(error, "%s: policy: has no smoothing of its own", name);
+        error_set(error, "policy: has no smoothing of its own");
     else if (!(override->scale >= 0 && override->scale <= 1))
-        error_set(error, "%s: scale: %g; must be above 0 and at most 1", name, override->scale);
+        error_set(error, "scale: %g; must be above 0 and at most 1", override->scale);
     else
         return 0;
     return -EINVAL;
@@ -146,49 +148,66 @@ static bool is_new_policy(const struct riptide_estimator_config *config, size_t 
 static int overrides_check(const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    char name[sizeof("overrides: ") + RIPTIDE_PREFIX_TEXT_BYTES] = "overrides: ";
+    const struct riptide_override *overrides = config->overrides;
     size_t n_policies = 0;
+    int r = array_check(overrides, config->n_overrides, RIPTIDE_MAX_OVERRIDES, "", "overrides",
+                        error);
 
-    if (config->n_overrides > RIPTIDE_MAX_OVERRIDES) {
-        error_set(error, "overrides: %zu; at most %d", config->n_overrides, RIPTIDE_MAX_OVERRIDES);
-        return -EINVAL;
-    }
-    for (size_t i = 0; i < config->n_overrides; i++) {
-        const struct riptide_override *override = &config->overrides[i];
+    for (size_t i = 0; r == 0 && i < config->n_overrides; i++) {
+        char path[32];
 
-        if (!prefix_is_valid(&override->dst)) {
-            error_set(error, "overrides: number %zu is for no prefix", i + 1);
-            return -EINVAL;
-        }
-        riptide_prefix_format(&override->dst, name + sizeof("overrides: ") - 1);
-        if (override_check(config, override, name, error) < 0)
-            return -EINVAL;
-        for (size_t j = 0; j < i; j++) {
-            if (riptide_prefix_equal(&config->overrides[j].dst, &override->dst)) {
-                error_set(error, "%s: given twice", name);
-                return -EINVAL;
+        r = override_check(config, &overrides[i], error);
+        for (size_t j = 0; r == 0 && j < i; j++) {
+            if (riptide_prefix_equal(&overrides[j].dst, &overrides[i].dst)) {
+                error_set(error, "dst: given twice");
+                r = -EINVAL;
             }
         }
         n_policies += is_new_policy(config, i);
-        if (n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES) {
-            error_set(error, "%s: policy: is one more than %d besides that for all", name,
+        if (r == 0 && n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES) {
+            error_set(error, "policy: is one more than %d besides that for all",
                       RIPTIDE_MAX_OVERRIDE_POLICIES);
-            return -EINVAL;
+            r = -EINVAL;
         }
+        snprintf(path, sizeof(path), "overrides[%zu].", i);
+        error_locate(error, path, r);
     }
-    return 0;
+    return r;
 }
 
 static int aggregates_check(const struct riptide_estimator_config *config,
                             struct riptide_error *error)
 {
-    for (size_t i = 0; i < config->n_aggregates; i++) {
+    int r = array_check(config->aggregates, config->n_aggregates, RIPTIDE_MAX_PREFIXES, "",
+                        "aggregates", error);
+
+    for (size_t i = 0; r == 0 && i < config->n_aggregates; i++) {
         if (!prefix_is_valid(&config->aggregates[i])) {
-            error_set(error, "aggregates: number %zu is no prefix", i + 1);
-            return -EINVAL;
+            error_set(error,
+                      "aggregates[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
+                      i);
+            r = -EINVAL;
         }
     }
-    return 0;
+    return r;
+}
+
+int estimator_config_check(struct riptide_estimator_config *checked,
+                           const struct riptide_estimator_config *config,
+                           struct riptide_error *error)
+{
+    static const struct config_kind kind = CONFIG_KIND(estimator, closed_weight);
+    int r;
+
+    riptide_estimator_config_init(checked, sizeof(*checked));
+    r = config_copy(checked, &kind, config, error);
+    if (r == 0)
+        r = config_check(checked, error);
+    if (r == 0)
+        r = policy_options_check(checked, error);
+    if (r == 0)
+        r = aggregates_check(checked, error);
+    return r == 0 ? overrides_check(checked, error) : r;
 }
 
 int estimator_config_take(struct riptide_estimator_config *kept,
@@ -197,20 +216,8 @@ int estimator_config_take(struct riptide_estimator_config *kept,
 {
     struct riptide_estimator_config checked;
     void *aggregates, *overrides;
-    int r;
+    int r = estimator_config_check(&checked, config, error);
 
-    riptide_estimator_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, sizeof(checked), config, error);
-    if (r < 0)
-        return r;
-    r = config_check(&checked, error);
-    if (r < 0)
-        return r;
-    r = policy_options_check(&checked, error);
-    if (r == 0)
-        r = aggregates_check(&checked, error);
-    if (r == 0)
-        r = overrides_check(&checked, error);
     if (r < 0)
         return r;
     r = array_copy(&aggregates, checked.aggregates, checked.n_aggregates,

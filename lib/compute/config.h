@@ -7,7 +7,15 @@
 
 #include <riptide/compute.h>
 
-/* Checks and copies, aggregates included. Errors: -EINVAL, -E2BIG, -ENOMEM. */
+/*
+ * The caller's over the defaults, its arrays not copied. Errors: -EINVAL, -E2BIG, each with a line
+ * that names the field.
+ */
+int estimator_config_check(struct riptide_estimator_config *checked,
+                           const struct riptide_estimator_config *config,
+                           struct riptide_error *error);
+
+/* Checks and copies, arrays included. Errors: as estimator_config_check, -ENOMEM. */
 int estimator_config_take(struct riptide_estimator_config *kept,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);

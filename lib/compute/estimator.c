@@ -275,6 +275,8 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
     return RIPTIDE_E_AGAIN;
 }
 
+STRUCT_ENDS_WITH(struct riptide_estimator_stats, ticks);
+
 RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                                 struct riptide_estimator_stats *stats, size_t size)
 {

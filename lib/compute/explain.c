@@ -39,6 +39,8 @@ RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estima
     return 0;
 }
 
+STRUCT_ENDS_WITH(struct riptide_explanation, evidence.max_rtt_us);
+
 RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *estimator,
                                              const struct riptide_prefix *dst,
                                              struct riptide_explanation *explanation, size_t size)

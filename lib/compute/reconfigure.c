@@ -120,7 +120,9 @@ static int fill(struct riptide_estimator *fresh, const struct riptide_estimator 
     int r;
 
     *fresh = *estimator;
-    r = estimator_config_take(&fresh->config, config, error);
+    r = scope ? scope_check(scope, error) : 0;
+    if (r == 0)
+        r = estimator_config_take(&fresh->config, config, error);
     if (r < 0)
         return r;
     fresh->config.hash_seed = estimator->config.hash_seed;

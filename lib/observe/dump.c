@@ -125,7 +125,7 @@ int dump_open(struct dump *dump, struct riptide_error *error)
     dump->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (dump->epoll_fd < 0) {
         r = -errno;
-        error_set(error, "epoll: %s", strerror(-r));
+        error_set(error, "epoll fd: %s", strerror(-r));
         return r;
     }
     for (enum dump_channel i = 0; i < N_CHANNELS; i++) {

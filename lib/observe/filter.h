@@ -23,7 +23,7 @@ struct filter {
     enum riptide_filter kind; /* how much of the scope is in the code */
 };
 
-/* The scope must stay. Errors: -ENOMEM, -E2BIG; the filter is to be freed nevertheless. */
+/* The scope must stay. Errors: -ENOMEM; the filter is to be freed nevertheless. */
 int filter_init(struct filter *filter, const struct riptide_scope *scope);
 void filter_deinit(struct filter *filter);
 

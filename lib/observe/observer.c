@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 #include "netns.h"
+#include "observe/config.h"
 #include "observe/dump.h"
 #include "observe/events.h"
 #include "observe/sample.h"
@@ -35,44 +36,12 @@ struct riptide_observer {
     struct dump dump;
 };
 
-/* Two events: what the kernel needs to take any buffer at all. */
-enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
-
-RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config *config,
-                                                 size_t size)
-{
-    struct riptide_observer_config defaults = {
-        .size = size,
-        .max_restarts = 3,
-        .congestion_control = true,
-        .slices = 1,
-        .events_buffer_bytes = 32 * 1024 * 1024,
-        .netns_fd = -1,
-    };
-
-    struct_give(config, size, &defaults, sizeof(defaults));
-}
-
 static int take_config(struct riptide_observer *observer,
                        const struct riptide_observer_config *config, struct riptide_error *error)
 {
     int r;
 
-    if (config->events_buffer_bytes < MIN_EVENTS_BUFFER_BYTES ||
-        config->events_buffer_bytes > INT_MAX / 2) {
-        error_set(error, "events_buffer_bytes: %u; must be 4096 to 1 GB",
-                  config->events_buffer_bytes);
-        return -EINVAL;
-    }
-    if (config->destroy_events && config->scope.mark_mask != 0) {
-        error_set(error, "scope.mark: not with destroy_events: the kernel tells of no mark there");
-        return -EINVAL;
-    }
-    r = riptide_observer_set_slices(observer, config->slices);
-    if (r < 0) {
-        error_set(error, "slices: must be 1 to %d", RIPTIDE_MAX_SLICES);
-        return r;
-    }
+    observer->slices = config->slices;
     r = scope_copy(&observer->scope, &config->scope, error);
     if (r < 0)
         return r;
@@ -133,8 +102,7 @@ static int observer_new(struct riptide_observer **observerp,
     struct opening opening;
     int r;
 
-    riptide_observer_config_init(&config, sizeof(config));
-    r = config_copy(&config, sizeof(config), given, error);
+    r = observer_config_check(&config, given, error);
     if (r < 0)
         return r;
     observer = calloc(1, sizeof(*observer));
@@ -385,6 +353,8 @@ RIPTIDE_PUBLIC int riptide_observer_get_events_error(const struct riptide_observ
 {
     return observer->events ? observer->events->error : 0;
 }
+
+STRUCT_ENDS_WITH(struct riptide_observer_stats, left_out_slice);
 
 RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *observer,
                                                struct riptide_observer_stats *stats, size_t size)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+STRUCT_ENDS_WITH(struct riptide_scope, reserved);
+
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
 {
     for (size_t i = 0; i < n; i++) {
@@ -49,15 +51,12 @@ bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix 
 RIPTIDE_PUBLIC bool riptide_scope_matches(const struct riptide_scope *scope,
                                           const struct riptide_sample *sample)
 {
-    return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
-}
+    bool has_arrays = (scope->n_learn == 0 || scope->learn) &&
+                      (scope->n_exclude == 0 || scope->exclude) &&
+                      (scope->n_local_ports == 0 || scope->local_ports) &&
+                      (scope->n_remote_ports == 0 || scope->remote_ports);
 
-static int check_array(const void *items, size_t n, const char *field, struct riptide_error *error)
-{
-    if (n == 0 || items)
-        return 0;
-    error_set(error, "scope.%s: NULL, but scope.n_%s is %zu", field, field, n);
-    return -EINVAL;
+    return has_arrays && scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
 }
 
 /* The peers of such a prefix are told as what they are, IPv4: it would match nothing. */
@@ -69,7 +68,7 @@ static bool is_mapped(const struct riptide_prefix *prefix)
 static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
                           struct riptide_error *error)
 {
-    int r = check_array(prefixes, n, field, error);
+    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, "scope.", field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (!prefix_is_valid(&prefixes[i])) {
@@ -88,13 +87,8 @@ static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const
 static int check_ports(const struct riptide_port_range *ranges, size_t n, const char *field,
                        struct riptide_error *error)
 {
-    int r = check_array(ranges, n, field, error);
+    int r = array_check(ranges, n, RIPTIDE_SCOPE_MAX_PORT_RANGES, "scope.", field, error);
 
-    if (r == 0 && n > RIPTIDE_SCOPE_MAX_PORT_RANGES) {
-        error_set(error, "scope.%s: more than %d ranges: merge those that touch", field,
-                  RIPTIDE_SCOPE_MAX_PORT_RANGES);
-        r = -EINVAL;
-    }
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (ranges[i].first > ranges[i].last) {
             error_set(error, "scope.%s[%zu]: ends before it begins", field, i);
@@ -104,10 +98,13 @@ static int check_ports(const struct riptide_port_range *ranges, size_t n, const 
     return r;
 }
 
-static int check(const struct riptide_scope *scope, struct riptide_error *error)
+int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
-    int r = check_prefixes(scope->learn, scope->n_learn, "learn", error);
+    int r = reserved_check(scope->reserved, sizeof(scope->reserved) / sizeof(scope->reserved[0]),
+                           "scope.reserved", error);
 
+    if (r == 0)
+        r = check_prefixes(scope->learn, scope->n_learn, "learn", error);
     if (r == 0)
         r = check_prefixes(scope->exclude, scope->n_exclude, "exclude", error);
     if (r == 0)
@@ -126,7 +123,7 @@ int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given,
                struct riptide_error *error)
 {
     void *arrays[4] = { NULL };
-    int r = check(given, error);
+    int r = scope_check(given, error);
 
     if (r < 0)
         return r;

@@ -7,9 +7,12 @@
 
 #include <riptide/observe.h>
 
+/* Errors: -EINVAL, -E2BIG, each with a line that names the field. */
+int scope_check(const struct riptide_scope *scope, struct riptide_error *error);
+
 /*
- * Copies a scope with its arrays. The copy is to be freed after an error, too.
- * Errors: -EINVAL, with a line that names the field; -ENOMEM.
+ * Checks a scope and copies it with its arrays. The copy is to be freed after an error, too.
+ * Errors: as scope_check, -ENOMEM.
  */
 int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given,
                struct riptide_error *error);

@@ -139,8 +139,6 @@ int scope_tree_init(struct scope_tree *tree, const struct riptide_scope *scope)
                                  .verdict = scope->n_learn == 0 };
     if (n_all == 0)
         return 0;
-    if (n_all > SCOPE_TREE_NONE / 2)
-        return -E2BIG;
     /* A branch has two children, so there are fewer branches than prefixes. */
     entries = calloc(n_all, sizeof(*entries));
     tree->nodes = calloc(2 * n_all, sizeof(*tree->nodes));

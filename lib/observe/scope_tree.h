@@ -31,7 +31,7 @@ struct scope_tree {
     bool verdict;      /* outside of all nodes */
 };
 
-/* Errors: -ENOMEM, -E2BIG; the tree is to be freed nevertheless. */
+/* Errors: -ENOMEM; the tree is to be freed nevertheless. */
 int scope_tree_init(struct scope_tree *tree, const struct riptide_scope *scope);
 void scope_tree_deinit(struct scope_tree *tree);
 

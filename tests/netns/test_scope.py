@@ -100,20 +100,20 @@ def test_programs_take_ports_mark_and_interface(stage):
 def test_a_mark_without_privilege_is_a_clear_error(net):
     done = net.host.run(*AS_NOBODY, RIPTIDE, "observe", "--socket-mark", "1", check=False)
     assert done.returncode == 1
-    assert "CAP_NET_ADMIN" in done.stderr and "mark" in done.stderr
+    assert "--socket-mark: " in done.stderr and "CAP_NET_ADMIN" in done.stderr
     done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once", "--socket-mark", "1",
                         check=False)
     assert done.returncode == 1
-    assert "CAP_NET_ADMIN" in done.stderr and "mark" in done.stderr
+    assert "--socket-mark: " in done.stderr and "CAP_NET_ADMIN" in done.stderr
 
 
 def test_what_no_scope_can_be_is_a_wrong_use(net):
     ports = [f"--local-port={port}" for port in range(1, 258)]
     for command in ((RIPTIDE, "observe"), (RIPTIDED, "--dry-run", "--once")):
         done = net.host.run(*command, *ports, check=False)
-        assert done.returncode == 2 and "--local-port: more than 256 ranges" in done.stderr
+        assert done.returncode == 2 and "--local-port: 257; at most 256" in done.stderr
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--slices", "99999", check=False)
-    assert done.returncode == 2 and "slices: must be 1 to 64" in done.stderr
+    assert done.returncode == 2 and "--slices: 99999; must be 1 to 64" in done.stderr
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--socket-mark", "1/3",
                         "--destroy-events", check=False)
     assert done.returncode == 2 and "--socket-mark: not with destroy-events: " in done.stderr

@@ -93,8 +93,8 @@ static void names_in_the_kernel_cannot_change(void **state)
         configs.router.rule_priority += i == 2;
         configs.router.mark += i == 3;
         configs.router.dry_run = i == 4;
-        snprintf(text, sizeof(text), "%s: cannot change while routes are in place; start anew",
-                 names[i]);
+        snprintf(text, sizeof(text),
+                 "router.%s: cannot change while routes are in place; start anew", names[i]);
         assert_refused(agent, &configs, -EBUSY, text);
     }
     riptide_agent_free(agent);
@@ -113,21 +113,85 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
     configs.router.step_percent = 50;
     configs.estimator.cwnd_min = 0;
     assert_refused(agent, &configs, -EINVAL,
-                   "cwnd_min: 0; must be 1 to cwnd_max, which is 100 segments");
+                   "estimator.cwnd_min: 0; must be 1 to cwnd_max, which is 100 segments");
     configs.estimator.cwnd_min = 10;
     configs.router.step_percent = 101;
-    assert_refused(agent, &configs, -EINVAL, "step_percent: 101; must be 0 to 100");
+    assert_refused(agent, &configs, -EINVAL, "router.step_percent: 101; must be 0 to 100");
     configs.router.step_percent = 50;
     configs.agent.interval_ns = 1;
-    assert_refused(agent, &configs, -EINVAL, "interval: must be 10 ms to one hour");
+    assert_refused(agent, &configs, -EINVAL, "interval_ns: must be 10 ms to one hour");
     configs.agent.interval_ns = configs.estimator.ttl_ns;
     assert_refused(agent, &configs, -EINVAL,
-                   "ttl: must be longer than the interval, or each window is forgotten");
+                   "estimator.ttl_ns: must be longer than the interval, or each window is "
+                   "forgotten");
     configs.agent.interval_ns /= 2;
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
     assert_int_equal(riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &estimate),
                      RIPTIDE_E_UNKNOWN);
     riptide_agent_free(agent);
+}
+
+/* The router's bound comes from the overrides, which must be there for that. */
+static void counts_of_a_stage_need_their_arrays(void **state)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { "" };
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    configs.estimator.n_overrides = 5;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
+    assert_null(agent);
+    assert_string_equal(error.text, "estimator.overrides: NULL, but n_overrides is 5");
+}
+
+static void assert_not_new(const struct configs *configs, const char *text)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { "" };
+
+    assert_true(riptide_agent_new(&agent, &configs->agent, &error) < 0);
+    assert_null(agent);
+    assert_memory_equal(error.text, text, strlen(text));
+}
+
+/* By their paths from the agent's configuration, as the host has set them. */
+static void fields_of_the_stages_are_named(void **state)
+{
+    const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
+    const struct riptide_override overrides[2] = {
+        { .dst = prefixes[0] },
+        { .dst = { AF_INET, 0, { 0 } }, .cwnd_max = 9 },
+    };
+    struct riptide_observer_config observer;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    configs.agent.observer = &observer;
+    observer.slices = 0;
+    assert_not_new(&configs, "observer.slices: 0; ");
+    observer.slices = 1;
+    observer.scope.learn = prefixes;
+    observer.scope.n_learn = 2;
+    assert_not_new(&configs, "observer.scope.learn[1]: ");
+    observer.scope.n_learn = 0;
+    configs.estimator.overrides = overrides;
+    configs.estimator.n_overrides = 2;
+    assert_not_new(&configs, "estimator.overrides[1].cwnd_max: 9; ");
+    configs.estimator.n_overrides = 0;
+    configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
+    assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
+    init(&configs);
+    configs.router.table = 0;
+    assert_not_new(&configs, "router.table: 0 ");
+    init(&configs);
+    configs.router.netns_fd = -2;
+    assert_not_new(&configs, "router.netns_fd: ");
+    configs.agent.netns_fd = -2;
+    assert_not_new(&configs, "netns_fd: ");
 }
 
 static void fd_stays_the_same(void **state)
@@ -172,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_in_the_kernel_cannot_change),
         cmocka_unit_test(what_one_stage_refuses_no_stage_takes),
+        cmocka_unit_test(counts_of_a_stage_need_their_arrays),
+        cmocka_unit_test(fields_of_the_stages_are_named),
         cmocka_unit_test(fd_stays_the_same),
         cmocka_unit_test(what_is_taken_is_not_refused),
     };

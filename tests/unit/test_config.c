@@ -305,19 +305,33 @@ static void refusals_of_the_library_get_their_line(void **state)
     static const struct {
         const char *text, *refusal, *expected;
     } cases[] = {
-        { "[compute]\ncwnd-min = 0\n", "cwnd_min: 0; must be", "a.conf:2: cwnd-min: 0; must be" },
-        { "[compute]\n\ncwnd-max = 5\n", "cwnd_min: 10; must be 1 to cwnd_max, which is 5",
+        { "[compute]\ncwnd-min = 0\n", "estimator.cwnd_min: 0; must be",
+          "a.conf:2: cwnd-min: 0; must be" },
+        { "[compute]\n\ncwnd-max = 5\n",
+          "estimator.cwnd_min: 10; must be 1 to cwnd_max, which is 5",
           "a.conf:3: cwnd-min: 10; must be 1 to cwnd-max, which is 5" },
-        { "[observe]\ninterval = 2h\n", "ttl: must be longer than the interval",
+        { "[observe]\ninterval = 2h\n", "estimator.ttl_ns: must be longer than the interval",
           "a.conf:2: ttl: must be longer than the interval" },
-        { "[compute]\npaced = no\n", "ttl: must be longer than the interval",
+        { "[compute]\npaced = no\n", "estimator.ttl_ns: must be longer than the interval",
           "a.conf: ttl: must be longer than the interval" },
-        { "[prefix 10.0.0.0/8]\nscale=0.5\ncwnd-max = 5\n",
-          "overrides: 10.0.0.0/8: cwnd_max: 5; must",
-          "a.conf:3: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
-        { "\n[prefix 2001:db8::/32]\n", "overrides: 2001:db8::/32: given twice",
-          "a.conf:2: [prefix 2001:db8::/32] given twice" },
-        { "", "overrides: 1025; at most 1024",
+        { "[compute]\nrto-min-floor = 2min\n", "estimator.rto_min_floor_us: must be",
+          "a.conf:2: rto-min-floor: must be" },
+        { "\n[apply]\ntable = 0\n", "router.table: 0 is", "a.conf:3: table: 0 is" },
+        { "[apply]\ntable = 0\n", "table: 0 is", "a.conf:2: table: 0 is" },
+        { "[observe]\nscope = ::/0\nexclude = ::/0\n", "observer.scope.exclude[1]: no",
+          "a.conf:3: exclude[1]: no" },
+        { "[observe]\nlocal-port = 1\n", "observer.scope.n_local_ports: 300; at most 256",
+          "a.conf:2: local-port: 300; at most 256" },
+        { "[compute]\naggregate = ::/0\n", "estimator.n_aggregates: 3; at most 2",
+          "a.conf:2: aggregate: 3; at most 2" },
+        { "[observe]\ninterval = 1ms\n", "interval_ns: must be 10 ms",
+          "a.conf:2: interval: must be 10 ms" },
+        { "[prefix ::/0]\n[prefix 10.0.0.0/8]\nscale=0.5\ncwnd-max = 5\n",
+          "estimator.overrides[1].cwnd_max: 5; must",
+          "a.conf:4: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
+        { "\n[prefix 2001:db8::/32]\n", "overrides[0].dst: given twice",
+          "a.conf:2: [prefix 2001:db8::/32] dst: given twice" },
+        { "", "estimator.n_overrides: 1025; at most 1024",
           "a.conf: sections for prefixes: 1025; at most 1024" },
         { "", "out of patience", "out of patience" },
     };
@@ -336,12 +350,12 @@ static void refusals_of_the_library_get_their_line(void **state)
     read_text(&settings, "[compute]\nttl = 5s\n");
     memset(name, 'x', sizeof(name) - 1);
     settings.file = name;
-    snprintf(error.text, sizeof(error.text), "ttl: must");
+    snprintf(error.text, sizeof(error.text), "estimator.ttl_ns: must");
     settings_explain_refusal(&settings, &error);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     settings_deinit(&settings);
     settings_init(&settings);
-    snprintf(error.text, sizeof(error.text), "ttl: must");
+    snprintf(error.text, sizeof(error.text), "estimator.ttl_ns: must");
     settings_explain_refusal(&settings, &error);
     assert_string_equal(error.text, "--ttl: must");
     settings_deinit(&settings);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -121,7 +122,7 @@ static void test_config_ports_mark_and_slices_are_checked(void **state)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.remote_ports = ranges;
     config.scope.n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES + 1;
-    assert_refused(&config, "scope.remote_ports");
+    assert_refused(&config, "scope.n_remote_ports");
     config.scope.n_remote_ports = 2;
     ranges[1] = (struct riptide_port_range){ 81, 80 };
     assert_refused(&config, "scope.remote_ports[1]");
@@ -141,6 +142,47 @@ static void test_config_ports_mark_and_slices_are_checked(void **state)
     assert_refused(&config, "slices");
 }
 
+/* A count that was set without its array, or is none at all. */
+static void test_config_counts_need_their_arrays(void **state)
+{
+    static const struct {
+        size_t array, count;
+        const char *field;
+        uint32_t max;
+    } pairs[] = {
+#define PAIR(name, max)                                                                            \
+    {                                                                                              \
+        offsetof(struct riptide_observer_config, scope.name),                                      \
+            offsetof(struct riptide_observer_config, scope.n_##name), #name, max                   \
+    }
+        PAIR(learn, 1048576),
+        PAIR(exclude, 1048576),
+        PAIR(local_ports, 256),
+        PAIR(remote_ports, 256),
+    };
+    static const size_t counts[] = { 5, (size_t)1 << 60, SIZE_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        for (size_t j = 0; j < 3; j++) {
+            struct riptide_observer_config config;
+            char text[128];
+            const void *array = pairs;
+
+            riptide_observer_config_init(&config, sizeof(config));
+            memcpy((char *)&config + pairs[i].count, &counts[j], sizeof(counts[j]));
+            snprintf(text, sizeof(text), "scope.%s: NULL, but scope.n_%s is 5", pairs[i].field,
+                     pairs[i].field);
+            if (j > 0) {
+                memcpy((char *)&config + pairs[i].array, &array, sizeof(array));
+                snprintf(text, sizeof(text), "scope.n_%s: %zu; at most %u", pairs[i].field,
+                         counts[j], pairs[i].max);
+            }
+            assert_refused(&config, text);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_config_mapped_prefixes_are_refused),
         cmocka_unit_test(test_config_mark_and_destroy_events_exclude_each_other),
         cmocka_unit_test(test_config_ports_mark_and_slices_are_checked),
+        cmocka_unit_test(test_config_counts_need_their_arrays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

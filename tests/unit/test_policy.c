@@ -263,9 +263,59 @@ static void options_are_refused_by_name(void **state)
     REFUSED(evidence_ns, S - 1);
     REFUSED(rto_min_floor_us, 999);
     REFUSED(rto_min_floor_us, 60000001);
+    REFUSED(max_destinations, (1 << 24) + 1);
     REFUSED(smoothing, &no_function);
     REFUSED(policy, &too_much);
     REFUSED(policy, NULL);
+}
+
+static void assert_refused_with(const struct riptide_estimator_config *config, const char *text)
+{
+    struct riptide_estimator *estimator = NULL;
+    struct riptide_error error = { "" };
+
+    assert_int_equal(riptide_estimator_new(&estimator, config, &error), -EINVAL);
+    assert_null(estimator);
+    assert_string_equal(error.text, text);
+}
+
+/* A count that was set without its array, or is none at all. */
+static void counts_need_their_arrays(void **state)
+{
+    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24") };
+    const struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
+    struct riptide_estimator_config config = config_of_policy("paper");
+
+    (void)state;
+    config.n_overrides = 5;
+    assert_refused_with(&config, "overrides: NULL, but n_overrides is 5");
+    config.overrides = &override;
+    config.n_overrides = (size_t)1 << 60;
+    assert_refused_with(&config, "n_overrides: 1152921504606846976; at most 1024");
+    config = config_of_policy("paper");
+    config.n_aggregates = 5;
+    assert_refused_with(&config, "aggregates: NULL, but n_aggregates is 5");
+    config.aggregates = &aggregate;
+    config.n_aggregates = (size_t)1 << 60;
+    assert_refused_with(&config, "n_aggregates: 1152921504606846976; at most 1048576");
+    config.n_aggregates = SIZE_MAX;
+    assert_refused_with(&config, "n_aggregates: 18446744073709551615; at most 1048576");
+}
+
+static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
+{
+    const struct riptide_scope scope = { .n_learn = 5 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_error error;
+
+    (void)state;
+    add_cwnd(estimator, 80);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
+    assert_string_equal(error.text, "scope.learn: NULL, but scope.n_learn is 5");
+    assert_true(cwnd_of(estimator) > 0);
+    riptide_estimator_free(estimator);
 }
 
 int main(void)
@@ -282,6 +332,8 @@ int main(void)
         cmocka_unit_test(drop_guard_empties_the_window_too),
         cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(options_are_refused_by_name),
+        cmocka_unit_test(counts_need_their_arrays),
+        cmocka_unit_test(scope_of_a_reconfiguration_needs_its_arrays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,18 @@ static void test_ports_mark_and_interface_all_count(void **state)
         assert_false(riptide_scope_matches(&scope, &bad[i]));
 }
 
+/* No array that is not there is read. */
+static void test_counts_without_arrays_match_nothing(void **state)
+{
+    const struct riptide_scope scopes[] = {
+        { .n_learn = 1 }, { .n_exclude = 1 }, { .n_local_ports = 1 }, { .n_remote_ports = 1 }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
+        assert_false(matches(&scopes[i], "203.0.113.7"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_families_do_not_mix),
         cmocka_unit_test(test_a_prefix_is_judged_as_a_whole),
         cmocka_unit_test(test_ports_mark_and_interface_all_count),
+        cmocka_unit_test(test_counts_without_arrays_match_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

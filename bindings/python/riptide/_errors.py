@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from ._native import ffi, lib
@@ -79,6 +80,7 @@ def check(result: int, error: Any = None) -> None:
     if result == 0:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
+    line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # durations are named without their unit
     if result < 0:
         raise OSError(-result, line or os.strerror(-result))
     raise OUTCOMES[result](line or OUTCOMES[result].__doc__)

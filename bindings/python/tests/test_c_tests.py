@@ -182,6 +182,8 @@ ONLY_IN_C = {
     "a_weight_beyond_its_range_is_refused",
     "tables_are_complete",
     "options_are_refused_by_name",
+    "counts_need_their_arrays",
+    "scope_of_a_reconfiguration_needs_its_arrays",
     "rto_min_steps_are_what_they_stand_for",
     "walk_sees_each_window_once",
     "peer_belongs_to_its_destination",

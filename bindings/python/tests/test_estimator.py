@@ -219,3 +219,16 @@ def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
         feed(one, 100, 20)
         state = memoryview(one.save_bytes(101 * S, 0)).cast("I")
         assert other.load_bytes(state, 101 * S, 0).loaded == 1
+
+
+@pytest.mark.parametrize("options, line", [
+    ({"ttl": 0}, "ttl: "), ({"window": 0.5}, "window: "),
+    ({"rto_min_floor": 61}, "rto_min_floor: must be 1 ms to 60 s"),
+    ({"overrides": [Override("10.0.0.0/8"), Override("10.1.0.0/16", cwnd_max=9)]},
+     r"overrides\[1\].cwnd_max: 9; "),
+])
+def test_refusals_name_the_option(options: Any, line: str) -> None:
+    with pytest.raises(OSError, match=rf"^\[Errno 22\] {line}"):
+        riptide.Estimator(**options)
+    with pytest.raises(OSError, match=rf"^\[Errno 22\] estimator\.{line}"):
+        riptide.Agent(estimator=options)

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configurations that begin with their size: what their callers' headers may have, and what is
+ * refused as no such struct.
+ */
+#include <riptide/agent.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How much longer a newer caller's struct is here. */
+enum { ROOM_BYTES = 64 };
+
+/* Behind the last field that means something. */
+#define END_OF(type, field) (offsetof(struct type, field) + sizeof(((struct type *)NULL)->field))
+
+#define OBJECT(name)                                                                               \
+    static void init_##name(void *config, size_t size)                                             \
+    {                                                                                              \
+        riptide_##name##_config_init(config, size);                                                \
+    }                                                                                              \
+    static int try_##name(const void *config, struct riptide_error *error)                         \
+    {                                                                                              \
+        struct riptide_##name *object = NULL;                                                      \
+        int r = riptide_##name##_new(&object, config, error);                                      \
+                                                                                                   \
+        riptide_##name##_free(object);                                                             \
+        return r;                                                                                  \
+    }
+
+OBJECT(observer)
+OBJECT(estimator)
+OBJECT(router)
+OBJECT(agent)
+
+static int try_in_agent(const void *config, const char *name, struct riptide_error *error)
+{
+    struct riptide_agent_config agent;
+
+    riptide_agent_config_init(&agent, sizeof(agent));
+    if (!strcmp(name, "observer"))
+        agent.observer = config;
+    else if (!strcmp(name, "estimator"))
+        agent.estimator = config;
+    else
+        agent.router = config;
+    return try_agent(&agent, error);
+}
+
+static const struct object {
+    const char *name;
+    size_t bytes, end;
+    void (*init)(void *config, size_t size);
+    int (*try)(const void *config, struct riptide_error *error);
+} objects[] = {
+    { "observer", sizeof(struct riptide_observer_config), END_OF(riptide_observer_config, netns_fd),
+      init_observer, try_observer },
+    { "estimator", sizeof(struct riptide_estimator_config),
+      END_OF(riptide_estimator_config, closed_weight), init_estimator, try_estimator },
+    { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
+      init_router, try_router },
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, netns_fd),
+      init_agent, try_agent },
+};
+
+enum { N_OBJECTS = sizeof(objects) / sizeof(objects[0]) };
+
+union config {
+    struct riptide_observer_config observer;
+    struct riptide_estimator_config estimator;
+    struct riptide_router_config router;
+    struct riptide_agent_config agent;
+    unsigned char bytes[sizeof(struct riptide_estimator_config) + ROOM_BYTES];
+};
+
+static void newer_callers_are_taken_as_long_as_they_ask_for_nothing_new(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OBJECTS; i++) {
+        const struct object *object = &objects[i];
+        struct riptide_error error = { "" };
+        union config config;
+
+        object->init(&config, object->bytes + ROOM_BYTES);
+        if (object->try(&config, &error) != 0)
+            fail_msg("%s: %s", object->name, error.text);
+    }
+}
+
+/* Wherever headers may put their next field. */
+static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OBJECTS; i++) {
+        const struct object *object = &objects[i];
+
+        for (size_t at = object->end; at < object->bytes + ROOM_BYTES; at++) {
+            struct riptide_error error = { "" };
+            union config config;
+            int r;
+
+            object->init(&config, object->bytes + ROOM_BYTES);
+            config.bytes[at] = 1;
+            r = object->try(&config, &error);
+            if (r != -E2BIG)
+                fail_msg("%s, byte %zu: %d %s", object->name, at, r, error.text);
+            assert_non_null(strstr(error.text, at < object->bytes ? "reserved: " : "size: "));
+        }
+    }
+}
+
+/* A scope lies within the observer's configuration and cannot become longer. */
+static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
+{
+    const size_t scope = offsetof(struct riptide_observer_config, scope);
+
+    (void)state;
+    for (size_t at = END_OF(riptide_scope, ifindex); at < sizeof(struct riptide_scope); at++) {
+        struct riptide_error error = { "" };
+        union config config;
+
+        init_observer(&config, sizeof(config.observer));
+        config.bytes[scope + at] = 1;
+        assert_int_equal(try_observer(&config, &error), -E2BIG);
+        assert_memory_equal(error.text, "scope.reserved: ", 16);
+    }
+}
+
+/* None was ever so short. A pointer's size is what sizeof gives where a `*` is missing. */
+static void sizes_that_no_release_had_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OBJECTS; i++) {
+        const struct object *object = &objects[i];
+        const size_t sizes[] = { 0,
+                                 sizeof(void *),
+                                 offsetof(struct riptide_agent_config, max_share),
+                                 object->bytes - 1,
+                                 65537,
+                                 SIZE_MAX };
+
+        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+            struct riptide_error error = { "" };
+            union config config;
+            char begin[64], call[64];
+
+            object->init(&config, object->bytes);
+            config.agent.size = sizes[j];
+            assert_int_equal(object->try(&config, &error), -EINVAL);
+            snprintf(begin, sizeof(begin), "size: %zu; struct riptide_%s_config has ", sizes[j],
+                     object->name);
+            snprintf(call, sizeof(call), "riptide_%s_config_init(config, sizeof(*config))",
+                     object->name);
+            assert_memory_equal(error.text, begin, strlen(begin));
+            assert_non_null(strstr(error.text, call));
+        }
+    }
+}
+
+/* What a host sets behind the size of a pointer must not be ignored in silence. */
+static void size_of_a_pointer_is_refused_by_new(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OBJECTS; i++) {
+        const struct object *object = &objects[i];
+        struct riptide_error error = { "" };
+        union config config;
+        char begin[32];
+
+        memset(&config, 0, sizeof(config));
+        object->init(&config, sizeof(void *));
+        assert_int_equal(object->try(&config, &error), -EINVAL);
+        if (!strcmp(object->name, "agent"))
+            continue;
+        snprintf(begin, sizeof(begin), "%s.size: ", object->name);
+        assert_int_equal(try_in_agent(&config, object->name, &error), -EINVAL);
+        assert_memory_equal(error.text, begin, strlen(begin));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newer_callers_are_taken_as_long_as_they_ask_for_nothing_new),
+        cmocka_unit_test(each_byte_that_a_newer_caller_sets_is_refused),
+        cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
+        cmocka_unit_test(sizes_that_no_release_had_are_refused),
+        cmocka_unit_test(size_of_a_pointer_is_refused_by_new),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
