@@ -64,7 +64,7 @@ def assert_as_before(net, forks, n_samples):
     assert forks.n_dispatches() < 1000
     net.learned("203.0.113.2", 40)
     wait_until(lambda: windows(net.host).get("203.0.113.2", 0) >= 40, "a window learned since")
-    net.host.run(RIPTIDE, "flush")
+    net.host.run(RIPTIDE, "flush", check=False)  # 1: who holds the namespace may put them back
     wait_until(lambda: len(rules(net.host)) == 2, "rules that somebody removed")
     assert wait_window(net.host, "203.0.113.1") >= 30
     assert forks.end() == 0
