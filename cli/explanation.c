@@ -11,6 +11,7 @@ static const char *const states[] = { "applied", "withdrawn", "left alone", "fai
 
 static const char *const bounds[] = {
     "min", "max", "override_min", "override_max", "override_scale", "hint_scale", "hint_max",
+    "base",
 };
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
@@ -62,8 +63,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
     if (explanation->override.family)
         riptide_prefix_format(&explanation->override, override);
     return json_pack(
-        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:I, s:o, s:f, "
-        "s:o,"
+        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:o, "
+        "s:f, s:o,"
         " s:{s:f, s:f, s:I, s:f, s:f, s:f}}",
         "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
         (json_int_t)explanation->samples, "left_out", explanation_left_out(explanation->left_out),
@@ -72,8 +73,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         (json_int_t)explanation->cwnd_min, "cwnd_max", (json_int_t)explanation->cwnd_max,
         "override", override[0] ? override : NULL, "override_scale",
         share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
-        "hint_cwnd_max", figure(explanation->hint_cwnd_max), "cwnd", (json_int_t)explanation->cwnd,
-        "rto_min_ms",
+        "hint_cwnd_max", figure(explanation->hint_cwnd_max), "base_cwnd",
+        figure(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "rto_min_ms",
         explanation->rto_min_us ? json_real(explanation->rto_min_us / MS_PER_S) : json_null(),
         "age_s", seconds(explanation->updated_ns, now_ns), "expires_s",
         explanation->expires_ns == RIPTIDE_NEVER_NS

@@ -87,6 +87,7 @@ static int compute(struct look *look, const struct riptide_estimator_config *con
                    struct riptide_error *error)
 {
     struct riptide_estimator *estimator;
+    struct riptide_estimate estimate;
     int r = riptide_estimator_new(&estimator, config, error);
 
     if (r < 0)
@@ -97,6 +98,8 @@ static int compute(struct look *look, const struct riptide_estimator_config *con
         riptide_estimator_tick(estimator, look->now_ns);
         look->has_window = riptide_estimator_explain(estimator, dst, &look->explanation,
                                                      sizeof(look->explanation)) == 0;
+        look->may_lower =
+            riptide_estimator_find(estimator, dst, &estimate) == 0 && estimate.may_lower;
         look->connections = counting.connections;
         memcpy(look->left_out, counting.left_out, sizeof(look->left_out));
     }
@@ -129,8 +132,8 @@ int look_at(struct look *look, const struct settings *settings, const struct rip
     if (r != 0)
         return r;
     return resolve(&settings->router, dst, 1,
-                   look->has_window ? look->explanation.cwnd : config.cwnd_min, on_route, look,
-                   error);
+                   look->has_window ? look->explanation.cwnd : config.cwnd_max, look->may_lower,
+                   on_route, look, error);
 }
 
 int look_group(const struct riptide_estimator_config *config, const struct riptide_prefix *dst,

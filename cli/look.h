@@ -14,6 +14,7 @@ struct look {
     uint64_t now_ns;
     bool has_window;
     struct riptide_explanation explanation; /* of the window */
+    bool may_lower;                         /* as in riptide_estimate */
     bool has_route;
     struct riptide_route route; /* as a dry run resolves it */
 };

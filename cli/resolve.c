@@ -33,7 +33,7 @@ static int run(struct riptide_router *router, resolve_answer_fn *on_answer, void
 }
 
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            uint32_t cwnd, resolve_answer_fn *on_answer, void *userdata,
+            uint32_t cwnd, bool may_lower, resolve_answer_fn *on_answer, void *userdata,
             struct riptide_error *error)
 {
     struct riptide_router_config dry = *config;
@@ -48,7 +48,7 @@ int resolve(const struct riptide_router_config *config, const struct riptide_pre
         return r;
     r = riptide_router_start(router, error);
     for (size_t i = 0; i < n && r == 0; i++)
-        r = riptide_router_set(router, &dsts[i], cwnd, 0, 0);
+        r = riptide_router_set(router, &dsts[i], cwnd, 0, 0, may_lower);
     if (r == 0)
         r = run(router, on_answer, userdata);
     riptide_router_free(router);

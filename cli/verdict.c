@@ -171,6 +171,8 @@ static void print_bounds(const json_t *window, FILE *out)
         fprintf(out, " by [prefix %s]", text_of(window, "override"));
     if (json_is_real(get(window, "override_scale")))
         fprintf(out, ", times %g", real(window, "override_scale"));
+    if (json_is_integer(get(window, "base_cwnd")))
+        fprintf(out, ", base route %" JSON_INTEGER_FORMAT, number(window, "base_cwnd"));
     if (json_is_integer(get(window, "hint_cwnd_max")))
         fprintf(out, ", hint at most %" JSON_INTEGER_FORMAT, number(window, "hint_cwnd_max"));
     if (json_is_real(get(window, "hint_scale")))

@@ -170,6 +170,7 @@ static void check_base(const struct base *base, const struct route_addition *giv
     CASE_CHECK(base_parse(&again, &expires_s, &addition.dst, nlmsg_hdr(message), &reason));
     nlmsg_free(message);
     expected.match = addition.dst;
+    expected.initcwnd = addition.initcwnd;
     expected.initrwnd = addition.initrwnd;
     expected.mtu_bytes = addition.mtu_bytes;
     expected.has_expiry = expected.is_advertised = expected.has_object = false;

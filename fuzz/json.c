@@ -245,7 +245,7 @@ static void check_window(const struct told *told, const json_t *window)
     static const char *const bounds[] = { "min",          "max",
                                           "override_min", "override_max",
                                           "override_scale", "hint_scale",
-                                          "hint_max" };
+                                          "hint_max",     "base" };
     const struct riptide_explanation *why = &told->why;
     const json_t *bit = json_object_get(window, "bounds");
     const json_t *left_out = json_object_get(window, "left_out");
@@ -271,6 +271,7 @@ static void check_window(const struct told *told, const json_t *window)
     check_real(window, "override_scale", why->override_scale < 1 ? why->override_scale : 0);
     check_real(window, "hint_scale", why->hint_scale < 1 ? why->hint_scale : 0);
     check_integer(window, "hint_cwnd_max", why->hint_cwnd_max);
+    check_integer(window, "base_cwnd", why->base_cwnd);
     check_integer(window, "cwnd", why->cwnd);
     check_times(told, window);
     check_evidence(why, json_object_get(window, "evidence"));

@@ -94,7 +94,7 @@ void host_read_connections(struct host *host)
     host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
     if (host->connections.error == 0 && reading.n_peers > 0)
         host->destinations.error =
-            resolve(&host->router, reading.peers, reading.n_peers, host->router.cwnd_max, on_answer,
-                    &host->destinations, &error);
+            resolve(&host->router, reading.peers, reading.n_peers, host->router.cwnd_max, false,
+                    on_answer, &host->destinations, &error);
     free(reading.peers);
 }

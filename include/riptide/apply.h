@@ -59,6 +59,7 @@ struct riptide_route {
     enum riptide_route_state state;
     uint32_t initcwnd;             /* segments, as the kernel has it where APPLIED, else as asked */
     uint32_t initrwnd;             /* segments; 0: not set by the route */
+    uint32_t base_initcwnd;        /* segments, of the route without us; 0: not set, not known */
     struct riptide_prefix gateway; /* family 0: on link or several next hops */
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
@@ -142,14 +143,20 @@ int riptide_router_get_fd(const struct riptide_router *router);
  * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route gets or keeps more than
  * cwnd_max segments, whatever initcwnd says and however small the step from there; 0: no such
  * bound. rto_min_us is the smallest retransmission timeout, which the kernel keeps in whole ms
- * (rounded up); 0 leaves it as the base route has it. Takes effect in dispatch, all changes since
- * the last one right after another. A host inside the prefix `dst` whose path MTU the kernel has
- * learned gets a route of its own, popped and listed like those that were asked for. Outcomes:
- * RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT or
- * a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US). Errors: -ENOMEM, -ECHILD.
+ * (rounded up); 0 leaves it as the base route has it.
+ *
+ * An initcwnd of the base route is its owner's, and the least that a destination gets: at or below
+ * it there is no route of ours, and none is made within a step above (RIPTIDE_ROUTE_LEFT_ALONE).
+ * Unless may_lower: what took the window down, such as losses or a hint, holds there, too.
+ *
+ * Takes effect in dispatch, all changes since the last one right after another. A host inside the
+ * prefix `dst` whose path MTU the kernel has learned gets a route of its own, popped and listed
+ * like those that were asked for. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix,
+ * a window beyond RIPTIDE_CWND_LIMIT or a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US). Errors: -ENOMEM,
+ * -ECHILD.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
-                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_us);
+                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_us, bool may_lower);
 
 /*
  * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes

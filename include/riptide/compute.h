@@ -44,8 +44,9 @@ struct riptide_policy_input {
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine, smooth: of this tick */
     uint64_t since_ns; /* combine, smooth: since the destination was last computed; 0: never was */
-    uint32_t samples;  /* combine: how many counted in this tick */
-    uint32_t cwnd;     /* the destination's present window, segments; 0: none */
+    uint32_t samples;   /* combine: how many counted in this tick */
+    uint32_t cwnd;      /* the destination's present window, segments; 0: none */
+    uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
 };
 
 /* What combine returns where the tick says nothing: the destination stays as it was, and ages. */
@@ -98,6 +99,11 @@ struct riptide_policy {
     uint32_t (*delay_us)(const void *memory);
     /* Optional: fills the explanation's evidence. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
+    /*
+     * Optional: whether losses took the window down, so that it may be below what connections start
+     * with without us. Where they did not, that is the least that a destination gets.
+     */
+    bool (*is_cut)(const void *memory);
 };
 
 /* The built-in policy or smoothing of that name, or NULL. Static storage. */
@@ -202,6 +208,7 @@ struct riptide_estimate {
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth octave, up to
                             RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
+    bool may_lower;      /* losses, a hint or an override took it down: for riptide_router_set */
 };
 
 /* What bounded a window, as bits. */
@@ -213,6 +220,7 @@ enum riptide_bound {
     RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* its override scaled it down */
     RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint scaled it down */
     RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* a hint's cwnd_max lowered it */
+    RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
 };
 
 /*
@@ -235,6 +243,7 @@ struct riptide_explanation {
     double override_scale;                       /* 1: none */
     double hint_scale;                           /* of the hints that hold for it; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
+    uint32_t base_cwnd;                          /* as in riptide_policy_input */
     uint32_t cwnd;                               /* the result, segments */
     uint32_t rto_min_us;                         /* 0: left alone */
     uint64_t updated_ns;

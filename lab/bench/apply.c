@@ -73,7 +73,7 @@ static void set_all(struct riptide_router *router, uint32_t n, uint32_t cwnd)
         int r;
 
         memcpy(dst.addr, &address, sizeof(address));
-        r = riptide_router_set(router, &dst, cwnd, 0, 0);
+        r = riptide_router_set(router, &dst, cwnd, 0, 0, false);
         if (r != 0)
             die("set", r);
     }

@@ -8,6 +8,8 @@
 #include "agent/clock.h"
 #include "agent/config.h"
 #include "agent/round.h"
+#include "apply/router.h"
+#include "compute/estimator.h"
 #include "internal.h"
 #include "prefix.h"
 
@@ -204,6 +206,18 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
+/* What connections start with without us is where windows begin, and what flights are judged by. */
+static int dispatch_router(struct riptide_agent *agent)
+{
+    int r = riptide_router_dispatch(agent->router);
+    struct riptide_prefix dst;
+    uint32_t initcwnd;
+
+    while (router_take_base(agent->router, &dst, &initcwnd))
+        estimator_set_base(agent->estimator, &dst, initcwnd);
+    return r;
+}
+
 /*
  * Each of these fds is readable for something that is done now. The router's alone may stay so with
  * nothing to be done: for those who ask who it is, where the process has no fd left to accept.
@@ -213,7 +227,7 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
     int r;
 
     if (fd == riptide_router_get_fd(agent->router))
-        return riptide_router_dispatch(agent->router);
+        return dispatch_router(agent);
     if (fd == agent->timer_fd)
         r = round_on_timer(agent);
     else if (fd == agent->work_fd)

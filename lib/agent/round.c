@@ -80,7 +80,8 @@ static int hand_over_one(struct riptide_agent *agent)
     if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0)
         return RIPTIDE_E_AGAIN;
     r = riptide_router_set(agent->router, &agent->in_hand->dst, agent->in_hand->cwnd,
-                           agent->in_hand->cwnd_max, agent->in_hand->rto_min_us);
+                           agent->in_hand->cwnd_max, agent->in_hand->rto_min_us,
+                           agent->in_hand->may_lower);
     if (r < 0)
         return r;
     agent->in_hand = NULL;

@@ -36,11 +36,11 @@ static const char *error_reason(const struct nlmsghdr *answer)
 }
 
 /* The metrics that are ours to set or to raise are kept apart from those that are only copied. */
-static uint32_t *metric_of(struct base *base, int type, uint32_t *ignored)
+static uint32_t *metric_of(struct base *base, int type)
 {
     switch (type) {
     case RTAX_INITCWND:
-        return ignored;
+        return &base->initcwnd;
     case RTAX_INITRWND:
         return &base->initrwnd;
     case RTAX_MTU:
@@ -58,12 +58,11 @@ static const char *metrics_parse(struct base *base, struct attrs *copied,
                                  const struct nlattr *metrics)
 {
     const struct nlattr *metric;
-    uint32_t ignored;
     int remaining;
 
     nla_for_each_nested(metric, metrics, remaining)
     {
-        uint32_t *value = metric_of(base, nla_type(metric), &ignored);
+        uint32_t *value = metric_of(base, nla_type(metric));
 
         if (value && !attr_u32(metric, value))
             return base_malformed;

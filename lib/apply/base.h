@@ -21,6 +21,7 @@ struct base {
     bool has_hop;       /* gateway, device or encapsulation of its own */
     bool is_advertised; /* by a router, or dies by itself: it may change without a notification */
     uint32_t priority;
+    uint32_t initcwnd;             /* segments; 0: not set */
     uint32_t initrwnd;             /* segments; 0: not set */
     uint32_t mtu_bytes;            /* configured; 0: not set */
     uint32_t rto_min_ms;           /* 0: not set */

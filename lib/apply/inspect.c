@@ -6,6 +6,7 @@
 #include "internal.h"
 #include "router.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 STRUCT_ENDS_WITH(struct riptide_router_stats, malformed);
@@ -39,11 +40,17 @@ void router_describe(const struct riptide_router *router, const struct target *t
     };
     if (target->base != BASES_NONE) {
         base = bases_at(&router->bases, target->base);
+        route->base_initcwnd = base->initcwnd;
         route->initrwnd = target_initrwnd(base, router->config.cwnd_max);
         route->gateway = base->gateway;
         route->ifindex = base->ifindex;
     }
-    if (route->state != RIPTIDE_ROUTE_APPLIED)
+    if (route->state == RIPTIDE_ROUTE_APPLIED)
+        return;
+    if (target_is_at_base(target, &router->bases, &router->config) && !target->failure)
+        snprintf(route->reason, sizeof(route->reason),
+                 "its base route has initcwnd %" PRIu32 " already", route->base_initcwnd);
+    else
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
 }
 

@@ -43,7 +43,8 @@ static uint32_t find_cover(const struct riptide_router *router, const struct rip
     while (len-- > 0) {
         uint32_t slot = targets_find_around(&router->targets, host, len);
 
-        if (slot != NONE && target_is_wanted(targets_at(&router->targets, slot)))
+        if (slot != NONE && target_is_wanted(targets_at(&router->targets, slot), &router->bases,
+                                             &router->config))
             return slot;
     }
     return NONE;
@@ -196,10 +197,12 @@ static void follow_cover(struct riptide_router *router, uint32_t slot)
         return;
     }
     if (target->initcwnd == cover->initcwnd && target->cwnd_max == cover->cwnd_max &&
-        target->rto_min_us == cover->rto_min_us)
+        target->may_lower == cover->may_lower && target->rto_min_us == cover->rto_min_us)
         return;
     target->initcwnd = cover->initcwnd;
     target->cwnd_max = cover->cwnd_max;
+    target->may_lower = cover->may_lower;
+    target->for_base = cover->for_base;
     target->rto_min_us = cover->rto_min_us;
     work_queue(router, slot);
 }

@@ -29,7 +29,7 @@ static void queue_moved(struct riptide_router *router)
     for (; slot != PREFIX_TABLE_NONE; slot = prefix_table_next(&targets->table, slot + 1)) {
         const struct target *target = targets_at(targets, slot);
 
-        if (!target_is_wanted(target) ||
+        if (!target_is_wanted(target, &router->bases, &router->config) ||
             !target_needs_write(target, &router->bases, &router->links, &router->config))
             continue;
         /* How long a base that expires still lives is known only at the moment of asking. */

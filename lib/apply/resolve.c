@@ -67,10 +67,13 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
     target->base = number;
     target->reason = reason;
     target_set_failure(target, 0, NULL);
+    router_note_base(router, slot);
     if (target_needs_write(target, &router->bases, &router->links, &router->config))
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else if (reason && is_news)
         targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+    else
+        router_note_at_base(router, slot, is_news);
 }
 
 void resolve_leave(struct riptide_router *router, uint32_t slot, const char *reason)

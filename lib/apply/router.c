@@ -205,8 +205,13 @@ RIPTIDE_PUBLIC int riptide_router_get_fd(const struct riptide_router *router)
 static bool drop_unpopped(struct riptide_router *router)
 {
     const struct riptide_route *route;
-    uint32_t n = router->targets.table.n;
+    uint32_t n = router->targets.table.n, initcwnd;
+    struct riptide_prefix dst;
 
+    while (router->targets.table.n == n && router_take_base(router, &dst, &initcwnd))
+        ;
+    if (router->targets.table.n < n)
+        return true;
     while (riptide_router_pop(router, &route) == 0) {
         if (router->targets.table.n < n)
             return true;
@@ -216,7 +221,7 @@ static bool drop_unpopped(struct riptide_router *router)
 
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_prefix *dst, uint32_t initcwnd,
-                                      uint32_t cwnd_max, uint32_t rto_min_us)
+                                      uint32_t cwnd_max, uint32_t rto_min_us, bool may_lower)
 {
     uint32_t slot;
     struct target *target;
@@ -238,15 +243,59 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (initcwnd == 0 && target->is_inner)
         return 0;
     targets_set_inner(&router->targets, target, false);
+    /* Who withdrew it may have forgotten all that it was told. */
+    if (target->initcwnd == 0)
+        target->told_base = 0;
     target->initcwnd = cwnd_max > 0 && initcwnd > cwnd_max ? cwnd_max : initcwnd;
     target->cwnd_max = cwnd_max;
     target->rto_min_us = rto_min_us;
+    target->may_lower = may_lower;
+    target->for_base = target->told_base;
+    router_note_base(router, slot);
     if (initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else
         work_queue(router, slot);
     watch_set_work(router, true);
     return 0;
+}
+
+static uint32_t base_initcwnd(const struct riptide_router *router, const struct target *target)
+{
+    if (target->initcwnd == 0 || target->base == BASES_NONE)
+        return 0;
+    return bases_at(&router->bases, target->base)->initcwnd;
+}
+
+void router_note_base(struct riptide_router *router, uint32_t slot)
+{
+    const struct target *target = targets_at(&router->targets, slot);
+
+    if (base_initcwnd(router, target) != target->told_base)
+        targets_push(&router->targets, QUEUE_BASE, slot);
+}
+
+void router_note_at_base(struct riptide_router *router, uint32_t slot, bool is_news)
+{
+    const struct target *target = targets_at(&router->targets, slot);
+
+    if ((is_news || target->state != RIPTIDE_ROUTE_LEFT_ALONE) && target->error == 0 &&
+        !target->kernel.exists && target_is_at_base(target, &router->bases, &router->config))
+        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+}
+
+bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst, uint32_t *initcwnd)
+{
+    uint32_t slot = targets_take(&router->targets, QUEUE_BASE);
+    struct target *target;
+
+    if (slot == PREFIX_TABLE_NONE)
+        return false;
+    target = targets_at(&router->targets, slot);
+    *dst = target->dst;
+    *initcwnd = target->told_base = base_initcwnd(router, target);
+    targets_forget_if_done(&router->targets, &router->bases, slot);
+    return true;
 }
 
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)

@@ -58,6 +58,20 @@ struct riptide_router {
     struct riptide_route popped;
 };
 
+/* Where its base's initcwnd is not the one that was told, it waits for router_take_base. */
+void router_note_base(struct riptide_router *router, uint32_t slot);
+
+/* A target that needs no route, as its base does, is left alone: said once, or as news. */
+void router_note_at_base(struct riptide_router *router, uint32_t slot, bool is_news);
+
+/*
+ * Takes the next destination whose connections start with another initcwnd without us than was told
+ * before: the one that its base route has, segments; 0: none that is known. Returns false where
+ * there is none.
+ */
+bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
+                      uint32_t *initcwnd);
+
 /* The target as the host sees it. */
 void router_describe(const struct riptide_router *router, const struct target *target,
                      struct riptide_route *route);

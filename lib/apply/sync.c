@@ -69,7 +69,7 @@ static int put_message(struct writes *writes, const struct target *target)
     const struct base *base = bases_at(&writes->router->bases, target->base);
     const struct route_addition addition = {
         .dst = target->dst,
-        .initcwnd = target->initcwnd,
+        .initcwnd = target_initcwnd(target, base),
         .initrwnd = target_initrwnd(base, config->cwnd_max),
         .mtu_bytes = target_mtu(target, base, &writes->router->links),
         .rto_min_us = target->rto_min_us,
@@ -122,7 +122,7 @@ static int add_write(struct writes *writes, uint32_t slot)
     struct riptide_router *router = writes->router;
     const struct target *target = targets_at(&router->targets, slot);
 
-    if (target_is_wanted(target)) {
+    if (target_is_wanted(target, &router->bases, &router->config)) {
         add_put(writes, slot);
         if (!target->kernel.exists ||
             target->kernel.priority == bases_at(&router->bases, target->base)->priority)
@@ -142,7 +142,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
         target->kernel.base = target->base;
     }
     target->kernel.priority = base->priority;
-    target->kernel.initcwnd = target->initcwnd;
+    target->kernel.initcwnd = target_initcwnd(target, base);
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
     target->kernel.rto_min_ms = message_rto_min_ms(base, target->rto_min_us);
@@ -174,15 +174,21 @@ static void note(struct riptide_router *router, const struct write *write)
         note_put(router, write->slot);
     else if (write->error)
         note_failed(router, write->slot);
-    else if (!target_is_wanted(target))
+    else if (!target_is_wanted(target, &router->bases, &router->config))
         note_delete(router, write->slot);
 }
 
 /* Whether it could overwrite a foreign route. A look that finds none queues all again. */
 static bool is_held(const struct riptide_router *router, const struct target *target)
 {
-    return router->lock_fd >= 0 && target_is_wanted(target) &&
+    return router->lock_fd >= 0 && target_is_wanted(target, &router->bases, &router->config) &&
            scan_foreign_reason(&router->scan, family_index(target->dst.family));
+}
+
+static void note_unwritten(struct riptide_router *router, uint32_t slot)
+{
+    router_note_at_base(router, slot, false);
+    targets_forget_if_done(&router->targets, &router->bases, slot);
 }
 
 int sync_write(struct riptide_router *router)
@@ -202,7 +208,7 @@ int sync_write(struct riptide_router *router)
                                &router->config))
             r = add_write(&writes, slot);
         else
-            targets_forget_if_done(&router->targets, &router->bases, slot);
+            note_unwritten(router, slot);
     }
     if (r == 0)
         r = channel_exchange(&router->channel, on_written, &writes);

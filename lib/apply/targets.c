@@ -155,9 +155,43 @@ void target_set_failure(struct target *target, int error, const char *text)
     target->failure = error ? strdup(text) : NULL;
 }
 
-bool target_is_wanted(const struct target *target)
+static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
 {
-    return target->initcwnd != 0 && target->base != BASES_NONE && target->error == 0;
+    uint32_t moved = from < to ? to - from : from - to;
+
+    return moved <= config->step_segments ||
+           (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
+}
+
+uint32_t target_initcwnd(const struct target *target, const struct base *base)
+{
+    if (target->may_lower)
+        return target->initcwnd;
+    return target->initcwnd > base->initcwnd && target->initcwnd > target->for_base
+               ? target->initcwnd
+               : base->initcwnd;
+}
+
+bool target_is_at_base(const struct target *target, const struct bases *bases,
+                       const struct riptide_router_config *config)
+{
+    const struct base *base;
+    uint32_t initcwnd;
+
+    if (target->initcwnd == 0 || target->base == BASES_NONE || target->rto_min_us > 0)
+        return false;
+    base = bases_at(bases, target->base);
+    initcwnd = target_initcwnd(target, base);
+    return initcwnd == base->initcwnd || (!target->kernel.exists && initcwnd > base->initcwnd &&
+                                          base->initcwnd > 0 &&
+                                          is_within_step(base->initcwnd, initcwnd, config));
+}
+
+bool target_is_wanted(const struct target *target, const struct bases *bases,
+                      const struct riptide_router_config *config)
+{
+    return target->initcwnd != 0 && target->base != BASES_NONE && target->error == 0 &&
+           !target_is_at_base(target, bases, config);
 }
 
 uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
@@ -179,27 +213,22 @@ uint32_t target_mtu(const struct target *target, const struct base *base, const 
     return mtu_bytes;
 }
 
-static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
-{
-    uint32_t moved = from < to ? to - from : from - to;
-
-    return moved <= config->step_segments ||
-           (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
-}
-
 bool target_needs_write(const struct target *target, const struct bases *bases,
                         const struct links *links, const struct riptide_router_config *config)
 {
     const struct base *base;
+    uint32_t initcwnd;
 
-    if (!target_is_wanted(target))
+    if (!target_is_wanted(target, bases, config))
         return target->kernel.exists;
     base = bases_at(bases, target->base);
+    initcwnd = target_initcwnd(target, base);
     return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base, links) ||
            target->kernel.rto_min_ms != message_rto_min_ms(base, target->rto_min_us) ||
-           (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max) ||
-           !is_within_step(target->kernel.initcwnd, target->initcwnd, config) ||
+           (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max &&
+            target->kernel.initcwnd > initcwnd) ||
+           !is_within_step(target->kernel.initcwnd, initcwnd, config) ||
            target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);
 }

@@ -18,6 +18,7 @@ enum target_queue {
     QUEUE_RESOLVE, /* its base route must be asked for */
     QUEUE_WRITE,   /* the kernel has something else than is wanted */
     QUEUE_POP,     /* the host has not heard of its state */
+    QUEUE_BASE,    /* its base's initcwnd is another than was told */
     QUEUES,
 };
 
@@ -34,9 +35,12 @@ struct target {
     uint8_t state;      /* enum riptide_route_state */
     uint32_t next[QUEUES];
     uint32_t initcwnd;   /* wanted, segments; 0: none */
+    bool may_lower;      /* it holds below the base route's initcwnd, too */
     uint32_t cwnd_max;   /* a route with more is written whatever the step; 0: none */
     uint32_t rto_min_us; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
+    uint32_t told_base;  /* the base's initcwnd as router_take_base gave it; */
+    uint32_t for_base;   /* the one of the time when the window was asked for */
     uint32_t expires_s;  /* of the base; 0: never */
     uint32_t pmtu_bytes; /* path MTU that was learned, by us or without; 0: none */
     struct {
@@ -99,8 +103,23 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
 /* The failure of the last write, or none with error 0. A text that finds no memory is left out. */
 void target_set_failure(struct target *target, int error, const char *text);
 
+/*
+ * The initcwnd that the route gets: no less than the base route has, as its owner knows the path,
+ * unless what took the window down holds there, too. What was asked for as the base had it stands
+ * for the base, also where that has changed since: who asked will think again.
+ */
+uint32_t target_initcwnd(const struct target *target, const struct base *base);
+
+/*
+ * Whether its base does for it, as it starts with as much: no route is made for no more than a step
+ * above that, and none stays for nothing.
+ */
+bool target_is_at_base(const struct target *target, const struct bases *bases,
+                       const struct riptide_router_config *config);
+
 /* Whether the kernel should have a route for it. */
-bool target_is_wanted(const struct target *target);
+bool target_is_wanted(const struct target *target, const struct bases *bases,
+                      const struct riptide_router_config *config);
 
 /* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
 uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);

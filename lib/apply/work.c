@@ -110,7 +110,8 @@ static void ask_paths(struct riptide_router *router)
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
         struct target *target = targets_at(&router->targets, slot);
 
-        if (!target->is_queued[QUEUE_WRITE] || !target->kernel.exists || !target_is_wanted(target))
+        if (!target->is_queued[QUEUE_WRITE] || !target->kernel.exists ||
+            !target_is_wanted(target, &router->bases, &router->config))
             continue;
         target->must_ask_path = true;
         targets_push(&router->targets, QUEUE_RESOLVE, slot);

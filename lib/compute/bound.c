@@ -25,12 +25,57 @@ const struct riptide_override *override_of(const struct riptide_estimator_config
     return best;
 }
 
-struct limits limits_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+static struct base_cwnd *base_at(const struct riptide_estimator *estimator, uint32_t slot)
 {
+    return prefix_table_at(&estimator->bases, slot);
+}
+
+uint32_t estimator_base(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    uint32_t slot = estimator->bases.n > 0 ? prefix_table_find(&estimator->bases, dst) : NONE;
+
+    return slot == NONE ? 0 : base_at(estimator, slot)->cwnd;
+}
+
+void estimator_forget_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    uint32_t slot = estimator->bases.n > 0 ? prefix_table_find(&estimator->bases, dst) : NONE;
+
+    if (slot != NONE)
+        prefix_table_remove(&estimator->bases, slot);
+}
+
+/* Without memory for it, it is unknown: the router knows it all the same. */
+void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                        uint32_t cwnd)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst), place;
+
+    if (slot == NONE)
+        return;
+    if (cwnd == 0)
+        estimator_forget_base(estimator, dst);
+    else if (prefix_table_insert(&estimator->bases, dst, &place) == 0)
+        base_at(estimator, place)->cwnd =
+            cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
+    if (destination_at(estimator, slot)->cwnd == 0)
+        return;
+    /* Where the window stays, what lowers it does so from now on. */
+    destination_at(estimator, slot)->flags |= IS_NEWS;
+    bound_destination(estimator, slot);
+}
+
+struct limits limits_of(const struct riptide_estimator *estimator,
+                        const struct destination *destination)
+{
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_prefix *dst = &destination->dst;
     struct limits limits = {
         .min = estimator->config.cwnd_min,
         .max = estimator->config.cwnd_max,
         .override = override_of(&estimator->config, dst),
+        .base = estimator_base(estimator, dst),
+        .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
         .scale = 1,
     };
 
@@ -38,6 +83,9 @@ struct limits limits_of(const struct riptide_estimator *estimator, const struct 
         limits.min = limits.override->cwnd_min;
     if (limits.override && limits.override->cwnd_max > 0)
         limits.max = limits.override->cwnd_max;
+    /* The bound for all says how far to go up, not that an owner's figure is too large. */
+    else if (limits.max < limits.base)
+        limits.max = limits.base;
     for (size_t i = 0; i < estimator->n_hints; i++) {
         const struct riptide_hint *hint = &estimator->hints[i];
 
@@ -51,13 +99,12 @@ struct limits limits_of(const struct riptide_estimator *estimator, const struct 
     return limits;
 }
 
-uint32_t limits_max(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+uint32_t limits_max(const struct limits *limits)
 {
-    struct limits limits = limits_of(estimator, dst);
     uint32_t max =
-        limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
+        limits->hint_max > 0 && limits->hint_max < limits->max ? limits->hint_max : limits->max;
 
-    return max < limits.min ? limits.min : max;
+    return max < limits->min ? limits->min : max;
 }
 
 /* The lowest factor counts, as among hints. */
@@ -75,7 +122,8 @@ static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit
 }
 
 /*
- * The order is the meaning. A share is one of the window that there would be without it, not of a
+ * The order is the meaning. Without us there would be what the base route says, unless that was
+ * shown to be too much. A share is one of the window that there would be without it, not of a
  * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
  */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
@@ -84,6 +132,10 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
     double cwnd = smoothed;
 
     *bit = 0;
+    if (cwnd < limits->base && !limits->is_cut) {
+        cwnd = limits->base;
+        *bit |= RIPTIDE_BOUND_BASE;
+    }
     if (cwnd > limits->max) {
         cwnd = limits->max;
         *bit |= override && override->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
@@ -103,7 +155,7 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
 void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
-    struct limits limits = limits_of(estimator, &destination->dst);
+    struct limits limits = limits_of(estimator, destination);
     uint32_t bit;
 
     destination->cwnd = limits_apply(&limits, destination->smoothed, &bit);

@@ -39,6 +39,7 @@ struct careful {
         bool is_raised : 1;   /* by the last tick */
         uint8_t n_settle : 2; /* ticks that are not judged */
         bool is_bbr : 1;      /* of the newest open connection */
+        bool is_cut : 1;      /* the window is what a cut has left, or what came of that */
     } known;
     uint16_t fitted;          /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
     uint32_t path_min_rtt_us; /* under which the evidence was gathered */
@@ -53,7 +54,10 @@ ASSERT_MEMORY_FITS(struct careful);
 
 enum { FITTED_ONE = 16, MOST_COUNTED = 127 };
 
-/* Where nothing is known of first flights: an initial window that is in wide use, and harmless. */
+/*
+ * Where nothing is known of first flights: an initial window that is in wide use, and harmless.
+ * What the owner of a host gives its connections is no less.
+ */
 enum { START = 24 };
 
 /*
@@ -78,7 +82,7 @@ enum { MEMORY = 256 };
 /*
  * After a cut the window stays where flights fit until WAIT ticks have shown one that does, twice
  * as many after each further cut; then it tries an eighth more at a time. As many ticks again, and
- * the loss was of another time. A window below START comes back by 1 % a second without any.
+ * the loss was of another time. A window below its start comes back by 1 % a second without any.
  */
 enum { WAIT = 8, MOST_CUTS = 4 };
 static const double healing_ns = 100e9;
@@ -342,6 +346,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
 
     careful->known.n_cuts = (n_cuts < MOST_CUTS ? n_cuts : MOST_CUTS) & 7;
     careful->known.n_fit = 0;
+    careful->known.is_cut = true;
     careful->known.n_settle = SETTLE;
     careful->past = (struct flights){ 0 };
     fits -= fits / (lost > segs / 4 ? 8 : 32);
@@ -372,6 +377,7 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
 {
     double fitted = (double)careful->fitted / FITTED_ONE;
     bool is_raised = careful->known.is_raised && input->since_ns <= input->interval_ns;
+    double start = greater(START, input->base_cwnd);
     uint32_t cwnd;
 
     careful->known.is_raised = false;
@@ -380,7 +386,7 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
         return fitted;
     }
     if (fitted == 0)
-        return START;
+        return start;
     cwnd = is_raised ? careful->cwnd_before : input->cwnd;
     if (careful->flights.segs > 0)
         add_past(careful, cwnd);
@@ -391,8 +397,8 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
         careful->past = (struct flights){ 0 };
     else if (careful->n_filled > careful->n_doubtful)
         return raise(careful, input, fitted);
-    if (has_cut(careful) && fitted < START)
-        return lesser(fitted * (1 + (double)input->since_ns / healing_ns), START);
+    if (has_cut(careful) && fitted < start)
+        return lesser(fitted * (1 + (double)input->since_ns / healing_ns), start);
     return fitted;
 }
 
@@ -457,6 +463,13 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
 }
 
+static bool careful_is_cut(const void *memory)
+{
+    const struct careful *careful = memory;
+
+    return careful->known.is_cut;
+}
+
 const struct riptide_policy policy_careful = {
     .name = "careful",
     .help = "what first flights fit: more while they lose nothing, less at once where they lose",
@@ -470,4 +483,5 @@ const struct riptide_policy policy_careful = {
     .combines_idle = true,
     .restore = careful_restore,
     .explain = careful_explain,
+    .is_cut = careful_is_cut,
 };

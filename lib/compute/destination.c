@@ -53,13 +53,19 @@ void destination_init(const struct riptide_estimator *estimator, struct destinat
     destination->flags = (uint8_t)(n << METHOD_SHIFT);
 }
 
+static void forget_destination(struct riptide_estimator *estimator, uint32_t slot)
+{
+    estimator_forget_base(estimator, &destination_at(estimator, slot)->dst);
+    prefix_table_remove(&estimator->table, slot);
+}
+
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
     const struct destination *destination = destination_at(estimator, slot);
 
     if (destination->cwnd == 0 && destination->popped_cwnd == 0 &&
         !(destination->flags & (IS_TOUCHED | IS_CHANGED)))
-        prefix_table_remove(&estimator->table, slot);
+        forget_destination(estimator, slot);
 }
 
 void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
@@ -140,7 +146,7 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
                   uint64_t now_ns)
 {
     const struct riptide_policy *policy = method_of(estimator, destination)->policy;
-    struct limits limits = limits_of(estimator, &destination->dst);
+    struct limits limits = limits_of(estimator, destination);
     double cwnd = destination->smoothed;
 
     /* Not as scales and hints have left it: they apply to what comes of it again. */
@@ -175,9 +181,19 @@ uint64_t destination_age_ns(const struct destination *destination, uint64_t now_
     return now_ns - (uint64_t)destination->updated_ns;
 }
 
+/* What takes a window down on purpose. The bound for all does not. */
+enum {
+    LOWERING = RIPTIDE_BOUND_OVERRIDE_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE |
+               RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
+};
+
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination)
 {
+    struct limits limits = limits_of(estimator, destination);
+    uint32_t bit;
+
+    limits_apply(&limits, destination->smoothed, &bit);
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
@@ -187,6 +203,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
         .rto_min_us = rto_step_us(destination->rto_step),
-        .cwnd_max = limits_max(estimator, &destination->dst),
+        .cwnd_max = limits_max(&limits),
+        .may_lower = limits.is_cut || bit & LOWERING,
     };
 }

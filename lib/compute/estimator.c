@@ -91,6 +91,8 @@ static int estimator_new(struct riptide_estimator **estimatorp,
     if (r < 0)
         return r;
     estimator->next_hint_ns = RIPTIDE_NEVER_NS;
+    prefix_table_init(&estimator->bases, sizeof(struct base_cwnd),
+                      estimator->config.max_destinations, estimator->config.hash_seed);
     estimator_lay_out(estimator);
 
     *estimatorp = estimator;
@@ -111,6 +113,7 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     if (!estimator)
         return NULL;
     prefix_table_deinit(&estimator->table);
+    prefix_table_deinit(&estimator->bases);
     free(estimator->hints);
     estimator_config_release(&estimator->config);
     free(estimator);
@@ -126,6 +129,7 @@ void input_set(struct riptide_estimator *estimator, const struct destination *de
     estimator->input.since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
     estimator->input.samples = destination->n_counted;
     estimator->input.cwnd = destination->cwnd;
+    estimator->input.base_cwnd = estimator_base(estimator, &destination->dst);
 }
 
 /* Takes a destination off the touched list and forgets its samples. */
@@ -197,7 +201,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     }
     destination->combined = (float)combined;
     destination->smoothed = smoothed;
-    limits = limits_of(estimator, &destination->dst);
+    limits = limits_of(estimator, destination);
     if (is_renewed) {
         if (destination->cwnd > 0)
             age_list_remove(estimator, destination);

@@ -57,6 +57,12 @@ static_assert(sizeof(struct destination) <= 128, "the budget of a destination");
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= MEMORY_BYTES, "memory of a policy is over its budget")
 
+/* What connections to it start with without us. Few hosts are tuned: it has no place above. */
+struct base_cwnd {
+    struct riptide_prefix dst;
+    uint16_t cwnd; /* segments */
+};
+
 /* How the windows of some destinations are computed. */
 struct method {
     const struct riptide_policy *policy;
@@ -76,6 +82,7 @@ struct riptide_estimator {
     size_t smoothing_offset;
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
+    struct prefix_table bases; /* struct base_cwnd: of hosts that are tuned, empty on all others */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
@@ -180,15 +187,24 @@ void input_set(struct riptide_estimator *estimator, const struct destination *de
 struct limits {
     const struct riptide_override *override; /* NULL: none */
     uint32_t min, max;
+    uint32_t base; /* what its connections start with without us; 0: unknown */
+    bool is_cut;   /* losses took it down, even below that */
     double scale;      /* by hints; 1: none */
     uint32_t hint_max; /* 0: none */
 };
 
 struct limits limits_of(const struct riptide_estimator *estimator,
-                        const struct riptide_prefix *dst);
+                        const struct destination *destination);
 
-/* The upper bound in effect for `dst`, hints included, segments. */
-uint32_t limits_max(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
+/* The upper bound in effect, hints included, segments. */
+uint32_t limits_max(const struct limits *limits);
+
+/* What connections to a destination start with without us, by struct riptide_route; 0: unknown. */
+void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                        uint32_t cwnd);
+uint32_t estimator_base(const struct riptide_estimator *estimator,
+                        const struct riptide_prefix *dst);
+void estimator_forget_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* The window, rounded to the nearest segment; *bit says what limited it (enum riptide_bound). */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit);

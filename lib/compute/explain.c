@@ -56,7 +56,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         return RIPTIDE_E_UNKNOWN;
     destination = destination_at(estimator, slot);
     policy = method_of(estimator, destination)->policy;
-    limits = limits_of(estimator, dst);
+    limits = limits_of(estimator, destination);
     limits_apply(&limits, destination->smoothed, &bit);
     full = (struct riptide_explanation){
         .dst = *dst,
@@ -72,6 +72,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .override_scale = 1,
         .hint_scale = limits.scale,
         .hint_cwnd_max = limits.hint_max,
+        .base_cwnd = limits.base,
         .cwnd = destination->cwnd,
         .rto_min_us = rto_step_us(destination->rto_step),
         .updated_ns = destination_updated_ns(destination),

@@ -41,6 +41,7 @@ static void carry_window(const struct riptide_estimator *from, const struct dest
                          struct riptide_estimator *to, uint32_t slot)
 {
     struct destination *destination = destination_at(to, slot);
+    struct limits before = limits_of(from, old), after;
 
     destination->flags |= old->flags & IS_DROP;
     destination->samples = old->samples;
@@ -52,7 +53,8 @@ static void carry_window(const struct riptide_estimator *from, const struct dest
     carry_kept(from, old, to, destination);
     rto_update(to, destination);
     /* Where the window stays, what the kernel has may lie beyond the new bound. */
-    if (limits_max(to, &old->dst) != limits_max(from, &old->dst))
+    after = limits_of(to, destination);
+    if (limits_max(&after) != limits_max(&before))
         destination->flags |= IS_NEWS;
     bound_destination(to, slot);
     age_list_insert(to, slot);
@@ -128,6 +130,7 @@ static int fill(struct riptide_estimator *fresh, const struct riptide_estimator 
     fresh->config.hash_seed = estimator->config.hash_seed;
     fresh->n_methods = 0;
     estimator_lay_out(fresh);
+    fresh->bases.max = fresh->config.max_destinations;
     /* What waits to be popped as withdrawn needs its place until then. */
     if (fresh->table.max < estimator->table.n)
         fresh->table.max = estimator->table.n;

@@ -67,7 +67,7 @@ static int follow_line(struct riptide_router *router, struct input *input, const
 
     if (sscanf(line, "set %255s %u %u %u", word, &cwnd, &cwnd_max, &rto_min_us) >= 2 &&
         riptide_prefix_parse(&dst, word) == 0)
-        return riptide_router_set(router, &dst, cwnd, cwnd_max, rto_min_us);
+        return riptide_router_set(router, &dst, cwnd, cwnd_max, rto_min_us, false);
     if (sscanf(line, "quiet %255s", input->token) != 1)
         return -EINVAL;
     riptide_router_retry(router);

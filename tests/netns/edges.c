@@ -151,7 +151,7 @@ static void set_all(uint32_t initcwnd)
         uint32_t address = htonl(0xc0000000 + i); /* 192.0.0.0 and on */
 
         memcpy(dst.addr, &address, sizeof(address));
-        check(riptide_router_set(router, &dst, initcwnd, 0, 0), NULL);
+        check(riptide_router_set(router, &dst, initcwnd, 0, 0, false), NULL);
     }
 }
 

@@ -169,7 +169,7 @@ static void try_router(void)
     const struct riptide_prefix dst = { .family = AF_INET, .len = 32, .addr = { 198, 51, 100, 1 } };
     struct riptide_error error = { "" }, none = { "" };
 
-    print("router_set", riptide_router_set(router, &dst, 20, 0, 0), &none);
+    print("router_set", riptide_router_set(router, &dst, 20, 0, 0, false), &none);
     riptide_router_retry(router);
     print("router_pause", riptide_router_pause(router), &none);
     riptide_router_resume(router);

@@ -350,7 +350,8 @@ class Twins:
         return is_it
 
     def _judge_table(self, base):
-        """No route of ours where the plain answer is not a unicast route of main."""
+        """No route of ours where the plain answer is not a unicast route of main, and none that
+        starts connections with no more than that."""
         table = rtnetlink.routes_of_table(self.with_us.link)
         for routes in table.values():
             if len(routes) > 1:
@@ -364,6 +365,10 @@ class Twins:
             self.n_ours += has_ours
             if has_ours and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
                 raise Violation(f"{question.address} has a route of ours, but its base is {route}")
+            window = table[question.keys[0]][0][1] if has_ours else 0
+            if has_ours and window <= route.windows.get(RTAX_INITCWND, 0):
+                raise Violation(f"{question.address} starts with {window}, its base is {route} "
+                                f"{route.windows}")
 
     def _describe(self, found, ours, base):
         lines = [f"{len(found)} of {len(self.questions)} answers differ, among them:"]

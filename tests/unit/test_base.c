@@ -219,6 +219,7 @@ static void test_metrics_go_without_those_that_we_set(void **state)
     assert_int_equal(base->metrics_bytes, 12);
     assert_int_equal(base->locks, 1u << RTAX_MTU);
     assert_int_equal(base->rto_min_ms, 50);
+    assert_int_equal(base->initcwnd, 30);
     assert_int_equal(base->initrwnd, 20);
     assert_int_equal(base->mtu_bytes, 1400);
 }
@@ -263,7 +264,6 @@ static void test_unknown_attributes_are_carried(void **state)
 /* Everything that tells one base from another, each alone. */
 enum difference {
     NO_DIFFERENCE,
-    OTHER_INITCWND,
     OTHER_EXPIRY,
     SAME = OTHER_EXPIRY,
     OTHER_MATCH,
@@ -273,6 +273,7 @@ enum difference {
     OTHER_MTU,
     OTHER_METRIC,
     OTHER_INITRWND,
+    OTHER_INITCWND,
     NO_EXPIRY,
     ONE_UNKNOWN,
     OTHER_GATEWAY,

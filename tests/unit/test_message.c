@@ -131,6 +131,8 @@ static void assert_reads_as(struct nl_msg *message, const struct base *base,
 
     assert_non_null(message);
     assert_true(base_parse(&read, &expires_s, &base->match, nlmsg_hdr(message), &reason));
+    assert_int_equal(read.initcwnd, addition->initcwnd);
+    read.initcwnd = base->initcwnd;
     assert_true(base_equal(&read, base));
     assert_int_equal(route_parse(&route, nlmsg_hdr(message)), 0);
     assert_int_equal(route.protocol, PROTOCOL);

@@ -3,6 +3,8 @@
  * What must hold for any sequence of samples and times. Each test prints its seed; SEED=N in the
  * environment repeats it.
  */
+#include "compute/estimator.h"
+
 #include "estimators.h"
 
 #include <math.h>
@@ -74,7 +76,10 @@ static void pop_all(struct riptide_estimator *estimator, const struct riptide_es
         struct told *host_told = &told[estimate->dst.addr[3]];
 
         if (estimate->cwnd != 0) {
-            assert_in_range(estimate->cwnd, c->cwnd_min, c->cwnd_max);
+            uint32_t base = estimator_base(estimator, &estimate->dst);
+
+            assert_in_range(estimate->cwnd, c->cwnd_min, base > c->cwnd_max ? base : c->cwnd_max);
+            assert_true(estimate->cwnd >= base || estimate->may_lower);
             assert_true(estimate->expires_ns > now_ns);
         } else {
             assert_true(host_told->cwnd != 0);
@@ -135,7 +140,8 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 }
 
 /*
- * Never outside the bounds; no window past its time to live; what is given is withdrawn; all of it
+ * Never outside the bounds, nor below the base but for losses, hints and overrides; no window past
+ * its time to live; what is given is withdrawn; all of it
  * whatever the configuration becomes meanwhile.
  */
 static void windows_keep_to_bounds_and_lifetimes(void **state)
@@ -166,6 +172,11 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
                 config = any_config(riptide_policy_get(below(8)));
                 add_any_overrides(&config, overrides);
                 assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+            }
+            if (below(10) == 0) {
+                struct riptide_prefix dst = host(below(HOSTS));
+
+                estimator_set_base(estimator, &dst, below(3) ? below(150) : 0);
             }
             if (step > 0 && below(10) == 0)
                 assert_int_equal(riptide_estimator_tick(estimator, now_ns - 1), RIPTIDE_E_INVALID);

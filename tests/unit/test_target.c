@@ -63,14 +63,18 @@ static void test_failures_are_kept_until_the_next(void **state)
 
 static void test_wanted_is_a_window_with_a_base_that_works(void **state)
 {
+    struct bases bases = { 0 };
+    uint32_t base = hold(&bases, 100, 0);
+
     (void)state;
     for (int bits = 0; bits < 8; bits++) {
         const struct target target = { .initcwnd = bits & 1 ? 36 : 0,
-                                       .base = bits & 2 ? 0 : BASES_NONE,
+                                       .base = bits & 2 ? base : BASES_NONE,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
-        assert_int_equal(target_is_wanted(&target), bits == 7);
+        assert_int_equal(target_is_wanted(&target, &bases, &config), bits == 7);
     }
+    bases_deinit(&bases);
 }
 
 static void test_initrwnd_never_shrinks_below_the_bound(void **state)
@@ -238,6 +242,62 @@ static void test_no_route_stays_above_its_bound(void **state)
     bases_deinit(&bases);
 }
 
+/* What its owner gave a base is the least that a destination gets, but for what lowers it. */
+static void test_no_route_is_below_its_base_but_on_purpose(void **state)
+{
+    const struct riptide_router_config stepping = { .cwnd_max = CWND_MAX, .step_segments = 2 };
+    static const struct {
+        uint32_t of_base, initcwnd;
+        bool may_lower, exists;
+        uint32_t rto_min_ms, written; /* 0: no route */
+    } cases[] = {
+        { 0, 8, false, false, 0, 8 },     { 32, 24, false, false, 0, 0 },
+        { 32, 24, false, true, 0, 0 },    { 32, 32, true, true, 0, 0 },
+        { 32, 24, true, false, 0, 24 },   { 32, 31, true, false, 0, 31 },
+        { 32, 34, false, false, 0, 0 },   { 32, 34, true, false, 0, 0 },
+        { 32, 34, false, true, 0, 34 },   { 32, 35, false, false, 0, 35 },
+        { 32, 24, false, false, 50, 32 }, { 32, 40, false, false, 50, 40 },
+        { 150, 100, false, true, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct bases bases = { 0 };
+        struct base base;
+        struct target target;
+
+        memset(&base, 0, sizeof(base));
+        base.initcwnd = cases[i].of_base;
+        assert_int_equal(bases_hold(&bases, &base, &target.base), 0);
+        target = (struct target){ .base = target.base,
+                                  .initcwnd = cases[i].initcwnd,
+                                  .cwnd_max = CWND_MAX,
+                                  .may_lower = cases[i].may_lower,
+                                  .rto_min_ms = cases[i].rto_min_ms,
+                                  .kernel = { cases[i].exists, target.base, .initcwnd = 90 } };
+        if (target_is_wanted(&target, &bases, &stepping) != (cases[i].written > 0) ||
+            (cases[i].written > 0 && target_initcwnd(&target, &base) != cases[i].written) ||
+            target_needs_write(&target, &bases, &links, &stepping) !=
+                (cases[i].written > 0 || cases[i].exists))
+            fail_msg("case %zu", i);
+        bases_deinit(&bases);
+    }
+}
+
+/* Of a window that was the base's there is nothing to keep when that has gone. */
+static void test_a_window_that_was_the_bases_goes_with_it(void **state)
+{
+    struct bases bases = { 0 };
+    struct target target = settled(hold(&bases, 100, 20));
+
+    (void)state;
+    target.for_base = target.initcwnd;
+    assert_true(target_is_at_base(&target, &bases, &config));
+    target.initcwnd++;
+    assert_false(target_is_at_base(&target, &bases, &config));
+    bases_deinit(&bases);
+}
+
 static void test_what_is_not_wanted_must_only_be_gone(void **state)
 {
     struct target target;
@@ -272,6 +332,8 @@ int main(void)
         cmocka_unit_test(test_what_is_not_as_wanted_needs_a_write),
         cmocka_unit_test(test_a_window_moves_in_steps),
         cmocka_unit_test(test_no_route_stays_above_its_bound),
+        cmocka_unit_test(test_no_route_is_below_its_base_but_on_purpose),
+        cmocka_unit_test(test_a_window_that_was_the_bases_goes_with_it),
         cmocka_unit_test(test_what_is_not_wanted_must_only_be_gone),
     };
 

@@ -25,6 +25,7 @@ class PolicyInput:
     since_ns: int  #: since the destination was last computed; 0: never was
     samples: int  #: how many counted in this tick
     cwnd: int  #: the destination's present window, segments; 0: none
+    base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
 
 
 class Policy:

@@ -107,18 +107,20 @@ class Router(KernelHandle, Routed):
         with self._use as c:
             check(lib.riptide_router_reconfigure(c, config, error), error)
 
-    def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0) -> None:
+    def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
+            may_lower: bool = False) -> None:
         """Asks for a window towards dst, in segments; 0 withdraws it.
 
         No route gets or keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves
-        the smallest retransmission timeout as it is; the kernel keeps it in whole ms, rounded up.
+        the smallest retransmission timeout as it is; the kernel keeps it in whole ms, rounded up. A
+        window at or below the base route's initcwnd gets no route, unless it may_lower that.
         Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s).
         """
         prefix = new_prefix("dst", dst)
         windows = whole("initcwnd", initcwnd, 32), whole("cwnd_max", cwnd_max, 32)
         rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
-            result = lib.riptide_router_set(c, prefix, *windows, rto_min_us)
+            result = lib.riptide_router_set(c, prefix, *windows, rto_min_us, may_lower)
         if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else

@@ -155,6 +155,7 @@ class Estimate:
     expires_ns: int
     rto_min_us: int  #: for the route; 0: leave it alone
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
+    may_lower: bool  #: losses, a hint or an override took it down: for Router.set
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,7 @@ class Explanation:
     override_scale: float  #: 1: none
     hint_scale: float  #: 1: none
     hint_cwnd_max: int  #: segments; 0: none
+    base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
     cwnd: int  #: the result, segments
     rto_min_us: int  #: 0: left alone
     updated_ns: int  #: CLOCK_BOOTTIME
@@ -223,6 +225,7 @@ class Route:
     state: RouteState
     initcwnd: int  #: segments
     initrwnd: int  #: segments; 0: not set by the route
+    base_initcwnd: int  #: segments, of the route without us; 0: not set, not known
     gateway: Address | None  #: None: on link, or several next hops
     ifindex: int  #: 0: several next hops
     error: int  #: -errno where FAILED
