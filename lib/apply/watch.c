@@ -6,7 +6,6 @@
 #include "watch.h"
 
 #include "event.h"
-#include "resolve.h"
 #include "router.h"
 #include "sync.h"
 
@@ -22,8 +21,6 @@ enum {
     NOTIFICATION_BYTES = 32 * 1024,
     /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
-    /* More destinations than one batch resolves: the rule goes first. */
-    LIFT_ABOVE = RESOLVE_MAX_TARGETS,
 };
 
 static const int groups[] = {
@@ -98,17 +95,6 @@ void watch_want_scan(struct riptide_router *router, enum scan_extent extent)
     watch_set_work(router, true);
 }
 
-/*
- * Local TCP is without us until all is right again: where that takes longer than one batch, or
- * something else is being put right. Each time costs live connections one look at their route.
- */
-static int lift_if_long(struct riptide_router *router, uint32_t n_touched)
-{
-    if (router->lock_fd < 0 || (n_touched <= LIFT_ABOVE && !router->is_pass_under_way))
-        return 0;
-    return sync_lift_rules(router);
-}
-
 static bool overlaps(const struct riptide_prefix *a, const struct riptide_prefix *b)
 {
     return riptide_prefix_contains(a, b) || riptide_prefix_contains(b, a);
@@ -118,12 +104,14 @@ static bool overlaps(const struct riptide_prefix *a, const struct riptide_prefix
 static int touch_prefix(struct riptide_router *router, const struct riptide_prefix *prefix)
 {
     const struct prefix_table *table = &router->targets.table;
-    uint32_t n_touched = 0;
+    /* While a look lists our routes it does not know all of them. */
+    bool is_touched = false, is_in_kernel = router->scan.is_running;
 
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
         if (overlaps(&targets_at(&router->targets, slot)->dst, prefix)) {
             targets_push(&router->targets, QUEUE_LOOK, slot);
-            n_touched++;
+            is_touched = true;
+            is_in_kernel |= targets_at(&router->targets, slot)->kernel.exists;
         }
     }
     /* No reason to look now, but before the next target is resolved. */
@@ -131,16 +119,25 @@ static int touch_prefix(struct riptide_router *router, const struct riptide_pref
     /* The route that cannot be shown may have been replaced: only a look at all tables tells. */
     if (main_table_cut_reason(&router->scan.main, family_index(prefix->family)))
         watch_want_scan(router, SCAN_ALL);
-    if (n_touched == 0)
+    if (!is_touched)
         return 0;
     watch_want_scan(router, SCAN_MAIN);
-    return lift_if_long(router, n_touched);
+    /*
+     * Local TCP is without us until all is right again: one request, where asking and writing is
+     * many, and more events may wait to be read. It costs live connections two looks at their
+     * route, beside those that the change itself and our write cost them.
+     */
+    return router->lock_fd >= 0 && is_in_kernel
+               ? sync_lift_rule(router, family_index(prefix->family))
+               : 0;
 }
 
 int watch_touch_all(struct riptide_router *router)
 {
     watch_want_scan(router, SCAN_ALL);
-    return lift_if_long(router, router->targets.table.n);
+    return router->lock_fd >= 0 && (router->targets.n_in_kernel > 0 || router->scan.is_running)
+               ? sync_lift_rules(router)
+               : 0;
 }
 
 /* Whatever was done to it, it is written again if it is still wanted. */
