@@ -249,14 +249,14 @@ static void test_no_route_is_below_its_base_but_on_purpose(void **state)
     static const struct {
         uint32_t of_base, initcwnd;
         bool may_lower, exists;
-        uint32_t rto_min_ms, written; /* 0: no route */
+        uint32_t rto_min_us, written; /* 0: no route */
     } cases[] = {
         { 0, 8, false, false, 0, 8 },     { 32, 24, false, false, 0, 0 },
         { 32, 24, false, true, 0, 0 },    { 32, 32, true, true, 0, 0 },
         { 32, 24, true, false, 0, 24 },   { 32, 31, true, false, 0, 31 },
         { 32, 34, false, false, 0, 0 },   { 32, 34, true, false, 0, 0 },
         { 32, 34, false, true, 0, 34 },   { 32, 35, false, false, 0, 35 },
-        { 32, 24, false, false, 50, 32 }, { 32, 40, false, false, 50, 40 },
+        { 32, 24, false, false, 9, 32 },  { 32, 40, false, false, 9, 40 },
         { 150, 100, false, true, 0, 0 },
     };
 
@@ -273,7 +273,7 @@ static void test_no_route_is_below_its_base_but_on_purpose(void **state)
                                   .initcwnd = cases[i].initcwnd,
                                   .cwnd_max = CWND_MAX,
                                   .may_lower = cases[i].may_lower,
-                                  .rto_min_ms = cases[i].rto_min_ms,
+                                  .rto_min_us = cases[i].rto_min_us,
                                   .kernel = { cases[i].exists, target.base, .initcwnd = 90 } };
         if (target_is_wanted(&target, &bases, &stepping) != (cases[i].written > 0) ||
             (cases[i].written > 0 && target_initcwnd(&target, &base) != cases[i].written) ||
