@@ -86,20 +86,20 @@ static int report(const struct host *host, bool json, enum severity *worst)
         json_pack("{s:s, s:o}", "verdict", severity_name(*worst), "findings", rows));
 }
 
-/* Whether the daemon says so; one that cannot be asked says nothing. */
-static bool ask_paused(const char *control)
+/* What the daemon that holds this network namespace says of itself. */
+static void ask_daemon(struct host *host, const char *control)
 {
     struct client_exchange exchange = { .path = control, .fd_sent = -1 };
-    struct riptide_error error;
     json_t *answer;
-    bool is_paused;
 
-    if (!strcmp(control, "none") ||
-        client_ask(&exchange, json_pack("{s:s}", "request", "status"), &answer, &error) < 0)
-        return false;
-    is_paused = json_is_true(json_object_get(answer, "paused"));
+    if (!strcmp(control, "none"))
+        return;
+    host->control_error = client_ask(&exchange, json_pack("{s:s}", "request", "status"), &answer,
+                                     &host->control_failure);
+    if (host->control_error < 0)
+        return;
+    host->is_paused = json_is_true(json_object_get(answer, "paused"));
     json_decref(answer);
-    return is_paused;
 }
 
 int doctor_run(const struct command_options *options)
@@ -112,7 +112,8 @@ int doctor_run(const struct command_options *options)
                  : -ENOMEM;
 
     if (r == 0) {
-        host->is_paused = host->has_holder && ask_paused(options->settings.control);
+        if (host->has_holder)
+            ask_daemon(host, options->settings.control);
         r = report(host, options->json, &worst);
         host_deinit(host);
     }

@@ -35,6 +35,23 @@ static bool is_incomplete(struct rule_counts counts)
     return counts.n > 0 && counts.n_ours != 2;
 }
 
+/* It is there and does nothing: stopped by a signal or a debugger, or caught in a call. */
+static void find_hanging(const struct host *host, struct finding *finding)
+{
+    finding_is(finding, SEVERITY_ERROR,
+               "a riptided runs and does not answer: its routes stay, and follow no change of the "
+               "network");
+    finding_read(finding, "control socket %s", host->control_failure.text);
+    finding_do(finding, "systemctl restart riptided");
+    /* Process 0 would be all of the shell's own group. */
+    if (host->holder_pid > 0)
+        finding_do(
+            finding,
+            "systemctl restart riptided; without systemd: kill -CONT %d, and where it stays silent "
+            "kill -KILL %d && riptide flush",
+            host->holder_pid, host->holder_pid);
+}
+
 void check_daemon(const struct host *host, struct finding *finding)
 {
     struct rule_counts counts[] = { count_rules(host, AF_INET), count_rules(host, AF_INET6) };
@@ -56,6 +73,8 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (!host->has_holder) {
         finding_is(finding, SEVERITY_NOTE, "no riptided runs in this network namespace");
         finding_do(finding, "systemctl start riptided");
+    } else if (host->control_error == -ETIMEDOUT) {
+        find_hanging(host, finding);
     } else if (host->is_paused) {
         finding_is(finding, SEVERITY_NOTE,
                    "a riptided runs and is paused: connections start without us");

@@ -62,7 +62,9 @@ struct host {
     size_t n_routes;    /* ours, in the kernel */
     bool has_holder;    /* some router manages this namespace */
     int holder_pid;     /* 0: not to be seen from here */
-    bool is_paused;     /* that router, as it says itself */
+    int control_error;  /* -errno where it was asked on its control socket and gave no answer, */
+    struct riptide_error control_failure; /* with the line of client_ask */
+    bool is_paused;                       /* as it says itself */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;
 

@@ -145,6 +145,17 @@ def test_daemon_that_is_paused_is_a_note(net):
                    "the rules")
 
 
+def test_daemon_that_hangs_is_an_error(net):
+    with Daemon(net.host, "--control", "/run/hanging") as daemon:
+        with daemon.stopped():
+            finding = find(net.host, "daemon", "--control", "/run/hanging")
+        assert finding["severity"] == "error"
+        assert "does not answer" in finding["summary"]
+        assert "no answer within" in finding["evidence"]
+        assert f"kill -CONT {daemon.pid}," in finding["remedy"]
+        assert severity(net.host, "daemon", "--control", "/run/hanging") == "ok"
+
+
 @pytest.mark.parametrize("family", ["-4", "-6"])
 @pytest.mark.parametrize("rule, word", [
     (f"fwmark 1 lookup {TABLE}", f"table {TABLE}"),

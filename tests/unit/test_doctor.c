@@ -77,6 +77,23 @@ static void test_nothing_to_find(void **state)
     free(host);
 }
 
+/* kill(1) takes process 0 for all of the shell's own group. */
+static void test_daemon_that_hangs_out_of_sight(void **state)
+{
+    struct host *host = healthy();
+    struct finding finding;
+
+    (void)state;
+    host->has_holder = true;
+    host->control_error = -ETIMEDOUT;
+    strcpy(host->control_failure.text, "/run/x: no answer within 5 s");
+    finding = judge(host, "daemon");
+    assert_int_equal(finding.severity, SEVERITY_ERROR);
+    assert_string_equal(finding.evidence, "control socket /run/x: no answer within 5 s");
+    assert_string_equal(finding.remedy, "systemctl restart riptided");
+    free(host);
+}
+
 static void test_kernel(void **state)
 {
     struct host *host = healthy();
@@ -244,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_to_find),
+        cmocka_unit_test(test_daemon_that_hangs_out_of_sight),
         cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_sockets),
         cmocka_unit_test(test_namespace),
