@@ -44,6 +44,17 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         health->late_max_ns = event->tick->late_ns;
 }
 
+/* Whether the rules of a family are in place, and why not. */
+static json_t *rules_of(const struct daemon *daemon, uint8_t family)
+{
+    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
+    const char *reason = daemon->settings->router.dry_run
+                             ? "dry run: no rule is written"
+                             : riptide_router_get_reason(router, family);
+
+    return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
+}
+
 /* One word, and why where it is not "ok". */
 static json_t *health_of(const struct daemon *daemon)
 {
@@ -63,8 +74,8 @@ static json_t *health_of(const struct daemon *daemon)
     } else if (daemon->health.n_ticks == 0) {
         health = "starting";
     }
-    return json_pack("{s:s, s:s?, s:{s:s?, s:s?}}", "health", health, "reason", reason, "rules",
-                     "ipv4", reason4, "ipv6", reason6);
+    return json_pack("{s:s, s:s?, s:{s:o, s:o}}", "health", health, "reason", reason, "rules",
+                     "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
 }
 
 static double ms(uint64_t ns)
@@ -139,16 +150,18 @@ static json_t *say_status(void *userdata)
     json_object_update_new(
         status,
         json_pack(
-            "{s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
-            "s:o}",
+            "{s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+            "s:o, s:o, s:o}",
             "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
             s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
             settings->router.dry_run, "paused", daemon->is_paused, "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
             settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
-            (json_int_t)estimator.destinations, "routes", (json_int_t)router.routes, "left_alone",
-            (json_int_t)router.left_alone, "clients",
+            (json_int_t)estimator.destinations, "max_destinations",
+            (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)router.routes,
+            "left_alone", (json_int_t)router.left_alone, "max_routes",
+            (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
             "counters", counters_of(daemon), "messages", messages_of()));
     return status;
@@ -186,11 +199,11 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
     if (riptide_router_find(router, &group, &found) == 0)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:s?}", "destination", dst, "in_scope",
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o}", "destination", dst, "in_scope",
                      scope_has_peer(&settings->observer.scope, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "route", route, "rules",
-                     riptide_router_get_reason(router, peer->family));
+                     rules_of(daemon, peer->family));
 }
 
 /* Of windows within that prefix, but for sections that are for a part of it. */

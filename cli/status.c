@@ -45,8 +45,9 @@ static void print_health(const json_t *status, const struct table_style *style)
 
 static void print_rules(const json_t *status)
 {
-    const char *reason4 = text_of(get(status, "rules"), "ipv4");
-    const char *reason6 = text_of(get(status, "rules"), "ipv6");
+    const json_t *rules = get(status, "rules");
+    const char *reason4 = text_of(get(rules, "ipv4"), "reason");
+    const char *reason6 = text_of(get(rules, "ipv6"), "reason");
 
     printf("  rules      IPv4 %s%s, IPv6 %s%s\n", *reason4 ? "off: " : "in place", reason4,
            *reason6 ? "off: " : "in place", reason6);
@@ -55,17 +56,23 @@ static void print_rules(const json_t *status)
 static void print_round(const json_t *status)
 {
     const json_t *round = get(status, "round");
+    json_int_t destinations = number(status, "destinations");
+    json_int_t max_destinations = number(status, "max_destinations");
+    json_int_t routes = number(status, "routes"), left_alone = number(status, "left_alone");
+    json_int_t max_routes = number(status, "max_routes");
 
     printf("  interval   %g s, ", real(status, "interval_s"));
     if (real(round, "interval_s") > real(status, "interval_s"))
         printf("now %g s by --max-share, ", real(round, "interval_s"));
     printf("policy %s, time to live %g s\n", text_of(status, "policy"), real(status, "ttl_s"));
     printf("  learned    %" JSON_INTEGER_FORMAT " connections, %" JSON_INTEGER_FORMAT
-           " destinations\n",
-           number(status, "connections"), number(status, "destinations"));
-    printf("  routes     %" JSON_INTEGER_FORMAT " in the kernel, %" JSON_INTEGER_FORMAT
-           " destinations left alone\n",
-           number(status, "routes"), number(status, "left_alone"));
+           " of at most %" JSON_INTEGER_FORMAT " destinations%s\n",
+           number(status, "connections"), destinations, max_destinations,
+           destinations < max_destinations ? ""
+                                           : ": full, --max-destinations keeps new ones out");
+    printf("  routes     %" JSON_INTEGER_FORMAT " of at most %" JSON_INTEGER_FORMAT
+           " in the kernel, %" JSON_INTEGER_FORMAT " destinations left alone%s\n",
+           routes, max_routes, left_alone, routes + left_alone < max_routes ? "" : ": full");
     if (number(status, "not_taken") > 0 && !json_is_true(get(status, "paused")))
         printf("  not taken  %" JSON_INTEGER_FORMAT
                " of the routes: connections start without them, `riptide show` says why\n",

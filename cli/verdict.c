@@ -54,7 +54,7 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
 {
     const json_t *route = get(document, "route"), *kernel = get(document, "kernel");
     const json_t *lookup = get(document, "lookup");
-    const char *rules = text_of(document, "rules");
+    const char *rules = text_of(get(document, "rules"), "reason");
 
     if (!json_is_object(route) && !is_there(document, "window"))
         verdict_without_window(document, text);

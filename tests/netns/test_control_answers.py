@@ -3,6 +3,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 from control import ask, riptide_json, status
 from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, wait_window, windows
@@ -22,7 +23,7 @@ def test_status_says_how_it_is(net):
         assert found["messages"][0]["text"] in daemon.said()
         screen = net.host.run(RIPTIDE, "status").stdout
         assert len(screen.splitlines()) <= 24
-        assert "2 connections, 2 destinations" in screen
+        assert "2 connections, 2 of at most 16384 destinations" in screen
         net.host.run(RIPTIDE, "pause")
         assert riptide_json(net.host, "status")["health"] == "paused"
         net.host.run(RIPTIDE, "resume")
@@ -30,7 +31,37 @@ def test_status_says_how_it_is(net):
         net.host.ip("rule", "del", "pref", "32766")
         off = wait_until(lambda: (found := riptide_json(net.host, "status"))["health"] == "off"
                          and found, "rules without a place")
-        assert "lookup main" in off["reason"] and off["rules"]["ipv6"] is None
+        assert "lookup main" in off["reason"]
+        assert off["rules"] == {"ipv4": {"in_place": False, "reason": off["reason"]},
+                                "ipv6": {"in_place": True, "reason": None}}
+
+
+def test_status_of_a_dry_run_has_no_rules_in_place(host):
+    process = host.start(RIPTIDED, "--dry-run", "--control", "/run/dry", "--log-level", "error")
+    wait_until(lambda: Path("/run/dry").exists(), "the socket")
+    found = riptide_json(host, "status", "--control", "/run/dry")
+    assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
+    assert "IPv4 off: dry run" in host.run(RIPTIDE, "status", "--control", "/run/dry").stdout
+    process.terminate()
+    assert process.wait(DEADLINE_S) == 0
+
+
+def test_status_says_how_much_room_there_is(net):
+    for i in range(3):
+        net.learned(f"203.0.113.{i + 1}", 20)
+    with Daemon(net.host, "--max-destinations", "2"):
+        wait_until(lambda: status()["routes"] == 2, "two routes")
+        found = riptide_json(net.host, "status")
+        assert (found["destinations"], found["max_destinations"]) == (2, 2)
+        assert (found["routes"], found["left_alone"], found["max_routes"]) == (2, 0, 2)
+        screen = net.host.run(RIPTIDE, "status").stdout
+        assert "2 of at most 2 destinations: full, --max-destinations" in screen
+        assert "2 of at most 2 in the kernel" in screen
+    with Daemon(net.host):
+        wait_until(lambda: status()["routes"] == 3, "three routes")
+        screen = net.host.run(RIPTIDE, "status").stdout
+        assert "3 of at most 16384 destinations\n" in screen
+        assert "3 of at most 16384 in the kernel" in screen
 
 
 def test_watch_goes_on_until_interrupted(net):
