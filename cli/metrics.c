@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide metrics: what the daemon counts, as OpenMetrics text, from the daemon itself.
+ * riptide metrics: what the daemon counts, as Prometheus text, from the daemon itself.
  */
 #include "ask.h"
 #include "members.h"

@@ -81,6 +81,8 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     for (size_t i = 0; i < 2; i++)
         metrics->are_rules_in_place[i] =
             !file->settings->router.dry_run && riptide_router_get_reason(router, family[i]) == NULL;
+    metrics->max_destinations = file->settings->estimator.max_destinations;
+    metrics->max_routes = file->settings->router.max_routes;
     metrics_clear_prefixes(metrics);
     while (metrics->n_prefixes > 0 && riptide_estimator_next(estimator, &cursor, &estimate) == 0)
         metrics_add_estimate(metrics, &estimate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of metrics. Only types that the older text format knows as well: node_exporter's
- * textfile collector reads that one, and refuses a file with types that it does not know.
+ * One table of metrics, in the text format that node_exporter's textfile collector and promtool
+ * read: there HELP and TYPE name a counter with its `_total`.
  */
 #include "metrics_text.h"
 
@@ -71,12 +71,16 @@ static const struct metric {
     COUNTER("riptide_destinations_expired", estimator.expired,
             "Destinations whose time to live passed."),
     ONE("riptide_destinations", false, false, estimator.destinations, "Destinations known."),
+    ONE("riptide_destinations_limit", false, false, max_destinations,
+        "How many destinations there can be."),
     { "riptide_routes",
       false,
       false,
       "Destinations by what became of their route.",
       { { "state=\"applied\"", FIGURE(router.routes) },
         { "state=\"left_alone\"", FIGURE(router.left_alone) } } },
+    ONE("riptide_routes_limit", false, false, max_routes,
+        "How many destinations there can be with a route or left alone."),
     { "riptide_rules_in_place",
       false,
       false,
@@ -135,8 +139,8 @@ static void print_metric(FILE *out, const struct metric *metric, const struct me
 {
     const char *suffix = metric->is_counter ? "_total" : "";
 
-    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
-            metric->is_counter ? "counter" : "gauge");
+    fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", metric->name, suffix, metric->help,
+            metric->name, suffix, metric->is_counter ? "counter" : "gauge");
     for (const struct series *series = metric->series; series->labels; series++) {
         uint64_t value = *(const uint64_t *)(const void *)((const char *)metrics + series->offset);
 
@@ -150,14 +154,14 @@ static void print_metric(FILE *out, const struct metric *metric, const struct me
 }
 
 /* `per_unit`: how much of a figure is one of the metric's unit. */
-static void print_histogram(FILE *out, const char *name, const char *unit, const char *help,
+static void print_histogram(FILE *out, const char *name, const char *help,
                             const struct histogram *histogram, const uint64_t *bounds,
                             double per_unit)
 {
     uint64_t count = 0;
     size_t i;
 
-    fprintf(out, "# HELP %s %s\n# TYPE %s histogram\n# UNIT %s %s\n", name, help, name, name, unit);
+    fprintf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
     for (i = 0; bounds[i]; i++) {
         count += histogram->counts[i];
         fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds[i] / per_unit,
@@ -210,13 +214,12 @@ void metrics_print(FILE *out, const struct metrics *metrics)
             riptide_version());
     for (size_t i = 0; i < sizeof(metrics_table) / sizeof(metrics_table[0]); i++)
         print_metric(out, &metrics_table[i], metrics);
-    print_histogram(out, "riptide_initcwnd_segments", "segments",
+    print_histogram(out, "riptide_initcwnd_segments",
                     "Initial windows, each time that a route was written.", &metrics->windows,
                     metrics_window_bounds, 1);
-    print_histogram(out, "riptide_tick_duration_seconds", "seconds",
+    print_histogram(out, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);
     if (metrics->n_prefixes > 0)
         print_prefixes(out, metrics);
-    fprintf(out, "# EOF\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a daemon counts, as OpenMetrics text. Pure: a snapshot in, text out.
+ * What a daemon counts, as Prometheus text. Pure: a snapshot in, text out.
  */
 #ifndef CLI_METRICS_TEXT_H
 #define CLI_METRICS_TEXT_H
@@ -39,6 +39,8 @@ struct metrics {
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t dump_cpu_ns;           /* of all ticks */
     uint64_t interval_ns;           /* until the next tick */
+    uint64_t max_destinations;
+    uint64_t max_routes;
     uint64_t overflow;          /* what did not fit max_destinations, as ticks have counted it */
     struct histogram windows;   /* each route as it was written, segments */
     struct histogram durations; /* of ticks, ns */

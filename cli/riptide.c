@@ -40,7 +40,7 @@ static const struct command commands[] = {
     { "flush", NULL, flush_rows, flush_run,
       "the emergency exit: riptided, where it runs, is paused, and rules and routes are removed",
       "" },
-    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as OpenMetrics text",
+    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as Prometheus text",
       NEEDS_DAEMON },
     { "doctor", NULL, doctor_rows, doctor_run,
       "what stands in the way on this host, and what to do", ", 3 warnings, 4 errors" },

@@ -91,7 +91,7 @@ const struct option_row settings_rows[] = {
     FIXED("apply", "user", user, user,
           "become NAME where started as root; else riptide, if the host has it"),
     ROW("metrics", "metrics", path, metrics,
-        "keep OpenMetrics text in this file (textfile collector)"),
+        "keep Prometheus text in this file (textfile collector)"),
     ROW("metrics", "metrics-interval", duration, metrics_interval_ns,
         "write it no more often than this"),
     ROW("metrics", "metrics-prefix", prefixes, metrics_prefixes,

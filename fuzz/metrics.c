@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any figures as OpenMetrics text: a strict reader takes it and finds them again.
+ * Any figures as Prometheus text: a strict reader takes it and finds them again.
  */
 #include "metrics_text.h"
 
-#include "openmetrics.h"
 #include "prefix.h"
+#include "prometheus.h"
 #include "target.h"
 
 #include <sys/socket.h>
@@ -78,7 +78,7 @@ static char *print(const struct metrics *metrics)
     CASE_CHECK(fclose(out) == 0 && strlen(text) == n);
     copy = strdup(text);
     CASE_CHECK(copy);
-    openmetrics_read(copy);
+    prometheus_read(copy);
     free(copy);
     return text;
 }
@@ -132,6 +132,8 @@ static void check_counters(const char *text, const struct metrics *metrics)
         { "riptide_overflow_total", metrics->overflow },
         { "riptide_destinations_expired_total", estimator->expired },
         { "riptide_destinations", estimator->destinations },
+        { "riptide_destinations_limit", metrics->max_destinations },
+        { "riptide_routes_limit", metrics->max_routes },
         { "riptide_routes{state=\"applied\"}", router->routes },
         { "riptide_routes{state=\"left_alone\"}", router->left_alone },
         { "riptide_rules_in_place{family=\"ipv4\"}", metrics->are_rules_in_place[0] },
@@ -229,6 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     draw_counters(&metrics.observer, sizeof(metrics.observer), &bytes);
     draw_counters(&metrics.estimator, sizeof(metrics.estimator), &bytes);
     draw_counters(&metrics.router, sizeof(metrics.router), &bytes);
+    metrics.max_destinations = case_u64(&bytes);
+    metrics.max_routes = case_u64(&bytes);
 
     text = print(&metrics);
     check_counters(text, &metrics);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""riptided --metrics: OpenMetrics text in a file, judged by the reference parser, the kernel and
-the log."""
+"""riptided --metrics: Prometheus text in a file, judged by the reference parser, the kernel and the
+log."""
 
 import os
 import re
@@ -8,11 +8,11 @@ import stat
 import subprocess
 
 import pytest
-from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, initcwnd, routes, wait_until, wait_window, windows
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, initcwnd, routes, wait_until,
+                   wait_window, windows)
+from prometheus_client.parser import text_string_to_metric_families
 
-# What node_exporter's reader of text files knows; a file with another type is refused whole.
-TEXT_TYPES = {"counter", "gauge", "histogram", "summary"}
+TYPES = {"counter", "gauge", "histogram"}
 
 
 def read(path):
@@ -24,9 +24,10 @@ def figures_of(text):
     """{name{labels}: value}, as the reference parser reads the text."""
     figures = {}
     for family in text_string_to_metric_families(text):
-        assert family.type in TEXT_TYPES, family.name
+        assert family.type in TYPES, family.name
         assert family.documentation.endswith("."), family.name
         assert family.name.startswith("riptide_")
+        assert family.samples, family.name
         for sample in family.samples:
             labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
             figures[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
@@ -140,7 +141,7 @@ def test_file_goes_with_the_daemon(net, tmp_path):
 
 def test_file_of_a_killed_daemon_is_overwritten(net, tmp_path):
     path = tmp_path / "riptide.prom"
-    path.write_text("riptide_ticks_total 7000\n# EOF\n")
+    path.write_text("riptide_ticks_total 7000\n")
     with metrics(net, path):
         wait_until(lambda: "7000" not in path.read_text(), "a new file")
         read(path)
@@ -211,7 +212,8 @@ def test_overflow_is_counted(net, tmp_path):
     with metrics(net, path, "--max-destinations", "1"):
         figures = wait_figures(path, lambda now: now["riptide_ticks_total"] > 1, "two ticks")
     assert figures["riptide_overflow_total"] == 2 * figures["riptide_ticks_total"]
-    assert figures["riptide_destinations"] == 1
+    assert figures["riptide_destinations"] == figures["riptide_destinations_limit"] == 1
+    assert figures["riptide_routes_limit"] == 1
 
 
 def test_full_disk_is_said_once_and_leaves_the_last_file_whole(net, tmp_path):
@@ -264,6 +266,18 @@ def test_socket_has_metrics_without_a_file(net):
         figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
         assert figures["riptide_rules_in_place{family=ipv4}"] == 0
         assert daemon.is_running()
+
+
+def test_manual_has_each_metric_and_alerts_of_such_alone(net):
+    with Daemon(net.host, "--metrics-prefix", "203.0.113.0/24"):
+        text = net.host.run(RIPTIDE, "metrics").stdout
+    names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
+    manual = (REPOSITORY / "docs/operations.md").read_text()
+    alerts = manual.partition("```yaml\n")[2].partition("```")[0]
+    assert set(re.findall("riptide_[a-z0-9_]+", alerts)) <= names
+    assert "absent(riptide_build_info)" in alerts  # the one that needs no series to fire
+    table = "".join(line for line in manual.splitlines() if line.startswith("| `riptide_"))
+    assert set(re.findall("`(riptide_[a-z0-9_]+)`", table)) == names
 
 
 def test_without_a_daemon_there_are_no_metrics(host):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/metrics_text: figures in their lines, buckets, prefixes. That the whole is OpenMetrics is for
- * a reader of that format to say: tests/netns/test_metrics.py.
+ * cli/metrics_text: figures in their lines, buckets, prefixes. That the whole is Prometheus text is
+ * for a reader of that format to say: tests/netns/test_metrics.py.
  */
 #include "metrics_text.h"
 
@@ -43,6 +43,8 @@ static void test_figures_are_in_their_lines(void **state)
         .router = { .routes = 7, .left_alone = 8, .written = 9, .lifts = UINT64_MAX },
         .are_rules_in_place = { 1, 0 },
         .overflow = 10,
+        .max_destinations = 11,
+        .max_routes = 12,
         .dump_cpu_ns = 1500000,
         .interval_ns = 2000000000,
     };
@@ -64,7 +66,11 @@ static void test_figures_are_in_their_lines(void **state)
     assert_line(text, "riptide_overflow_total 10");
     assert_line(text, "riptide_dump_cpu_seconds_total 0.0015");
     assert_line(text, "riptide_interval_seconds 2");
-    assert_string_equal(text + strlen(text) - strlen("# EOF\n"), "# EOF\n");
+    assert_line(text, "riptide_destinations_limit 11");
+    assert_line(text, "riptide_routes_limit 12");
+    assert_line(text, "# HELP riptide_dumps_total Dumps of the open connections that were "
+                      "completed.");
+    assert_line(text, "# TYPE riptide_dumps_total counter");
     free(text);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A strict reader of OpenMetrics text as we write it (gauges, counters, histograms): written from
+ * A strict reader of Prometheus text as we write it (gauges, counters, histograms): written from
  * the specification, not from the writer. Ends the process where the text is none.
  */
-#ifndef RIPTIDE_FUZZ_OPENMETRICS_H
-#define RIPTIDE_FUZZ_OPENMETRICS_H
+#ifndef RIPTIDE_FUZZ_PROMETHEUS_H
+#define RIPTIDE_FUZZ_PROMETHEUS_H
 
 #include "case_bytes.h"
 
@@ -15,11 +15,11 @@
 struct family {
     char name[128];
     char type[16];
-    char unit[32];
     double bucket; /* the last one's count; NAN: none yet */
     double bound;
     bool has_samples;
     bool has_infinite;
+    bool has_help;
 };
 
 static inline bool starts_with(const char *text, const char *start)
@@ -54,7 +54,7 @@ static inline double read_number(const char *at)
     return value;
 }
 
-/* # TYPE, # HELP and # UNIT of a family, each once and before its samples. */
+/* # HELP and # TYPE of a family, each once and before its samples. */
 static inline void read_comment(struct family *family, const char *line)
 {
     char name[128], keyword[8];
@@ -75,15 +75,11 @@ static inline void read_comment(struct family *family, const char *line)
         read_name(&line, family->type, sizeof(family->type));
         CASE_CHECK(!strcmp(family->type, "gauge") || !strcmp(family->type, "counter") ||
                    !strcmp(family->type, "histogram"));
-    } else if (!strcmp(keyword, "UNIT")) {
-        CASE_CHECK(!family->unit[0] && strlen(line) < strlen(name));
-        read_name(&line, family->unit, sizeof(family->unit));
-        CASE_CHECK(!strcmp(name + strlen(name) - strlen(family->unit), family->unit));
+        CASE_CHECK(!*line);
     } else {
-        CASE_CHECK(!strcmp(keyword, "HELP") && !strpbrk(line, "\\\""));
-        return;
+        CASE_CHECK(!strcmp(keyword, "HELP") && !family->has_help && !strpbrk(line, "\\\""));
+        family->has_help = true;
     }
-    CASE_CHECK(!*line);
 }
 
 /* Labels between braces; the value of `le` goes to `le`, an empty text where there is none. */
@@ -129,7 +125,7 @@ static inline void read_sample(struct family *family, const char *line)
     double value;
 
     read_name(&line, name, sizeof(name));
-    CASE_CHECK(starts_with(name, family->name));
+    CASE_CHECK(family->has_help && starts_with(name, family->name));
     suffix = name + strlen(family->name);
     read_labels(&line, le);
     expect(&line, " ");
@@ -139,7 +135,7 @@ static inline void read_sample(struct family *family, const char *line)
     if (!strcmp(family->type, "gauge"))
         CASE_CHECK(!*suffix);
     else if (!strcmp(family->type, "counter"))
-        CASE_CHECK(!strcmp(suffix, "_total"));
+        CASE_CHECK(!*suffix && !strcmp(name + strlen(name) - strlen("_total"), "_total"));
     else if (!strcmp(suffix, "_bucket"))
         check_bucket(family, le, value);
     else if (!strcmp(suffix, "_count"))
@@ -149,23 +145,20 @@ static inline void read_sample(struct family *family, const char *line)
 }
 
 /* Reads the text, which is changed, to its end. */
-static inline void openmetrics_read(char *text)
+static inline void prometheus_read(char *text)
 {
     struct family family = { .bucket = NAN };
     char *end;
 
-    for (char *line = text;; line = end + 1) {
+    for (char *line = text; *line; line = end + 1) {
         end = strchr(line, '\n');
         CASE_CHECK(end);
         *end = 0;
-        if (!strcmp(line, "# EOF"))
-            break;
         if (*line == '#')
             read_comment(&family, line);
         else
             read_sample(&family, line);
     }
-    CASE_CHECK(end[1] == 0);
 }
 
 #endif
