@@ -87,7 +87,6 @@ static int print_table(const struct sides *sides)
         { "DESTINATION", false }, { "INITCWND", true }, { "WANTED", true }, { "CONNS", true },
         { "INITRWND", true },     { "GATEWAY", false }, { "DEV", false },   { "STATE", false },
     };
-    enum { WANTED = 2, STATE = 7 };
     const struct table_style style = terminal_style();
     struct sides_walk walk = { 0 };
     struct table table;
@@ -95,8 +94,6 @@ static int print_table(const struct sides *sides)
     int r = 0;
 
     table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    table.spare_from = WANTED;
-    table.spare_to = STATE;
     while (r == 0 && sides_next(sides, &walk, &pair))
         r = add_row(&table, &pair, sides->is_paused);
     if (r == 0 && sides->is_paused)

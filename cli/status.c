@@ -102,11 +102,9 @@ static void print_messages(const json_t *status, const struct table_style *style
     {
         const char *level = text_of(message, "level");
         enum table_mark mark = strcmp(level, "error") ? TABLE_WARNING : TABLE_ERROR;
-        int room = style->width > 45 ? (int)style->width - 45 : -1; /* -1: all of it */
 
-        printf("    %s %s%s%s: %.*s%s\n", text_of(message, "time"), table_colour(style, mark),
-               level, table_colour_end(style, mark), room, text_of(message, "text"),
-               room > 0 && strlen(text_of(message, "text")) > (size_t)room ? ".." : "");
+        printf("    %s %s%s%s: %s\n", text_of(message, "time"), table_colour(style, mark), level,
+               table_colour_end(style, mark), text_of(message, "text"));
     }
 }
 

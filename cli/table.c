@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No column of text is cut below this; where that does not do, the line is. */
-enum { MIN_WIDTH = 10 };
+/* What of a row stands below its first line is indented so far. */
+enum { INDENT = 2 };
 
 static const char *const colours[] = { "", "\033[33m", "\033[31m" };
 
@@ -73,50 +73,6 @@ int table_add(struct table *table, enum table_mark mark, const char *const *cell
     return 0;
 }
 
-static size_t least_width(const struct table *table, size_t i)
-{
-    bool is_whole = table->columns[i].is_number || table->widths[i] < MIN_WIDTH;
-
-    return is_whole ? table->widths[i] : MIN_WIDTH;
-}
-
-/* Gives up spare columns, from the right, where cutting alone would not make the line fit. */
-static size_t drop(const struct table *table, size_t width, size_t *widths)
-{
-    size_t n_blanks = table->n_columns - 1, least = n_blanks;
-
-    for (size_t i = 0; i < table->n_columns; i++)
-        least += least_width(table, i);
-    for (size_t i = table->spare_to; width > 0 && least > width && i-- > table->spare_from;) {
-        least -= least_width(table, i) + 1;
-        widths[i] = 0;
-        n_blanks--;
-    }
-    return n_blanks;
-}
-
-/* Takes from columns of text until the line fits, from the right: what a row is about stands left.
- */
-static void fit(const struct table *table, size_t width, size_t *widths)
-{
-    size_t total;
-
-    memcpy(widths, table->widths, sizeof(table->widths));
-    total = drop(table, width, widths);
-    for (size_t i = 0; i < table->n_columns; i++)
-        total += widths[i];
-    for (size_t i = table->n_columns; width > 0 && total > width && i-- > 0;) {
-        size_t spare = widths[i] > MIN_WIDTH ? widths[i] - MIN_WIDTH : 0;
-
-        if (table->columns[i].is_number)
-            continue;
-        if (spare > total - width)
-            spare = total - width;
-        widths[i] -= spare;
-        total -= spare;
-    }
-}
-
 static void pad(FILE *out, size_t n)
 {
     static const char blanks[] = "                                ";
@@ -126,40 +82,30 @@ static void pad(FILE *out, size_t n)
     fwrite(blanks, 1, n, out);
 }
 
-static void print_cell(FILE *out, const char *cell, size_t len, size_t width, bool is_number,
-                       bool is_last)
+/*
+ * What has no room goes below: nothing is cut. Columns are told by their widths, so that each row
+ * breaks at the same ones; the last text alone by its own length, so that one long reason does not
+ * break all rows. Blanks behind the last cell of a line are left out.
+ */
+static const char *print_row(const struct table *table, FILE *out, const char *cell, size_t room)
 {
-    bool is_cut = len > width;
-    size_t n = !is_cut ? len : width >= 2 ? width - 2 : width;
+    size_t at = 0, n_blanks = 0;
 
-    if (is_number && !is_cut)
-        pad(out, width - n);
-    fwrite(cell, 1, n, out);
-    if (is_cut && width >= 2)
-        fputs("..", out);
-    else if (!is_number && !is_last)
-        pad(out, width - n);
-}
-
-/* One line, ".." where a cell is cut. Blanks behind the last cell are left out. */
-static const char *print_row(const struct table *table, FILE *out, const char *cell,
-                             const size_t *widths, size_t room)
-{
     for (size_t i = 0; i < table->n_columns; i++) {
-        size_t len = strlen(cell), width = widths[i];
+        bool is_number = table->columns[i].is_number, is_last = i + 1 == table->n_columns;
+        size_t len = strlen(cell), width = is_last && !is_number ? len : table->widths[i];
 
-        if (width == 0) {
-            cell += len + 1;
-            continue;
+        if (i > 0 && at + 1 + width > room) {
+            putc('\n', out);
+            at = n_blanks = INDENT;
+        } else if (i > 0) {
+            at++;
+            n_blanks++;
         }
-        if (i > 0 && room > 0) {
-            putc(' ', out);
-            room--;
-        }
-        if (width > room)
-            width = room;
-        print_cell(out, cell, len, width, table->columns[i].is_number, i + 1 == table->n_columns);
-        room -= width;
+        pad(out, n_blanks + (is_number ? width - len : 0));
+        fwrite(cell, 1, len, out);
+        n_blanks = is_number ? 0 : width - len;
+        at += width;
         cell += len + 1;
     }
     return cell;
@@ -168,18 +114,16 @@ static const char *print_row(const struct table *table, FILE *out, const char *c
 void table_print(const struct table *table, FILE *out, const struct table_style *style)
 {
     char titles[TABLE_MAX_COLUMNS * 32];
-    size_t widths[TABLE_MAX_COLUMNS], n = 0;
-    size_t room = style->width ? style->width : SIZE_MAX;
+    size_t room = style->width ? style->width : SIZE_MAX, n = 0;
     const char *cell = table->text;
 
-    fit(table, style->width, widths);
     for (size_t i = 0; i < table->n_columns; i++)
         n += (size_t)snprintf(titles + n, sizeof(titles) - n, "%s", table->columns[i].title) + 1;
-    print_row(table, out, titles, widths, room);
+    print_row(table, out, titles, room);
     putc('\n', out);
     for (size_t i = 0; i < table->n_rows; i++) {
         fputs(table_colour(style, table->marks[i]), out);
-        cell = print_row(table, out, cell, widths, room);
+        cell = print_row(table, out, cell, room);
         fputs(table_colour_end(style, table->marks[i]), out);
         putc('\n', out);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables for people: columns as wide as what stands in them, cut where a terminal ends. Pure:
- * printing goes to a stream that the caller brings.
+ * Tables for people: columns as wide as what stands in them; where a terminal ends, a row goes on
+ * below. Pure: printing goes to a stream that the caller brings.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
@@ -15,7 +15,7 @@
 
 struct table_column {
     const char *title;
-    bool is_number; /* to the right, and never cut */
+    bool is_number; /* to the right */
 };
 
 enum table_mark {
@@ -27,8 +27,6 @@ enum table_mark {
 struct table {
     const struct table_column *columns;
     size_t n_columns;
-    /* Columns that are left out, from the right, where a terminal has no room; none at first. */
-    size_t spare_from, spare_to;
     char *text; /* all cells, each with its zero */
     size_t n_text;
     size_t text_capacity;
@@ -40,7 +38,7 @@ struct table {
 
 /* How it is printed. */
 struct table_style {
-    size_t width; /* of the terminal; 0: no terminal, nothing is cut */
+    size_t width; /* of the terminal; 0: no terminal, a row is a line */
     bool is_coloured;
 };
 

@@ -7,7 +7,7 @@
 
 #include "table.h"
 
-/* Nothing cut and no colour where it is no terminal; no colour where NO_COLOR asks for none. */
+/* No width and no colour where it is no terminal; no colour where NO_COLOR asks for none. */
 struct table_style terminal_style(void);
 
 /* Empties the screen and begins at its top, on a terminal. */
