@@ -82,7 +82,7 @@ void config_print_example(FILE *out, const struct settings *defaults)
 {
     fputs("# /etc/riptide/riptided.conf: what riptided does; see riptided.conf(5).\n"
           "#\n"
-          "# What is commented out is the default. Times have a unit (500ms, 90s, 10min, 1h), "
+          "# What is commented out is the default. Times have a unit (500ms, 90s, 10min, 1h, 1d), "
           "shares\n"
           "# may be percentages (0.8, 80%), prefixes are written as 203.0.113.0/24 or "
           "2001:db8::/32.\n"

@@ -14,13 +14,15 @@
 
 enum { PATH_MAX_BYTES = 160 };
 
-/* Largest first, so that printing finds the largest unit without remainder. */
+/* Largest first, so that printing finds the largest unit without remainder; "m" is only read. */
 static const struct {
     const char *name;
     uint64_t ns;
 } units[] = {
+    { "d", UINT64_C(86400000000000) },
     { "h", UINT64_C(3600000000000) },
     { "min", UINT64_C(60000000000) },
+    { "m", UINT64_C(60000000000) },
     { "s", UINT64_C(1000000000) },
     { "ms", UINT64_C(1000000) },
 };
@@ -376,7 +378,7 @@ const char *log_level_name(enum log_level level)
                                              name##_print, name##_name, NULL }
 
 KIND_OF_NAMES(flag, NULL, "not yes or no");
-KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min)", duration, duration);
+KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration);
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
 KIND(max_share, "SHARE", "not a share (write on, 0.05 or 5%; 0 is off)", max_share, number);

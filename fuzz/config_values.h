@@ -117,10 +117,12 @@ static long double read_time_ns(const char *text)
         return value * 1000000;
     if (!strcmp(text, "s"))
         return value * 1000000000;
-    if (!strcmp(text, "min"))
+    if (!strcmp(text, "m") || !strcmp(text, "min"))
         return value * 60 * 1000000000;
-    CASE_CHECK(!strcmp(text, "h"));
-    return value * 60 * 60 * 1000000000;
+    if (!strcmp(text, "h"))
+        return value * 60 * 60 * 1000000000;
+    CASE_CHECK(!strcmp(text, "d"));
+    return value * 24 * 60 * 60 * 1000000000;
 }
 
 static long double read_share(const char *text)

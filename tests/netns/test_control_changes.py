@@ -17,7 +17,7 @@ def test_hint_lowers_windows_and_passes(net):
         for address in ("203.0.113.1", "198.51.100.1"):
             wait_until(lambda: windows(net.host).get(address, 0) >= 60, "a window")
         before = windows(net.host)
-        riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "10min")
+        riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "1m")
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
         assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_max"]

@@ -220,8 +220,9 @@ static void wrong_values_and_lines(void **state)
 {
     (void)state;
     assert_refused("[compute]\nttl = 5x",
-                   "a.conf:2: ttl 5x: not a duration (write 500ms, 1s, 10min)");
-    assert_refused("[compute]\nttl =", "a.conf:2: ttl: not a duration (write 500ms, 1s, 10min)");
+                   "a.conf:2: ttl 5x: not a duration (write 500ms, 1s, 10min, 1d)");
+    assert_refused("[compute]\nttl =",
+                   "a.conf:2: ttl: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_refused("[compute]\nttl = 5s\nttl = 6s", "a.conf:3: ttl: was given in line 2 already");
     assert_refused("[prefix ::/0]\nscale = 0%", "a.conf:2: scale 0: must be above 0");
     assert_refused("[prefix 10.0.0.1/8]\n",

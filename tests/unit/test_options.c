@@ -121,9 +121,10 @@ static void test_errors_name_option_and_value(void **state)
 {
     (void)state;
     assert_error(ARGV("--interval", "5x"),
-                 "--interval 5x: not a duration (write 500ms, 1s, 10min)");
-    assert_error(ARGV("--interval="), "--interval : not a duration (write 500ms, 1s, 10min)");
-    assert_error(ARGV("--ttl", "--once"), "--ttl --once: not a duration (write 500ms, 1s, 10min)");
+                 "--interval 5x: not a duration (write 500ms, 1s, 10min, 1d)");
+    assert_error(ARGV("--interval="), "--interval : not a duration (write 500ms, 1s, 10min, 1d)");
+    assert_error(ARGV("--ttl", "--once"),
+                 "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--protocol", "256"), "--protocol 256: not a number from 0 to 255");
     assert_error(ARGV("--ttl"), "--ttl TIME: the value is missing");
     assert_error(ARGV("--once=yes"), "--once yes: takes no value");
