@@ -27,6 +27,12 @@ static json_t *figure(uint64_t value)
     return value ? json_integer((json_int_t)value) : json_null();
 }
 
+/* Likewise, in milliseconds. */
+static json_t *milliseconds(uint32_t us)
+{
+    return us ? json_real(us / MS_PER_S) : json_null();
+}
+
 static double seconds(uint64_t from_ns, uint64_t to_ns)
 {
     return to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_S : 0;
@@ -65,7 +71,7 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
     return json_pack(
         "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:o, "
         "s:f, s:o,"
-        " s:{s:f, s:f, s:I, s:f, s:f, s:f}}",
+        " s:{s:f, s:f, s:I, s:f, s:o, s:o}}",
         "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
         (json_int_t)explanation->samples, "left_out", explanation_left_out(explanation->left_out),
         "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
@@ -75,15 +81,15 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
         "hint_cwnd_max", figure(explanation->hint_cwnd_max), "base_cwnd",
         figure(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "rto_min_ms",
-        explanation->rto_min_us ? json_real(explanation->rto_min_us / MS_PER_S) : json_null(),
-        "age_s", seconds(explanation->updated_ns, now_ns), "expires_s",
+        milliseconds(explanation->rto_min_us), "age_s", seconds(explanation->updated_ns, now_ns),
+        "expires_s",
         explanation->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),
         "evidence", "capacity", explanation->evidence.capacity, "burst",
         explanation->evidence.burst, "sharers", (json_int_t)explanation->evidence.sharers, "brake",
-        explanation->evidence.brake, "min_rtt_ms", explanation->evidence.min_rtt_us / MS_PER_S,
-        "max_rtt_ms", explanation->evidence.max_rtt_us / MS_PER_S);
+        explanation->evidence.brake, "min_rtt_ms", milliseconds(explanation->evidence.min_rtt_us),
+        "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
 }
 
 json_t *explanation_route(const struct riptide_route *route, const char *dev)

@@ -188,9 +188,14 @@ static void print_evidence(const json_t *evidence, FILE *out)
         return;
     fprintf(out, "  evidence     capacity %.1f, burst %.1f segments, ", real(evidence, "capacity"),
             real(evidence, "burst"));
-    fprintf(out, "sharers %" JSON_INTEGER_FORMAT ", brake %.2f, rtt %.1f to %.1f ms\n",
-            number(evidence, "sharers"), real(evidence, "brake"), real(evidence, "min_rtt_ms"),
-            real(evidence, "max_rtt_ms"));
+    fprintf(out, "sharers %" JSON_INTEGER_FORMAT ", brake %.2f", number(evidence, "sharers"),
+            real(evidence, "brake"));
+    if (json_is_real(get(evidence, "max_rtt_ms")))
+        fprintf(out, ", rtt %.1f to %.1f ms", real(evidence, "min_rtt_ms"),
+                real(evidence, "max_rtt_ms"));
+    else if (json_is_real(get(evidence, "min_rtt_ms")))
+        fprintf(out, ", smallest rtt %.1f ms", real(evidence, "min_rtt_ms"));
+    fputc('\n', out);
 }
 
 static void print_window(const json_t *window, FILE *out)

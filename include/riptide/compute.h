@@ -253,8 +253,8 @@ struct riptide_explanation {
         double burst;        /* segments at once that it was seen to take */
         uint32_t sharers;    /* connections that open together */
         double brake;        /* 1: none; after losses what fits, as a share of the capacity */
-        uint32_t min_rtt_us; /* smallest round trip time */
-        uint32_t max_rtt_us; /* largest */
+        uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
+        uint32_t max_rtt_us; /* largest; 0: unknown, as to "careful" */
     } evidence;
 };
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """riptide explain: from connections to a route, or why there is none."""
 
+import re
+
 import pytest
 from control import riptide_json, status, verdict
 from netns import (AS_NOBODY, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window,
@@ -172,6 +174,22 @@ def test_explain_of_a_prefix_without_a_daemon_shows_what_was_left_within(net):
     assert f"203.0.113.1  starts with {window}\n" in done.stdout
     assert verdict(net.host, "203.0.113.0/24")["verdict"] == (
         "riptided is not running; destinations within it that it left routes to: 1, each starts as shown")
+
+
+@pytest.mark.parametrize("policy, has_largest", [("careful", False), ("bdp", True)])
+def test_explain_shows_round_trip_times_that_the_policy_knows(net, policy, has_largest):
+    connection = net.learned("203.0.113.1", 60)
+    with Daemon(net.host, "--policy", policy, "--destroy-events=no"):
+        def evidence():
+            connection.send(1 << 16)  # it is not idle
+            found = verdict(net.host, "203.0.113.1")["window"]
+            return found and found["evidence"]["min_rtt_ms"] and found["evidence"]
+
+        found = wait_until(evidence, "evidence")
+        assert (found["max_rtt_ms"] is not None) == has_largest
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        line = next(line for line in said.splitlines() if line.startswith("  evidence"))
+        assert re.search(r"rtt [\d.]+ to [\d.]+ ms$" if has_largest else r"smallest rtt [\d.]+ ms$", line)
 
 
 def test_explain_names_several_next_hops(net):
