@@ -62,7 +62,7 @@ static void on_watchdog(struct daemon *daemon)
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    report_event(daemon->settings, event);
+    report_event(daemon->settings, daemon->agent, event);
     metrics_file_event(&daemon->metrics, daemon->agent, event);
     service_event(&daemon->service, daemon->agent, event);
     answers_note(daemon, event);

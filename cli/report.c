@@ -5,32 +5,12 @@
 #include "report.h"
 
 #include "log.h"
-#include "receiver.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* Peers that run riptide as well send us up to cwnd_max segments: see apply.h. */
-static void report_receiver(uint32_t cwnd_max)
-{
-    uint32_t initrwnd;
-    int r = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &initrwnd);
-
-    if (r < 0) {
-        log_line(LOG_LEVEL_DEBUG, "net.ipv4.tcp_rmem: %s", strerror(-r));
-        return;
-    }
-    if (initrwnd >= cwnd_max)
-        return;
-    log_line(LOG_LEVEL_WARNING,
-             "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
-             ": set the middle value of net.ipv4.tcp_rmem to %" PRIu64
-             " to receive as many on connections that this host opens",
-             initrwnd, cwnd_max, receiver_rmem_bytes(cwnd_max));
-}
 
 static void report_filter(const struct riptide_agent *agent)
 {
@@ -56,23 +36,58 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
         free(text);
     }
     report_filter(agent);
-    report_receiver(settings->estimator.cwnd_max);
 }
 
-static void report_applied(const struct settings *settings, const struct riptide_agent_event *event,
-                           const char *dst)
+/* What became of routes since that was last said. */
+static struct {
+    uint64_t set;
+    uint64_t withdrawn;
+    uint64_t said_ns; /* 0: never */
+} routes;
+
+/* One route is for those who ask for it, but of a dry run all that there is. */
+static enum log_level route_level(const struct settings *settings)
 {
+    return settings->router.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+}
+
+/* What a policy's combined figure is. */
+static const char *name_combined(const char *policy)
+{
+    static const char *const names[][2] = {
+        { "paper", "mean" },
+        { "mean", "mean" },
+        { "max", "largest" },
+        { "min", "smallest" },
+        { "traffic", "mean by traffic" },
+        { "percentile", "percentile" },
+        { "bdp", "share of path" },
+        { "careful", "first flights fit" },
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!strcmp(policy, names[i][0]))
+            return names[i][1];
+    }
+    return "combined";
+}
+
+static void report_applied(const struct settings *settings, const struct riptide_agent *agent,
+                           const struct riptide_agent_event *event, const char *dst)
+{
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_route *route = event->route;
-    const struct riptide_estimate *estimate = event->estimate;
+    struct riptide_explanation explanation;
     char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
     char name[IF_NAMESIZE];
     char figures[96] = "";
     char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "via several next hops";
 
-    if (estimate)
-        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, mean %.1f, smoothed %.1f)",
-                 estimate->samples, estimate->samples == 1 ? "" : "s", estimate->combined,
-                 estimate->smoothed);
+    if (riptide_estimator_explain(estimator, &route->dst, &explanation, sizeof(explanation)) == 0)
+        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
+                 explanation.samples, explanation.samples == 1 ? "" : "s",
+                 name_combined(explanation.policy), explanation.combined,
+                 explanation.smoothed);
     if (route->ifindex) {
         log_device_name(route->ifindex, name);
         if (route->gateway.family) {
@@ -82,7 +97,7 @@ static void report_applied(const struct settings *settings, const struct riptide
             snprintf(path, sizeof(path), "dev %s", name);
         }
     }
-    log_line(LOG_LEVEL_INFO, "%s%s%s initcwnd %" PRIu32 "%s %s",
+    log_line(route_level(settings), "%s%s%s initcwnd %" PRIu32 "%s %s",
              settings->router.dry_run ? "would set " : "", dst, settings->router.dry_run ? "" : ":",
              route->initcwnd, figures, path);
 }
@@ -100,10 +115,11 @@ static void report_withdrawn(const struct settings *settings,
     if (settings->router.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else
-        log_line(LOG_LEVEL_INFO, "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
+        log_line(route_level(settings), "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
 }
 
-static void report_route(const struct settings *settings, const struct riptide_agent_event *event)
+static void report_route(const struct settings *settings, const struct riptide_agent *agent,
+                         const struct riptide_agent_event *event)
 {
     const struct riptide_route *route = event->route;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -111,9 +127,12 @@ static void report_route(const struct settings *settings, const struct riptide_a
     riptide_prefix_format(&route->dst, dst);
     switch (route->state) {
     case RIPTIDE_ROUTE_APPLIED:
-        report_applied(settings, event, dst);
+        routes.set++;
+        if (route_level(settings) <= settings->log_level)
+            report_applied(settings, agent, event, dst);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
+        routes.withdrawn++;
         report_withdrawn(settings, event, dst);
         break;
     case RIPTIDE_ROUTE_LEFT_ALONE:
@@ -125,6 +144,24 @@ static void report_route(const struct settings *settings, const struct riptide_a
                  strerror(-route->error));
         break;
     }
+}
+
+/* At once where it is the first, then once a minute where there is something to say. */
+static void report_routes(const struct settings *settings, const struct riptide_agent *agent,
+                          uint64_t now_ns)
+{
+    static const uint64_t minute_ns = UINT64_C(60000000000);
+    struct riptide_router_stats stats;
+
+    if (routes.set + routes.withdrawn == 0 || settings->router.dry_run ||
+        (routes.said_ns != 0 && now_ns - routes.said_ns < minute_ns))
+        return;
+    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
+    log_line(LOG_LEVEL_INFO,
+             "routes set: %" PRIu64 ", withdrawn: %" PRIu64 ", in the kernel: %" PRIu64, routes.set,
+             routes.withdrawn, stats.routes);
+    routes.set = routes.withdrawn = 0;
+    routes.said_ns = now_ns;
 }
 
 static void report_failed(int error)
@@ -196,13 +233,15 @@ static void report_interval(const struct settings *settings, const struct riptid
     said = is_exceeded ? EXCEEDED : is_stretched ? STRETCHED : ENOUGH;
 }
 
-void report_event(const struct settings *settings, const struct riptide_agent_event *event)
+void report_event(const struct settings *settings, const struct riptide_agent *agent,
+                  const struct riptide_agent_event *event)
 {
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
         report_rules(event);
         break;
     case RIPTIDE_AGENT_TICK:
+        report_routes(settings, agent, event->tick->finished_ns);
         report_overflow(settings, event->tick);
         report_interval(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
@@ -216,7 +255,7 @@ void report_event(const struct settings *settings, const struct riptide_agent_ev
                  (double)event->tick->interval_ns / 1e9);
         break;
     case RIPTIDE_AGENT_ROUTE:
-        report_route(settings, event);
+        report_route(settings, agent, event);
         break;
     case RIPTIDE_AGENT_FAILED:
         report_failed(event->error);

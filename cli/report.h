@@ -10,6 +10,7 @@
 /* The settings in effect, and what about this host makes them less than they could be. */
 void report_start(const struct settings *settings, const struct riptide_agent *agent);
 
-void report_event(const struct settings *settings, const struct riptide_agent_event *event);
+void report_event(const struct settings *settings, const struct riptide_agent *agent,
+                  const struct riptide_agent_event *event);
 
 #endif

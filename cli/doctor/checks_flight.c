@@ -17,8 +17,11 @@ void check_receiver(const struct host *host, struct finding *finding)
     uint32_t wanted = host->router.cwnd_max;
     uint64_t smallest = 4096, initial, largest = 6291456;
 
-    finding_read(finding, "net.ipv4.tcp_rmem = %s",
-                 host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)");
+    finding_read(finding,
+                 "net.ipv4.tcp_rmem = %s; open connections to other hosts: %" PRIu64
+                 ", opened from here: %" PRIu64,
+                 host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)", host->connections.n,
+                 host->connections.n_opened);
     if (host->receiver_error) {
         finding_is(finding, SEVERITY_NOTE, "not known how much this host receives at first: %s",
                    strerror(-host->receiver_error));
@@ -29,14 +32,16 @@ void check_receiver(const struct host *host, struct finding *finding)
                host->initrwnd, wanted);
     if (host->initrwnd >= wanted)
         return;
-    finding_is(finding, SEVERITY_WARNING,
-               "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32,
+    /* Where the peer opens it, a SYN-ACK offers at most 65,535 bytes whatever tcp_rmem says. */
+    finding_is(finding, host->connections.n_opened > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
+               "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
+               ", on connections that it opens",
                host->initrwnd, wanted);
     sscanf(host->tcp_rmem, "%" SCNu64 " %*u %" SCNu64, &smallest, &largest);
     initial = receiver_rmem_bytes(wanted);
     finding_do(finding,
                "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
-               "\" (and in /etc/sysctl.d; helps where this host opens the connection)",
+               "\" (and in /etc/sysctl.d)",
                smallest, initial, initial > largest ? initial : largest);
 }
 

@@ -43,6 +43,8 @@ static int add(void *userdata, const struct riptide_sample *sample)
     struct reading *reading = userdata;
 
     reading->host->connections.n++;
+    reading->host->connections.n_opened += sample->local_port >= reading->host->local_ports[0] &&
+                                           sample->local_port <= reading->host->local_ports[1];
     add_window(reading->host, sample);
     if (reading->n_peers < MAX_DESTINATIONS &&
         (reading->n_peers == 0 ||

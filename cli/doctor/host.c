@@ -9,6 +9,7 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -64,6 +65,11 @@ static void read_namespace(struct host *host, const char *root)
 
 static void read_sysctls(struct host *host)
 {
+    char ports[HOST_WORD_BYTES];
+
+    files_read_line("/proc/sys/net/ipv4/ip_local_port_range", ports, sizeof(ports));
+    if (sscanf(ports, "%" SCNu16 " %" SCNu16, &host->local_ports[0], &host->local_ports[1]) != 2)
+        host->local_ports[0] = UINT16_MAX;
     files_read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem, sizeof(host->tcp_rmem));
     files_read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control,
                     sizeof(host->congestion_control));

@@ -18,6 +18,7 @@
 struct host_connections {
     int error;          /* -errno where they cannot be read */
     uint64_t n;         /* to other hosts */
+    uint64_t n_opened;  /* of those, from a port that this host gives to who connects */
     uint64_t n_unused;  /* have sent nothing, so that the peer's window is still its first */
     uint64_t n_bounded; /* of those, whose peer takes less than cwnd_max segments */
     uint32_t smallest;  /* of those, the peer's window in segments */
@@ -74,6 +75,7 @@ struct host {
 
     int receiver_error;
     uint32_t initrwnd;              /* riptide_receiver_get_initrwnd */
+    uint16_t local_ports[2];        /* net.ipv4.ip_local_port_range */
     char tcp_rmem[HOST_WORD_BYTES]; /* sysctls as text; empty: cannot be read */
     char congestion_control[HOST_WORD_BYTES];
     char slow_start_after_idle[HOST_WORD_BYTES];

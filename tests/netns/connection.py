@@ -16,11 +16,12 @@ class Connection:
     """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
 
     The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6
-    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address.
+    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port`: of
+    who listens.
     """
 
     def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
-                 source=None):
+                 source=None, port=0):
         far_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         near_family = socket.AF_INET6 if mapped else far_family
         self.near = self.far = None
@@ -39,7 +40,7 @@ class Connection:
                 if source:
                     client.bind((source, 0))
                 target = f"::ffff:{address}" if mapped else address
-            server.bind(("", 0))
+            server.bind(("", port))
             server.listen()
             client.settimeout(DEADLINE_S)
             server.settimeout(DEADLINE_S)

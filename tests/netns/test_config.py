@@ -311,7 +311,7 @@ def test_scope_that_shrinks_withdraws_at_once(net, config):
     path = config("[observe]\n")
     net.learned("203.0.113.1", 30)
     net.learned("203.0.113.2", 30)
-    with Daemon(net.host, "--config", path) as daemon:
+    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
         wait_until(lambda: len(windows(net.host)) == 2, "both")
         config("[observe]\nexclude = 203.0.113.2\n")
         reload(daemon, "exclude nothing -> 203.0.113.2")

@@ -13,7 +13,7 @@ from netns import RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windo
 def test_hint_lowers_windows_and_passes(net):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)
-    with Daemon(net.host) as daemon:
+    with Daemon(net.host, "--log-level", "debug") as daemon:
         for address in ("203.0.113.1", "198.51.100.1"):
             wait_until(lambda: windows(net.host).get(address, 0) >= 60, "a window")
         before = windows(net.host)

@@ -8,6 +8,7 @@ import subprocess
 
 import jsonschema
 import pytest
+from control import status
 from netns import (AS_NOBODY, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until,
                    wait_window)
 
@@ -48,15 +49,19 @@ def test_verdict_is_the_exit_status(host):
     host.sysctl("ipv4/tcp_rmem", "4096 2000000 6291456")
     host.sysctl("ipv4/tcp_congestion_control", "bbr")
     assert host.run(RIPTIDE, "doctor").returncode == 0
-    host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
+    host.sysctl("ipv4/tcp_congestion_control", "reno")
+    host.ip("link", "add", "eth9", "type", "veth", "peer", "name", "eth8")
+    host.ip("link", "set", "eth9", "up")
+    assert host.run("tc", "qdisc", "add", "dev", "eth9", "root", "pfifo").returncode == 0
     assert host.run(RIPTIDE, "doctor", check=False).returncode == 3
     host.ip("rule", "add", "fwmark", "1", "lookup", str(TABLE))
     assert host.run(RIPTIDE, "doctor", check=False).returncode == 4
 
 
-def test_text_says_what_was_read_and_what_to_do(host):
-    host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
-    lines = host.run(RIPTIDE, "doctor", check=False).stdout.splitlines()
+def test_text_says_what_was_read_and_what_to_do(net):
+    net.host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
+    net.connect("203.0.113.1")
+    lines = net.host.run(RIPTIDE, "doctor", check=False).stdout.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("warning  receiver"))
     assert "read: net.ipv4.tcp_rmem = 4096 131072 6291456" in lines[at + 1]
     assert 'do:   sysctl -w net.ipv4.tcp_rmem="4096 292000 6291456"' in lines[at + 2]
@@ -285,17 +290,31 @@ def test_destinations_that_are_left_alone(net):
     assert f"203.0.113.2: left alone: {reason}" in done.stderr
 
 
-def test_receiver(host):
-    host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
-    finding = find(host, "receiver")
+def test_receiver(net):
+    net.host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
+    net.connect("203.0.113.1")
+    finding = find(net.host, "receiver")
     assert finding["severity"] == "warning"
     assert "44 segments, not 100" in finding["summary"]
     # The remedy is a command: what it sets is enough, and lowers nothing.
-    host.run("sh", "-c", finding["remedy"].partition(" (")[0])
-    finding = find(host, "receiver")
+    net.host.run("sh", "-c", finding["remedy"].partition(" (")[0])
+    finding = find(net.host, "receiver")
     assert finding["severity"] == "ok"
-    assert finding["evidence"].endswith("4096 292000 33554432")
-    assert severity(host, "receiver", "--cwnd-max", "101") == "warning"
+    assert "net.ipv4.tcp_rmem = 4096 292000 33554432;" in finding["evidence"]
+    assert severity(net.host, "receiver", "--cwnd-max", "101") == "warning"
+
+
+def test_receiver_that_opens_no_connection_is_not_warned(net):
+    """A SYN-ACK offers at most 65,535 bytes, whatever tcp_rmem says."""
+    net.host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
+    net.host.sysctl("ipv4/ip_local_port_range", "40000 50000")
+    net.connect("203.0.113.1", passive=True, port=8080)
+    finding = find(net.host, "receiver")
+    assert finding["severity"] == "note"
+    assert "other hosts: 1, opened from here: 0" in finding["evidence"]
+    with Daemon(net.host) as daemon:
+        wait_until(lambda: status()["round"], "a round")
+        assert "tcp_rmem" not in daemon.said()
 
 
 def test_first_window_of_peers(net):

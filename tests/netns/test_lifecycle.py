@@ -231,7 +231,7 @@ def test_start_after_sigkill_cleans_up_and_works(net):
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):
     connection = net.learned("203.0.113.1", 30)
     net.learned("203.0.113.2", 30)
-    with Daemon(net.host, "--ttl", "300ms") as daemon:
+    with Daemon(net.host, "--ttl", "300ms", "--log-level", "debug") as daemon:
         wait_window(net.host, "203.0.113.1")
         wait_window(net.host, "203.0.113.2")
         connection.close()
@@ -244,7 +244,7 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
 
 
 def test_route_that_somebody_puts_there_is_withdrawn_as_such(net):
-    with Daemon(net.host) as daemon:
+    with Daemon(net.host, "--log-level", "debug") as daemon:
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", TABLE, "proto", PROTOCOL)
         wait_until(lambda: "203.0.113.9: withdrawn, nobody asked for it\n" in daemon.said(), "a line")

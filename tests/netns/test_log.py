@@ -7,6 +7,7 @@ import socket
 import tempfile
 
 import pytest
+from control import status
 from netns import DEADLINE_S, RIPTIDED, Daemon, routes, wait_until
 
 BURST = 50
@@ -34,14 +35,43 @@ def set_lines(said):
     return [line for line in said.splitlines() if " initcwnd " in line]
 
 
-def test_storm_of_routes_is_counted_and_not_written(storm):
+def test_routes_are_summed_up_and_not_named(storm):
     with Daemon(storm.host) as daemon:
-        wait_until(lambda: len(routes(storm.host)) == STORM, "all routes")
-        wait_until(lambda: len(set_lines(daemon.said())) >= BURST, "its lines")
+        wait_until(lambda: "routes set: " in daemon.said(), "the sum of the first round")
         daemon.stop()
-        lines = set_lines(daemon.said())
-    assert len(lines) == BURST + 1
-    assert lines[-1].endswith(f" ... and {STORM - BURST - 1} more like it in the last minute")
+        said = daemon.said()
+    assert not set_lines(said)
+    (line,) = [line for line in said.splitlines() if "routes set: " in line]
+    assert line == f"riptided: routes set: {STORM}, withdrawn: 0, in the kernel: {STORM}"
+
+
+def test_storm_of_messages_is_counted_and_not_written(storm):
+    storm.host.ip("route", "add", "default", "via", "10.0.0.2", "table", "100")
+    for prefix in ("203.0.113.0/24", "198.51.100.0/24"):
+        storm.host.ip("rule", "add", "to", prefix, "lookup", "100")
+    with Daemon(storm.host) as daemon:
+        def lines():
+            return [line for line in daemon.said().splitlines() if "left alone" in line]
+
+        wait_until(lambda: status()["left_alone"] == STORM, "all of them")
+        rounds = status()["round"]["number"]
+        wait_until(lambda: status()["round"]["number"] > rounds + 1, "a round after them")
+        daemon.stop()
+        said = lines()
+    assert len(said) == BURST + 1
+    assert said[-1].endswith(f" ... and {STORM - BURST - 1} more like it in the last minute")
+
+
+@pytest.mark.parametrize("policy, name", [
+    ("paper", "mean"), ("max", "largest"), ("min", "smallest"), ("traffic", "mean by traffic"),
+    ("percentile", "percentile"), ("bdp", "share of path"), ("careful", "first flights fit"),
+])
+def test_figure_is_named_for_what_it_is_in_each_policy(net, policy, name):
+    connection = net.learned("203.0.113.1", 60)
+    connection.send(1 << 16)  # it is not idle
+    done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", policy)
+    (line,) = set_lines(done.stderr)
+    assert re.search(rf"\(1 connection, {name} [0-9.]+, smoothed [0-9.]+\)", line), line
 
 
 def test_debug_writes_all(storm):
@@ -70,7 +100,7 @@ def test_journal_gets_numbers_for_levels(net):
     net.learned("203.0.113.1", 30)
     lines = said_to(net.host, True, "--log-level", "debug")
     assert all(re.match(r"<[3467]>(?!riptided)", line) for line in lines), lines
-    for number, text in ((6, "started, version"), (6, "203.0.113.1: initcwnd"), (7, "tick: "),
+    for number, text in ((6, "started, version"), (7, "203.0.113.1: initcwnd"), (6, "routes set: 1"), (7, "tick: "),
                          (4, "the rule and its routes")):
         assert [line for line in lines if line.startswith(f"<{number}>{text}")], text
 
