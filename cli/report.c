@@ -189,9 +189,12 @@ static void report_rules(const struct riptide_agent_event *event)
 {
     const char *family = event->family == AF_INET ? "IPv4" : "IPv6";
 
+    /* A pause was asked for; as a warning it would stand in `riptide status` long after it. */
+    bool is_pause = event->reason && !strcmp(event->reason, "paused");
+
     if (event->reason)
-        log_line(LOG_LEVEL_WARNING, "%s: off, connections start without us: %s", family,
-                 event->reason);
+        log_line(is_pause ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+                 "%s: off, connections start without us: %s", family, event->reason);
     else
         log_line(LOG_LEVEL_INFO, "%s: on again", family);
 }

@@ -37,6 +37,17 @@ def test_status_says_how_it_is(net):
                                 "ipv6": {"in_place": True, "reason": None}}
 
 
+def test_pause_leaves_no_warning(net):
+    with Daemon(net.host) as daemon:
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: "without us: paused" in daemon.said(), "the line")
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: daemon.said().count("on again") == 2, "the return")
+        found = riptide_json(net.host, "status")
+        assert (found["health"], found["paused"], found["messages"]) == ("ok", False, [])
+        assert "paused" not in net.host.run(RIPTIDE, "status").stdout
+
+
 def test_status_of_a_dry_run_has_no_rules_in_place(host):
     process = host.start(RIPTIDED, "--dry-run", "--control", "/run/dry", "--log-level", "error")
     wait_until(lambda: Path("/run/dry").exists(), "the socket")
