@@ -216,8 +216,8 @@ static void report_overflow(const struct settings *settings, const struct riptid
 static void report_interval(const struct settings *settings, const struct riptide_tick *tick)
 {
     static enum { ENOUGH, STRETCHED, EXCEEDED } said;
-    double cpu_ms = (double)tick->observe_cpu_ns / 1e6, max_share = settings->agent.max_share;
-    double share = (double)tick->observe_cpu_ns / (double)tick->interval_ns;
+    double cpu_ms = (double)tick->observe_mean_ns / 1e6, max_share = settings->agent.max_share;
+    double share = (double)tick->observe_mean_ns / (double)tick->interval_ns;
     bool is_stretched = tick->interval_ns > settings->agent.interval_ns;
     bool is_exceeded = max_share > 0 && share > max_share;
 

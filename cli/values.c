@@ -190,9 +190,11 @@ static int weight_parse(void *target, const char *text)
 
 static int max_share_parse(void *target, const char *text)
 {
-    if (strcmp(text, "on") != 0)
+    bool is_on = !strcmp(text, "on");
+
+    if (!is_on && strcmp(text, "off") != 0)
         return weight_parse(target, text);
-    *(double *)target = RIPTIDE_MAX_SHARE_DEFAULT;
+    *(double *)target = is_on ? RIPTIDE_MAX_SHARE_DEFAULT : 0;
     return 0;
 }
 
@@ -381,7 +383,7 @@ KIND_OF_NAMES(flag, NULL, "not yes or no");
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration);
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
-KIND(max_share, "SHARE", "not a share (write on, 0.05 or 5%; 0 is off)", max_share, number);
+KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number);
 KIND(percent, "PERCENT", "not a percentage (write 10%)", percent, percent);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8);

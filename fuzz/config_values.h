@@ -131,6 +131,8 @@ static long double read_share(const char *text)
 
     if (!strcmp(text, "on")) /* of max-share */
         return 0.05L;
+    if (!strcmp(text, "off"))
+        return 0;
     value = read_digits(&text, 10);
     CASE_CHECK(!*text || !strcmp(text, "%"));
     return *text ? value / 100 : value;

@@ -31,7 +31,7 @@ extern "C" {
 
 struct riptide_agent;
 
-/* A sensible max_share for those who want one. */
+/* The default of max_share. */
 #define RIPTIDE_MAX_SHARE_DEFAULT 0.05
 
 /*
@@ -45,11 +45,11 @@ struct riptide_agent_config {
     const struct riptide_estimator_config *estimator;
     const struct riptide_router_config *router;
     /*
-     * What share of one core dumps may take, 0 to 1; 0 (default): the interval stays as it is.
-     * Otherwise it stretches until they keep to that, up to half of the time to live (of one
-     * slice's share of it, where there are slices), and shrinks back when they become cheaper.
-     * Where that is not enough the share is exceeded: observe_cpu_ns / interval_ns of a tick is
-     * what they take. RIPTIDE_MAX_SHARE_DEFAULT is a sensible one.
+     * What share of one core dumps may take, 0 to 1; 0: the interval stays as it is; default
+     * RIPTIDE_MAX_SHARE_DEFAULT. In the mean of about eight dumps: the interval stretches until
+     * they keep to that, up to half of the time to live (of one slice's share of it, where there
+     * are slices), and shrinks back when they become cheaper. Where that is not enough the share is
+     * exceeded: observe_mean_ns / interval_ns of a tick is what they take.
      */
     double max_share;
     /*
@@ -62,18 +62,19 @@ struct riptide_agent_config {
 
 /* One round of the three stages. */
 struct riptide_tick {
-    uint64_t started_ns;     /* when the dump began */
-    uint64_t finished_ns;    /* when the last change was in the kernel */
-    uint64_t samples;        /* connections that counted, open and closed */
-    uint64_t destinations;   /* known after the tick */
-    uint64_t changes;        /* windows that were given to the router */
-    uint64_t overflow;       /* connections and windows refused: max_destinations was reached */
-    uint64_t closed;         /* of `samples`, those that closed since the last round's dump */
-    uint64_t closed_lost;    /* those forgotten with a dump that was interrupted or given up */
-    uint64_t observe_cpu_ns; /* processor time of the dump, its samples taken in included */
-    uint64_t closed_cpu_ns;  /* of the destroy events since the last round's dump */
-    uint64_t interval_ns;    /* from the beginning of this round to that of the next */
-    uint64_t late_ns;        /* how long after its time the round began */
+    uint64_t started_ns;      /* when the dump began */
+    uint64_t finished_ns;     /* when the last change was in the kernel */
+    uint64_t samples;         /* connections that counted, open and closed */
+    uint64_t destinations;    /* known after the tick */
+    uint64_t changes;         /* windows that were given to the router */
+    uint64_t overflow;        /* connections and windows refused: max_destinations was reached */
+    uint64_t closed;          /* of `samples`, those that closed since the last round's dump */
+    uint64_t closed_lost;     /* those forgotten with a dump that was interrupted or given up */
+    uint64_t observe_cpu_ns;  /* processor time of the dump, its samples taken in included */
+    uint64_t closed_cpu_ns;   /* of the destroy events since the last round's dump */
+    uint64_t interval_ns;     /* from the beginning of this round to that of the next */
+    uint64_t late_ns;         /* how long after its time the round began */
+    uint64_t observe_mean_ns; /* observe_cpu_ns as max_share judges it: moving average */
 };
 
 enum riptide_agent_event_kind {

@@ -4,6 +4,9 @@
  */
 #include "agent/interval.h"
 
+/* The mean is of about so many dumps. */
+enum { MEMORY = 8 };
+
 void interval_init(struct interval *interval, uint64_t configured_ns, uint64_t ttl_ns,
                    double max_share)
 {
@@ -23,17 +26,20 @@ static uint64_t clamp(const struct interval *interval, double ns)
 }
 
 /*
- * It stretches at once, a quarter beyond what is needed, so that the same dump costing a little
- * more does not stretch it again. It shrinks where less than three quarters would do, by at most a
- * quarter at a time: one cheap dump is no reason.
+ * The mean decides, since some kernels count processor time in ticks of 10 ms: a look of 0.1 ms has
+ * cost nothing, or a hundred times as much. What that asks for is stretched to a quarter beyond it,
+ * so that a little more does not stretch it again. It shrinks where less than three quarters would
+ * do, by at most a quarter at a time: one cheap dump is no reason.
  */
 void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {
     double current_ns = (double)interval->current_ns, needed_ns, wanted_ns;
 
+    if (is_complete || cost_ns > interval->mean_ns)
+        interval->mean_ns += cost_ns / MEMORY - interval->mean_ns / MEMORY;
     if (interval->max_share <= 0)
         return;
-    needed_ns = (double)cost_ns / interval->max_share;
+    needed_ns = (double)interval->mean_ns / interval->max_share;
     wanted_ns = 1.25 * needed_ns;
     if (needed_ns > current_ns)
         interval->current_ns = clamp(interval, wanted_ns);

@@ -14,6 +14,7 @@ struct interval {
     uint64_t min_ns; /* as configured */
     uint64_t max_ns;
     double max_share; /* of one core; 0: the interval stays as it is */
+    uint64_t mean_ns; /* processor time of a dump, moving average */
 };
 
 /*

@@ -68,6 +68,7 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 {
     riptide_estimator_tick(agent->estimator, now_ns);
     agent->tick.interval_ns = agent->interval.current_ns;
+    agent->tick.observe_mean_ns = agent->interval.mean_ns;
     agent->phase = PHASE_HANDING;
     return set_work(agent, true);
 }

@@ -230,7 +230,8 @@ class Daemon:
     and given up all that it does before its first round.
 
     `command` starts it, where that is more than the program alone. Where no policy is asked for it
-    is paper, whose windows one can tell: the mean of what is open.
+    is paper, whose windows one can tell: the mean of what is open. Ticks are as short as asked for
+    on whatever machine.
     """
 
     def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,)):
@@ -239,6 +240,8 @@ class Daemon:
         self.log = tempfile.TemporaryFile("w+")
         if "--policy" not in options:
             options = ("--policy", "paper", *options)
+        if "--max-share" not in options and "--config" not in options:
+            options = ("--max-share", "off", *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid

@@ -445,7 +445,7 @@ def test_a_share_that_the_longest_interval_exceeds_is_said_once_and_so_is_its_en
 
 
 def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
-    with Daemon(net.host, "--max-share", "0.00000001", "--log-level", "debug") as daemon:
+    with Daemon(net.host, "--max-share", "0.000000001", "--log-level", "debug") as daemon:
         wait_until(lambda: ticks(daemon) == 1, "a look")
         # The harness sets it to two hours.
         assert "the next is after 3600.000 s" in daemon.said()

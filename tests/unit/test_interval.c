@@ -42,18 +42,44 @@ static void a_cheap_dump_changes_nothing(void **state)
     assert_int_equal(interval.current_ns, S);
 }
 
-static void an_expensive_dump_stretches_it_at_once_to_less_than_the_share(void **state)
+static void update_many(struct interval *interval, int n, uint64_t cost_ns)
+{
+    for (int i = 0; i < n; i++)
+        interval_update(interval, cost_ns, true);
+}
+
+static void expensive_dumps_stretch_it_to_less_than_the_share(void **state)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
+    uint64_t rest_ns;
 
     (void)state;
     interval_update(&interval, 1 * S, true);
-    assert_int_equal(interval.current_ns, 25 * S);
+    assert_in_range(interval.current_ns, 2 * S, 4 * S);
+    update_many(&interval, 100, 1 * S);
+    assert_in_range(interval.current_ns, 20 * S, 25 * S);
     /* One that costs a little more or less leaves it there. */
+    rest_ns = interval.current_ns;
     interval_update(&interval, 1200 * MS, true);
-    assert_int_equal(interval.current_ns, 25 * S);
+    assert_int_equal(interval.current_ns, rest_ns);
     interval_update(&interval, 800 * MS, true);
-    assert_int_equal(interval.current_ns, 25 * S);
+    assert_int_equal(interval.current_ns, rest_ns);
+}
+
+/* Some kernels count processor time in ticks of 10 ms: one round has it, and the others nothing. */
+static void a_clock_of_coarse_ticks_does_not_throw_it_about(void **state)
+{
+    struct interval interval = interval_of(S, 900 * S, 0.0001);
+
+    (void)state;
+    interval_update(&interval, 10 * MS, true);
+    assert_true(interval.current_ns < 20 * S);
+    interval = interval_of(S, 900 * S, 0.05);
+    for (int i = 0; i < 1000; i++) {
+        /* 40 ms in the mean, of 50 that are allowed. */
+        interval_update(&interval, i % 2 ? 0 : 80 * MS, true);
+        assert_in_range(interval.current_ns, S, 5 * S / 4);
+    }
 }
 
 static void it_never_reaches_the_time_to_live(void **state)
@@ -61,7 +87,7 @@ static void it_never_reaches_the_time_to_live(void **state)
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
     (void)state;
-    interval_update(&interval, 100 * S, true);
+    update_many(&interval, 10, 100 * S);
     assert_int_equal(interval.current_ns, 45 * S);
     interval = interval_of(60 * S, 90 * S, 0.05); /* half of it is less than configured */
     interval_update(&interval, 100 * S, true);
@@ -78,16 +104,16 @@ static void it_shrinks_back_by_steps_to_what_is_configured(void **state)
     int rounds = 0;
 
     (void)state;
-    interval_update(&interval, 1 * S, true);
+    update_many(&interval, 100, 1 * S);
     while (interval.current_ns > S) {
         before_ns = interval.current_ns;
         interval_update(&interval, 1 * MS, true);
-        assert_true(interval.current_ns < before_ns);
+        assert_true(interval.current_ns <= before_ns);
         assert_true(4 * interval.current_ns + 4 > 3 * before_ns);
         rounds++;
     }
     assert_int_equal(interval.current_ns, S);
-    assert_int_equal(rounds, 12);
+    assert_in_range(rounds, 12, 30);
 }
 
 /* Whatever the costs were, steady ones end within the share and at rest. */
@@ -100,8 +126,7 @@ static void steady_costs_come_to_rest_within_the_share(void **state)
             uint64_t rest_ns;
 
             interval_update(&interval, start_ms * MS, true);
-            for (int i = 0; i < 20; i++)
-                interval_update(&interval, cost_ms * MS, true);
+            update_many(&interval, 200, cost_ms * MS);
             rest_ns = interval.current_ns;
             interval_update(&interval, cost_ms * MS, true);
             assert_int_equal(interval.current_ns, rest_ns);
@@ -119,7 +144,7 @@ static void a_share_beyond_its_range_is_refused(void **state)
 
     (void)state;
     riptide_agent_config_init(&config, sizeof(config));
-    assert_true(config.max_share == 0);
+    assert_true(config.max_share == RIPTIDE_MAX_SHARE_DEFAULT);
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
         config.max_share = shares[i];
         assert_int_equal(riptide_agent_new(&agent, &config, &error), -EINVAL);
@@ -132,12 +157,15 @@ static void a_share_beyond_its_range_is_refused(void **state)
 static void a_dump_that_was_given_up_stretches_but_never_shrinks(void **state)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
+    uint64_t before_ns;
 
     (void)state;
     interval_update(&interval, 1 * S, false);
-    assert_int_equal(interval.current_ns, 25 * S);
-    interval_update(&interval, 0, false);
-    assert_int_equal(interval.current_ns, 25 * S);
+    assert_in_range(interval.current_ns, 2 * S, 4 * S);
+    before_ns = interval.current_ns;
+    for (int i = 0; i < 100; i++)
+        interval_update(&interval, 0, false);
+    assert_int_equal(interval.current_ns, before_ns);
 }
 
 int main(void)
@@ -145,7 +173,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stays_where_no_share_is_given),
         cmocka_unit_test(a_cheap_dump_changes_nothing),
-        cmocka_unit_test(an_expensive_dump_stretches_it_at_once_to_less_than_the_share),
+        cmocka_unit_test(expensive_dumps_stretch_it_to_less_than_the_share),
+        cmocka_unit_test(a_clock_of_coarse_ticks_does_not_throw_it_about),
         cmocka_unit_test(a_dump_that_was_given_up_stretches_but_never_shrinks),
         cmocka_unit_test(it_never_reaches_the_time_to_live),
         cmocka_unit_test(it_shrinks_back_by_steps_to_what_is_configured),

@@ -183,6 +183,9 @@ static void test_max_shares(void **state)
     assert_true(share == 0.2);
     assert_int_equal(value_max_share.parse(&share, "0"), 0);
     assert_true(share == 0);
+    share = 1;
+    assert_int_equal(value_max_share.parse(&share, "off"), 0);
+    assert_true(share == 0);
     assert_refuses(&value_max_share, refused);
 }
 

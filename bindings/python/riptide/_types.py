@@ -270,6 +270,7 @@ class Tick:
     closed_cpu_ns: int
     interval_ns: int
     late_ns: int
+    observe_mean_ns: int
 
 
 @dataclass(frozen=True)
@@ -374,5 +375,5 @@ class AgentOptions(TypedDict, total=False):
     observer: ObserverOptions
     estimator: EstimatorOptions
     router: RouterOptions
-    max_share: float  # of one core that dumps may take, 0 to 1; 0: the interval stays as it is
+    max_share: float  # of one core that dumps may take, 0 to 1; 0.05; 0: the interval stays as it is
     netns_fd: int  # of observer and router; -1: as they say

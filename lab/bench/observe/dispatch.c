@@ -142,6 +142,7 @@ static struct riptide_agent *make_agent(void)
     riptide_agent_config_init(&config, sizeof(config));
     config.observer = &observer;
     config.estimator = &estimator;
+    config.max_share = 0;
     if (riptide_agent_new(&agent, &config, &error) != 0 || riptide_agent_start(agent, &error) != 0)
         die("agent", error.text);
     return agent;
