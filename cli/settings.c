@@ -41,8 +41,8 @@ const struct option_row settings_rows[] = {
         "one of N parts of the connections each time, in turn"),
     ROW("observe", "max-share", max_share, agent.max_share,
         "share of a core that looks may take, or off"),
-    ROW("observe", "destroy-events", flag, observer.destroy_events,
-        "learn from closed connections as well; no without careful"),
+    ROW("observe", "destroy-events", auto_flag, observer.destroy_events,
+        "learn from closed connections as well; auto: by policy"),
     ROW("compute", "policy", policy, estimator.policy, "how windows are computed"),
     ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
@@ -140,22 +140,6 @@ static bool uses_careful(const struct settings *settings)
     return is_used;
 }
 
-/* Where nobody says whether: what a policy needs that is not had for nothing. */
-static void follow_policy(struct settings *settings)
-{
-    static const size_t said = offsetof(struct settings, observer.destroy_events);
-    bool is_careful = uses_careful(settings);
-    size_t row = 0;
-
-    while (settings_rows[row].offset != said)
-        row++;
-    /* The kernel tells no mark of a socket that closes. */
-    if (!settings->given[row] && settings->lines[row] == 0)
-        settings->observer.destroy_events = is_careful && settings->scope.mark.mask == 0;
-    /* Otherwise nobody here looks at the name, which the kernel writes for every socket. */
-    settings->observer.congestion_control = is_careful;
-}
-
 void settings_init(struct settings *settings)
 {
     *settings = (struct settings){
@@ -167,12 +151,12 @@ void settings_init(struct settings *settings)
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
     riptide_router_config_init(&settings->router, sizeof(settings->router));
-    follow_policy(settings);
 }
 
 void settings_link(struct settings *settings)
 {
-    follow_policy(settings);
+    /* Nobody else here looks at the name, which the kernel writes for every socket. */
+    settings->observer.congestion_control = uses_careful(settings);
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.router = &settings->router;

@@ -87,6 +87,32 @@ static void flag_print(FILE *out, const void *target)
         fputs("yes", out);
 }
 
+static const char *auto_flag_name(size_t n)
+{
+    return n == 0 ? "auto" : flag_name(n - 1);
+}
+
+static int auto_flag_parse(void *target, const char *text)
+{
+    bool is_on;
+
+    if (text && !strcmp(text, "auto")) {
+        *(int8_t *)target = -1;
+        return 0;
+    }
+    if (flag_parse(&is_on, text) < 0)
+        return -EINVAL;
+    *(int8_t *)target = is_on;
+    return 0;
+}
+
+static void auto_flag_print(FILE *out, const void *target)
+{
+    int8_t value = *(const int8_t *)target;
+
+    fputs(value < 0 ? "auto" : value ? "yes" : "no", out);
+}
+
 static int duration_parse(void *target, const char *text)
 {
     uint64_t number;
@@ -380,6 +406,7 @@ const char *log_level_name(enum log_level level)
                                              name##_print, name##_name, NULL }
 
 KIND_OF_NAMES(flag, NULL, "not yes or no");
+KIND_OF_NAMES(auto_flag, NULL, "not auto, yes or no");
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration);
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);

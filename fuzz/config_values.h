@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-enum written { TIME, TIME_US, YES_OR_NO, WHOLE, DECIMAL, SHARE };
-enum type { U64, U32, U8, BOOL, DOUBLE };
+enum written { TIME, TIME_US, YES_OR_NO, AUTO_YES_OR_NO, WHOLE, DECIMAL, SHARE };
+enum type { U64, U32, U8, I8, BOOL, DOUBLE };
 
 struct known_key {
     const char *section, *name;
@@ -35,7 +35,7 @@ static const struct known_key known_keys[] = {
     KEY("observe", "interval", TIME, U64, agent.interval_ns),
     KEY("observe", "slices", WHOLE, U32, observer.slices),
     KEY("observe", "max-share", SHARE, DOUBLE, agent.max_share),
-    KEY("observe", "destroy-events", YES_OR_NO, BOOL, observer.destroy_events),
+    KEY("observe", "destroy-events", AUTO_YES_OR_NO, I8, observer.destroy_events),
     KEY("compute", "cwnd-min", WHOLE, U32, estimator.cwnd_min),
     KEY("compute", "cwnd-max", WHOLE, U32, estimator.cwnd_max),
     KEY("compute", "ttl", TIME, U64, estimator.ttl_ns),
@@ -79,6 +79,8 @@ static long double value_at(const void *target, const struct known_key *key)
         return *(const uint32_t *)at;
     case U8:
         return *(const uint8_t *)at;
+    case I8:
+        return *(const int8_t *)at;
     case BOOL:
         return *(const bool *)at;
     default:
@@ -148,6 +150,10 @@ static long double read_value(const struct known_key *key, const char *text)
         return read_time_ns(text);
     case TIME_US:
         return read_time_ns(text) / 1000;
+    case AUTO_YES_OR_NO:
+        if (!strcmp(text, "auto"))
+            return -1;
+        /* fallthrough */
     case YES_OR_NO:
         if (!strcmp(text, "yes") || !strcmp(text, "true") || !strcmp(text, "on"))
             return 1;
@@ -257,8 +263,7 @@ static void hold_values(const struct settings *settings, const struct settings *
     for (size_t i = 0; i < N_KNOWN_KEYS; i++) {
         const struct known_key *key = &known_keys[i];
 
-        /* Whether closed ones count is the policy's to say. */
-        if (is_given[i] || !strcmp(key->section, "prefix") || !strcmp(key->name, "destroy-events"))
+        if (is_given[i] || !strcmp(key->section, "prefix"))
             continue;
         CASE_CHECK(value_at(settings, key) == value_at(defaults, key));
     }

@@ -81,8 +81,10 @@ static void print_options(FILE *out, const struct option_row *rows, const void *
 
 static void print_key(FILE *out, const struct option_row *row, const void *defaults)
 {
+    const char *flag = row->kind == &value_auto_flag ? "auto | yes | no" : "yes | no";
+
     fprintf(out, ".It Cm %s No = Ar %s\n", row->name,
-            row->kind->argument ? row->kind->argument : "yes | no");
+            row->kind->argument ? row->kind->argument : flag);
     print_row(out, row, defaults);
 }
 

@@ -13,9 +13,8 @@
  * Popping is optional: windows reach the kernel without it.
  *
  * The default policy, careful, learns from first flights, most of which only connections that
- * closed between two dumps show. The observer hears of these where its configuration says
- * `destroy_events = true`. The default is false, as they cost the kernel about 7 us for each TCP
- * socket that closes; what the policy does without them, compute.h says.
+ * closed between two dumps show. So an agent has its observer hear of these (destroy_events in
+ * observe.h) unless its configuration says no. riptided is an agent with these defaults.
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H

@@ -93,6 +93,7 @@ struct riptide_policy {
      * destination with a window, some as idle: so that idle connections keep it.
      */
     bool combines_idle;
+    bool needs_closed; /* learns most from closed connections: see destroy_events in observe.h */
     /* Optional: the memory that a window which was restored or merged stands for. */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
@@ -135,9 +136,9 @@ struct riptide_estimator_config {
     /*
      * Must outlive the estimator. Default "careful", which learns from first flights: most of them
      * it is shown where the observer has congestion_control, which is on by default, and
-     * destroy_events, which are off: riptide_observer_config turns them on, and each TCP socket
-     * that closes then costs the kernel about 7 us. Without them "careful" is a window of 24 that
-     * comes down where that loses, and saves 13.7 % of the time, not 21.7 (`./dev lab duel`).
+     * destroy_events, which an agent turns on for it; an observer that stands alone has to be told.
+     * Without them "careful" is a window of 24 that comes down where that loses, and saves 13.7 %
+     * of the time, not 21.7 (`./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*

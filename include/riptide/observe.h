@@ -102,6 +102,13 @@ enum riptide_filter {
 /* The most parts that the connections can be looked at in. */
 #define RIPTIDE_MAX_SLICES 64
 
+/* Whether to hear of connections that close. */
+enum riptide_destroy_events {
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* where an agent's policy needs them; else not */
+    RIPTIDE_DESTROY_EVENTS_NO,
+    RIPTIDE_DESTROY_EVENTS_YES,
+};
+
 struct riptide_observer_config {
     size_t size;                /* of this struct, as the caller was compiled */
     struct riptide_scope scope; /* default: everything */
@@ -109,12 +116,15 @@ struct riptide_observer_config {
     bool congestion_control;    /* ask for the name as well; default true */
     uint32_t slices;            /* riptide_observer_set_slices; default 1 */
     /*
-     * Closed connections too: default false. It costs the kernel a message for every TCP socket
-     * that closes, whatever the scope; docs/operations.md has the figures and says when not to.
-     * Needs Linux 4.3 and no privilege; where the kernel refuses, dumps go on without
-     * (riptide_observer_get_events_error). They tell no mark: not with a scope that asks for one.
+     * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
+     * decides: yes where a policy that it uses has needs_closed and closed_weight is not 0; an
+     * observer that stands alone has none. It costs the kernel a message for every TCP socket that
+     * closes, about 7 us, whatever the scope; docs/operations.md says when not to. Needs Linux 4.3
+     * and no privilege; where the kernel refuses, dumps go on without
+     * (riptide_observer_get_events_error). They tell no mark: with a scope that asks for one it is
+     * no by default, and yes is refused.
      */
-    bool destroy_events;
+    int8_t destroy_events;
     /*
      * What the kernel may keep for us of them while a dump is under way or the loop is busy; about
      * 1.3 KB each, and only as long as it is needed. Beyond net.core.rmem_max it takes

@@ -25,12 +25,23 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
+/* Whether closed connections count, and the policy of any destination needs them. */
+static bool needs_closed(const struct riptide_estimator_config *config)
+{
+    bool is_needed = config->policy->needs_closed;
+
+    for (size_t i = 0; i < config->n_overrides; i++)
+        is_needed |= config->overrides[i].policy && config->overrides[i].policy->needs_closed;
+    return is_needed && config->closed_weight > 0;
+}
+
 /* What the stages cannot check, as they know nothing of each other. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
     const struct riptide_estimator_config *estimator = &stages->estimator;
+    struct riptide_observer_config *observer = &stages->observer;
     struct riptide_router_config *router = &stages->router;
-    uint32_t slices = stages->observer.slices;
+    uint32_t slices = observer->slices;
 
     if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S) {
         error_set(error, "interval_ns: must be 10 ms to one hour");
@@ -53,6 +64,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         if (estimator->overrides[i].cwnd_max > router->cwnd_max)
             router->cwnd_max = estimator->overrides[i].cwnd_max;
     }
+    if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
+        observer->destroy_events = observer->scope.mark_mask == 0 && needs_closed(estimator);
     return 0;
 }
 

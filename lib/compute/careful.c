@@ -481,6 +481,7 @@ const struct riptide_policy policy_careful = {
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,
+    .needs_closed = true,
     .restore = careful_restore,
     .explain = careful_explain,
     .is_cut = careful_is_cut,

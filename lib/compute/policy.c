@@ -123,8 +123,8 @@ static double traffic_combine(const struct riptide_policy_input *input, void *me
 
 #define ROW(name, help, needs, type, add, combine)                                                 \
     {                                                                                              \
-        name, help, needs, sizeof(type), sizeof(type), &smoothing_ewma, add, combine, false, NULL, \
-            NULL, NULL, NULL                                                                       \
+        name, help, needs, sizeof(type), sizeof(type), &smoothing_ewma, add, combine, false,       \
+            false, NULL, NULL, NULL, NULL                                                          \
     }
 
 static const struct riptide_policy simple[] = {

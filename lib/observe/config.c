@@ -22,6 +22,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .max_restarts = 3,
         .congestion_control = true,
         .slices = 1,
+        .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
         .events_buffer_bytes = 32 * 1024 * 1024,
         .netns_fd = -1,
     };
@@ -43,7 +44,11 @@ int observer_config_check(struct riptide_observer_config *checked,
         checked->events_buffer_bytes > INT_MAX / 2)
         error_set(error, "events_buffer_bytes: %u; must be 4096 to 1 GB",
                   checked->events_buffer_bytes);
-    else if (checked->destroy_events && checked->scope.mark_mask != 0)
+    else if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
+             checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
+        error_set(error, "destroy_events: %d; must be -1 (auto), 0 (no) or 1 (yes)",
+                  checked->destroy_events);
+    else if (checked->destroy_events == RIPTIDE_DESTROY_EVENTS_YES && checked->scope.mark_mask != 0)
         error_set(error, "scope.mark: not with destroy_events: the kernel tells of no mark there");
     else if (checked->slices < 1 || checked->slices > RIPTIDE_MAX_SLICES)
         error_set(error, "slices: %u; must be 1 to %d", checked->slices, RIPTIDE_MAX_SLICES);

@@ -67,7 +67,7 @@ static int open_events(struct riptide_observer *observer,
 {
     int r;
 
-    if (!config->destroy_events)
+    if (config->destroy_events != RIPTIDE_DESTROY_EVENTS_YES)
         return 0;
     observer->events = calloc(1, sizeof(*observer->events));
     if (!observer->events)

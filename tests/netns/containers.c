@@ -4,7 +4,7 @@
  * line names, all of them in one epoll loop and one thread. A namespace whose path leads there no
  * longer ends its part quietly; with the last one, or on SIGTERM, the program ends.
  *
- * containers INTERVAL_MS PATH...
+ * containers INTERVAL_MS POLICY PATH...: "default" is no policy, and all is by default
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,8 @@ struct container {
     struct riptide_agent *agent; /* NULL: not served any more */
 };
 
-static int start(struct container *container, int epoll_fd, uint64_t interval_ns)
+static int start(struct container *container, int epoll_fd, uint64_t interval_ns,
+                 const char *policy)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = container };
     struct riptide_estimator_config estimator;
@@ -38,9 +39,10 @@ static int start(struct container *container, int epoll_fd, uint64_t interval_ns
         return r;
     }
     riptide_estimator_config_init(&estimator, sizeof(estimator));
-    estimator.policy = riptide_policy_find("paper");
+    estimator.policy = riptide_policy_find(policy);
     riptide_agent_config_init(&config, sizeof(config));
-    config.estimator = &estimator;
+    if (strcmp(policy, "default") != 0)
+        config.estimator = &estimator;
     config.interval_ns = interval_ns;
     config.netns_fd = container->netns_fd;
     r = riptide_agent_new(&container->agent, &config, &error);
@@ -96,7 +98,7 @@ static int open_signals(int epoll_fd)
 int main(int argc, char **argv)
 {
     static struct container *containers; /* for the leak sanitizer, where a start fails */
-    int n = argc - 2, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int n = argc - 3, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = { .data.ptr = NULL };
 
     containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
@@ -104,8 +106,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < n; i++) {
-        containers[i].path = argv[i + 2];
-        if (start(&containers[i], epoll_fd, strtoull(argv[1], NULL, 10) * 1000000) < 0)
+        containers[i].path = argv[i + 3];
+        if (start(&containers[i], epoll_fd, strtoull(argv[1], NULL, 10) * 1000000, argv[2]) < 0)
             return EXIT_FAILURE;
         n_served++;
     }

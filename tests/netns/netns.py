@@ -224,6 +224,20 @@ class Network:
         connection.grow(cwnd)
         return connection
 
+    def short(self, address, n_bytes=50_000, **options):
+        """A connection that opens, sends and closes, the host first: a server that has answered."""
+        connection = self.connect(address, **options)
+        if n_bytes:
+            connection.send(n_bytes)
+        self.connections.remove(connection)
+        connection.near.close()
+        connection.far.close()
+
+    def wait_grown(self, address, cwnd):
+        """Short connections until the host's route has a window of at least cwnd."""
+        wait_until(lambda: self.short(address) or windows(self.host).get(address, 0) >= cwnd,
+                   f"a window of {cwnd} from short connections")
+
 
 class Daemon:
     """A riptided on a host, with short ticks; `with` waits until its rules stand and it has opened

@@ -69,7 +69,7 @@ def test_daemon_help_names_every_option_with_its_default(host, option):
     assert done.stderr == ""
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if "  --" in line}
     for name, default in {
-            "--interval": "1s", "--ttl": "90s", "--policy": "careful", "--destroy-events": "yes",
+            "--interval": "1s", "--ttl": "90s", "--policy": "careful", "--destroy-events": "auto",
             "--max-share": "0.05", "--history-weight": "0.5",
             "--cwnd-min": "10", "--cwnd-max": "100", "--prefix-len4": "32", "--prefix-len6": "128",
             "--table": "7230", "--protocol": "230", "--mark": "0x72697074",

@@ -72,14 +72,6 @@ def observer(net):
     return Observer(net.host)
 
 
-def short(net, address, n_bytes=50_000, **options):
-    """A connection that opens, sends and closes."""
-    connection = net.connect(address, **options)
-    if n_bytes:
-        connection.send(n_bytes)
-    close(net, connection)
-
-
 def close(net, connection):
     """As a server that has answered: the host closes first."""
     connection.near.close()
@@ -96,7 +88,7 @@ def close(net, connection):
 ])
 def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, options):
     observer.dump()
-    short(net, address, **options)
+    net.short(address, **options)
     wait_until(lambda: observer.stats()["samples"], "its end")  # that of a listener may come first
     observer.dump()
     assert [(kind, dst) for kind, _, dst, *_ in observer.samples] == [("closed", address)]
@@ -173,8 +165,8 @@ def test_closed_connections_out_of_scope_are_left_out(net):
     """The kernel's filter is for dumps: about events the observer itself must decide."""
     observer = Observer(net.host, scope="203.0.113.0/30")
     observer.dump()
-    short(net, "203.0.113.1")
-    short(net, "203.0.113.9")
+    net.short("203.0.113.1")
+    net.short("203.0.113.9")
     stats = observer.wait_closed(2)
     assert stats["left_out_scope"] == 1
     assert [dst for _, _, dst, *_ in observer.samples] == ["203.0.113.1"]
@@ -187,7 +179,7 @@ def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
     observer.deaf()
     close(net, shown)
     for _ in range(20):
-        short(net, "203.0.113.2")
+        net.short("203.0.113.2")
     observer.dump()
     observer.wait_closed(21)
     assert observer.kinds() == ["open"] + 20 * ["closed"]
@@ -200,7 +192,7 @@ def test_many_short_connections_are_all_counted_once(net, observer):
     for _ in range(10):
         observer.dump()
         for i in range(30):
-            short(net, f"203.0.113.{i + 10}")
+            net.short(f"203.0.113.{i + 10}")
     stats = observer.wait_closed(300)
     closed = cookies(observer.samples, "closed")
     assert len(closed) == len(set(closed)) == 300
@@ -249,7 +241,7 @@ def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
         if i == 100:
             first_kb = memory_kb(observer)
         if i % 10 == 0:
-            short(net, "203.0.113.1", n_bytes=2000)
+            net.short("203.0.113.1", n_bytes=2000)
         observer.dump()
     assert observer.wait_closed(100)["samples"] == 1100
     assert memory_kb(observer) - first_kb < 32
@@ -257,7 +249,7 @@ def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
 
 def test_what_never_sent_is_left_out(net, observer):
     observer.dump()
-    short(net, "203.0.113.1", n_bytes=0)
+    net.short("203.0.113.1", n_bytes=0)
     with net.host.socket(socket.AF_INET) as client, pytest.raises(ConnectionRefusedError):
         client.connect(("203.0.113.1", 9))
     stats = observer.wait_closed(2)
@@ -279,7 +271,7 @@ def test_own_addresses_are_left_out_of_events_too(net, observer):
 
 def test_nothing_is_given_out_before_the_first_dump(net, observer):
     """Which addresses are the host's own is not known by then."""
-    short(net, "203.0.113.1")
+    net.short("203.0.113.1")
     assert observer.stats()["closed"] == 0
     observer.dump()
     assert observer.wait_closed(1)["samples"] == 1
@@ -289,7 +281,7 @@ def test_nothing_is_given_out_before_the_first_dump(net, observer):
 def test_without_events_closed_connections_are_not_seen(net):
     observer = Observer(net.host, events=False)
     observer.dump()
-    short(net, "203.0.113.1")
+    net.short("203.0.113.1")
     observer.dump()
     assert observer.stats()["sockets"] == 0
 
@@ -298,7 +290,7 @@ def test_without_events_closed_connections_are_not_seen(net):
 def test_events_need_no_privilege(net, prefix):
     observer = Observer(net.host, prefix=prefix)
     observer.dump()
-    short(net, "203.0.113.1")
+    net.short("203.0.113.1")
     assert observer.wait_closed(1)["samples"] == 1
     assert observer.stats()["error"] == 0
 
@@ -314,7 +306,7 @@ def overrun(net, observer):
     before = dropped(net.host)
     observer.deaf()
     for _ in range(20):
-        short(net, "203.0.113.1", n_bytes=2000)
+        net.short("203.0.113.1", n_bytes=2000)
     wait_until(lambda: dropped(net.host) > before, "an overrun")
     observer.dump()
     return observer.stats()
@@ -329,7 +321,7 @@ def test_an_overrun_is_counted_and_harms_no_dump(net):
     stats = wait_until(lambda: (lambda s: s["closed"] + s["closed_lost"] == 20 and s)(
         observer.stats()), "each of them heard of or lost")
     assert [dst for kind, _, dst, *_ in observer.samples if kind == "open"] == ["203.0.113.7"]
-    short(net, "203.0.113.2")
+    net.short("203.0.113.2")
     observer.wait_closed(stats["closed"] + 1)
     assert observer.samples[-1][2] == "203.0.113.2"
 
@@ -343,13 +335,13 @@ def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
     observer.dump()
     stats = observer.stats()
     assert stats["error"] == 105 and stats["overruns"] == 3  # ENOBUFS
-    short(net, "203.0.113.2")
+    net.short("203.0.113.2")
     observer.dump()
     assert observer.stats()["closed"] == stats["closed"]
     for _ in range(7):
         observer.dump()
     assert observer.stats()["error"] == 0
-    short(net, "203.0.113.2")
+    net.short("203.0.113.2")
     assert observer.wait_closed(stats["closed"] + 1)
 
 
@@ -413,11 +405,16 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         seen = ticks(daemon)
         with daemon.stopped():  # no look between
             for _ in range(3):
-                short(net, "203.0.113.1")
+                net.short("203.0.113.1")
         assert wait_window(net.host, "203.0.113.1")
         assert ticks(daemon) > seen
         wait_until(lambda: n_closed(daemon) >= 3, "all of them")
         assert n_closed(daemon) == 3
+
+
+def test_careful_grows_by_connections_that_no_look_shows(net):
+    with Daemon(net.host, "--policy", "careful", interval="300ms"):
+        net.wait_grown("203.0.113.1", 25)  # it begins with 24
 
 
 def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):

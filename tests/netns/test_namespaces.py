@@ -29,10 +29,11 @@ def networks():
 class Containers:
     """The program on a host, for other hosts."""
 
-    def __init__(self, home, *paths, prefix=()):
+    def __init__(self, home, *paths, prefix=(), policy="paper", interval_ms=50):
         with home.entered():
-            self.process = subprocess.Popen([*prefix, str(CONTAINERS), "50", *paths],
-                                            stdout=subprocess.PIPE, universal_newlines=True)
+            self.process = subprocess.Popen(
+                [*prefix, str(CONTAINERS), str(interval_ms), policy, *paths],
+                stdout=subprocess.PIPE, universal_newlines=True)
         home.processes.append(self.process)
 
     def line(self):
@@ -65,6 +66,13 @@ def test_each_namespace_learns_from_its_own_connections(host, networks):
     assert all(len(windows(network.host)) == 1 for network in networks)
     assert containers.end() == 0
     assert not any(rules(network.host) for network in networks)
+
+
+def test_a_default_agent_learns_from_connections_that_no_look_shows(host, net):
+    containers = Containers(host, path_of(net.host), policy="default", interval_ms=300)
+    assert containers.line() == "ready"
+    net.wait_grown("203.0.113.1", 25)  # careful begins with 24
+    assert containers.end() == 0
 
 
 def test_the_program_stays_at_home_and_leaves_no_trace_there(host, networks):

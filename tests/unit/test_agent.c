@@ -3,6 +3,8 @@
  * An agent under another configuration: all of it or nothing. It is not started, or only a dry run,
  * so that its sockets change nothing.
  */
+#include "agent/config.h"
+
 #include <errno.h>
 #include <riptide/agent.h>
 #include <setjmp.h>
@@ -231,6 +233,49 @@ static void what_is_taken_is_not_refused(void **state)
     riptide_agent_free(agent);
 }
 
+static bool hears_of_closed(const struct configs *configs)
+{
+    struct riptide_error error = { "" };
+    struct stages stages;
+
+    if (stages_take(&stages, &configs->agent, &error) != 0)
+        fail_msg("%s", error.text);
+    return stages.observer.destroy_events;
+}
+
+static void destroy_events_follow_the_policy_unless_said(void **state)
+{
+    struct riptide_override override = { .dst = { AF_INET, 24, { 192, 0, 2 } } };
+    struct riptide_observer_config observer;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    assert_true(hears_of_closed(&configs));
+    configs.agent.observer = &observer;
+    assert_true(hears_of_closed(&configs));
+    observer.destroy_events = false;
+    assert_false(hears_of_closed(&configs));
+    riptide_observer_config_init(&observer, sizeof(observer));
+    observer.scope.mark = observer.scope.mark_mask = 1; /* of which the kernel tells nothing there */
+    assert_false(hears_of_closed(&configs));
+    observer.scope.mark_mask = observer.scope.mark = 0;
+    configs.estimator.closed_weight = 0;
+    assert_false(hears_of_closed(&configs));
+    configs.estimator.closed_weight = 1;
+    configs.estimator.policy = riptide_policy_find("paper");
+    assert_false(hears_of_closed(&configs));
+    configs.estimator.overrides = &override;
+    configs.estimator.n_overrides = 1;
+    assert_false(hears_of_closed(&configs));
+    override.policy = riptide_policy_find("careful");
+    assert_true(hears_of_closed(&configs));
+    override.policy = NULL;
+    observer.destroy_events = true;
+    assert_true(hears_of_closed(&configs));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +285,7 @@ int main(void)
         cmocka_unit_test(fields_of_the_stages_are_named),
         cmocka_unit_test(fd_stays_the_same),
         cmocka_unit_test(what_is_taken_is_not_refused),
+        cmocka_unit_test(destroy_events_follow_the_policy_unless_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

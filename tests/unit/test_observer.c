@@ -33,7 +33,7 @@ static void test_config_defaults_fill_no_more_than_asked(void **state)
     assert_int_equal(config.size, sizeof(config));
     assert_int_equal(config.max_restarts, 3);
     assert_true(config.congestion_control);
-    assert_false(config.destroy_events);
+    assert_int_equal(config.destroy_events, RIPTIDE_DESTROY_EVENTS_AUTO);
     assert_int_equal(config.netns_fd, -1);
 }
 
@@ -111,6 +111,8 @@ static void test_config_mark_and_destroy_events_exclude_each_other(void **state)
     config.scope.mark = config.scope.mark_mask = 1;
     config.destroy_events = true;
     assert_refused(&config, "scope.mark: ");
+    config.destroy_events = 2;
+    assert_refused(&config, "destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)");
 }
 
 static void test_config_ports_mark_and_slices_are_checked(void **state)

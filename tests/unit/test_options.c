@@ -209,17 +209,17 @@ static void test_help_has_every_row(void **state)
     free(text);
 }
 
-static void test_careful_hears_of_closed_connections_unless_told_otherwise(void **state)
+static void test_destroy_events_are_auto_unless_given(void **state)
 {
     const struct {
         char **argv;
-        bool destroy_events;
+        int8_t destroy_events;
     } cases[] = {
-        { ARGV(NULL), true },
-        { ARGV("--policy", "paper"), false },
-        { ARGV("--policy", "paper", "--destroy-events"), true },
-        { ARGV("--destroy-events=no"), false },
-        { ARGV("--socket-mark", "1"), false }, /* the kernel tells none of those that close */
+        { ARGV(NULL), RIPTIDE_DESTROY_EVENTS_AUTO },
+        { ARGV("--policy", "paper"), RIPTIDE_DESTROY_EVENTS_AUTO },
+        { ARGV("--destroy-events"), RIPTIDE_DESTROY_EVENTS_YES },
+        { ARGV("--destroy-events=no"), RIPTIDE_DESTROY_EVENTS_NO },
+        { ARGV("--destroy-events", "--destroy-events=auto"), RIPTIDE_DESTROY_EVENTS_AUTO },
     };
     struct riptide_error error;
     struct settings settings;
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(test_operands_move_to_the_front),
         cmocka_unit_test(test_short_help),
         cmocka_unit_test(test_help_has_every_row),
-        cmocka_unit_test(test_careful_hears_of_closed_connections_unless_told_otherwise),
+        cmocka_unit_test(test_destroy_events_are_auto_unless_given),
         cmocka_unit_test(test_values_in_one_line),
     };
 

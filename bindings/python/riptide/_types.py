@@ -321,7 +321,7 @@ class ObserverOptions(TypedDict, total=False):
     max_restarts: int  # how often an interrupted dump begins anew; 3
     congestion_control: bool  # ask for the name as well; True
     slices: int  # each dump describes one of so many parts, in turn; 1
-    destroy_events: bool  # closed connections too; False
+    destroy_events: int  # closed connections too: True, False, -1: as an agent's policy needs; -1
     events_buffer_bytes: int  # for those; 32 MB
     netns_fd: int  # an fd on the network namespace; -1: the thread's
 
