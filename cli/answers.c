@@ -285,12 +285,8 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
 static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
 {
     struct daemon *daemon = userdata;
-    int r = 0;
+    int r = is_paused ? riptide_agent_pause(daemon->agent) : riptide_agent_resume(daemon->agent);
 
-    if (is_paused)
-        r = riptide_agent_pause(daemon->agent);
-    else
-        riptide_agent_resume(daemon->agent);
     daemon->is_paused = is_paused;
     if (r < 0)
         snprintf(error->text, sizeof(error->text),

@@ -111,8 +111,10 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Removes all from the kernel: riptide_router_stop. The agent does nothing any more and is only to
- * be freed. -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
+ * Removes all from the kernel: riptide_router_stop. The agent does nothing any more: what it knows
+ * may be read and saved, and riptide_agent_dispatch finds nothing to do; but start, reconfigure,
+ * hints, loading, pause and resume are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such
+ * as its exit handlers: the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
 
@@ -204,7 +206,7 @@ int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes, 
 
 /* riptide_router_pause and riptide_router_resume on the agent's router. */
 int riptide_agent_pause(struct riptide_agent *agent);
-void riptide_agent_resume(struct riptide_agent *agent);
+int riptide_agent_resume(struct riptide_agent *agent);
 
 /* The stages of the agent, to read their counters. They belong to the agent. */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);

@@ -127,10 +127,21 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
+/* Behind the end nothing would come of what is asked for. */
+static int check_not_stopped(const struct riptide_agent *agent, struct riptide_error *error)
+{
+    if (agent->phase != PHASE_STOPPED)
+        return 0;
+    error_set(error, "the agent has stopped; a new one is needed");
+    return -ESHUTDOWN;
+}
+
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
-    int r = riptide_router_start(agent->router, error);
+    int r = check_not_stopped(agent, error);
 
+    if (r == 0)
+        r = riptide_router_start(agent->router, error);
     if (r < 0)
         return r;
     r = round_first(agent);
@@ -149,7 +160,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     /* Nothing wakes it up any more. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
-    agent->phase = PHASE_WAITING;
+    agent->phase = PHASE_STOPPED;
     return riptide_router_stop(agent->router);
 }
 
@@ -180,7 +191,9 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     if (is_forked(agent->pid, error))
         return -ECHILD;
     error_set(error, "%s", "");
-    r = stages_take(&stages, config, error);
+    r = check_not_stopped(agent, error);
+    if (r == 0)
+        r = stages_take(&stages, config, error);
     if (r == 0)
         r = locate(&stages, error, "observer.",
                    riptide_observer_new(&observer, &stages.observer, error));
@@ -319,14 +332,18 @@ RIPTIDE_PUBLIC int riptide_agent_add_hint(struct riptide_agent *agent,
                                           const struct riptide_hint *hint,
                                           struct riptide_error *error)
 {
-    return riptide_estimator_add_hint(agent->estimator, hint, error);
+    int r = check_not_stopped(agent, error);
+
+    return r < 0 ? r : riptide_estimator_add_hint(agent->estimator, hint, error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *path,
                                       struct riptide_load_counts *counts,
                                       struct riptide_error *error)
 {
-    return riptide_state_load(agent->estimator, path, counts, error);
+    int r = check_not_stopped(agent, error);
+
+    return r < 0 ? r : riptide_state_load(agent->estimator, path, counts, error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const char *path,
@@ -348,6 +365,10 @@ RIPTIDE_PUBLIC int riptide_agent_load_bytes(struct riptide_agent *agent, const v
                                             size_t size, struct riptide_load_counts *counts,
                                             struct riptide_error *error)
 {
+    int r = check_not_stopped(agent, error);
+
+    if (r < 0)
+        return r;
     return riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME),
                                   read_clock(CLOCK_REALTIME), bytes, size, counts, error);
 }
@@ -356,18 +377,28 @@ RIPTIDE_PUBLIC int riptide_agent_replace_bytes(struct riptide_agent *agent, cons
                                                size_t size, struct riptide_load_counts *counts,
                                                struct riptide_error *error)
 {
+    int r = check_not_stopped(agent, error);
+
+    if (r < 0)
+        return r;
     return riptide_estimator_replace(agent->estimator, read_clock(CLOCK_BOOTTIME),
                                      read_clock(CLOCK_REALTIME), bytes, size, counts, error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_pause(struct riptide_agent *agent)
 {
-    return riptide_router_pause(agent->router);
+    int r = check_not_stopped(agent, NULL);
+
+    return r < 0 ? r : riptide_router_pause(agent->router);
 }
 
-RIPTIDE_PUBLIC void riptide_agent_resume(struct riptide_agent *agent)
+RIPTIDE_PUBLIC int riptide_agent_resume(struct riptide_agent *agent)
 {
-    riptide_router_resume(agent->router);
+    int r = check_not_stopped(agent, NULL);
+
+    if (r == 0)
+        riptide_router_resume(agent->router);
+    return r;
 }
 
 RIPTIDE_PUBLIC const struct riptide_observer *

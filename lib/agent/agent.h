@@ -16,6 +16,7 @@ enum phase {
     PHASE_OBSERVING, /* the dump is under way */
     PHASE_HANDING,   /* what was computed goes to the router, a part in each dispatch */
     PHASE_APPLYING,  /* the router has the changes */
+    PHASE_STOPPED,   /* for good */
 };
 
 struct riptide_agent {

@@ -233,6 +233,35 @@ static void what_is_taken_is_not_refused(void **state)
     riptide_agent_free(agent);
 }
 
+static void what_makes_no_sense_after_the_stop_is_refused(void **state)
+{
+    const struct riptide_hint hint = { { AF_INET, 32, { 192, 0, 2, 1 } }, 20, 0, UINT64_MAX };
+    struct riptide_error error = { "" };
+    struct riptide_agent *agent;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    configs.router.dry_run = true;
+    agent = agent_of(&configs);
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(riptide_agent_stop(agent), 0);
+    assert_refused(agent, &configs, -ESHUTDOWN, "the agent has stopped; a new one is needed");
+    assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
+    assert_string_equal(error.text, "the agent has stopped; a new one is needed");
+    assert_int_equal(riptide_agent_add_hint(agent, &hint, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_load(agent, "/none", NULL, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_load_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_replace_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_pause(agent), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_resume(agent), -ESHUTDOWN);
+    /* What is known may still be kept, and who stops twice has stopped. */
+    assert_true(riptide_agent_save_bytes(agent, NULL, 0) > 0);
+    assert_int_equal(riptide_agent_dispatch(agent), 0);
+    assert_int_equal(riptide_agent_stop(agent), 0);
+    riptide_agent_free(agent);
+}
+
 static bool hears_of_closed(const struct configs *configs)
 {
     struct riptide_error error = { "" };
@@ -285,6 +314,7 @@ int main(void)
         cmocka_unit_test(fields_of_the_stages_are_named),
         cmocka_unit_test(fd_stays_the_same),
         cmocka_unit_test(what_is_taken_is_not_refused),
+        cmocka_unit_test(what_makes_no_sense_after_the_stop_is_refused),
         cmocka_unit_test(destroy_events_follow_the_policy_unless_said),
     };
 

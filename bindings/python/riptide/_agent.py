@@ -83,7 +83,10 @@ class Agent(KernelHandle):
         self._start(lib.riptide_agent_start)
 
     def stop(self) -> None:
-        """Removes all from the kernel; the agent is only to be closed. Errors: OSError."""
+        """Removes all from the kernel; what is known may still be read and saved. Errors: OSError.
+
+        Behind it start, reconfigure, hints, loading, pause and resume are OSErrors (ESHUTDOWN).
+        """
         self._stop(lib.riptide_agent_stop)
 
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
@@ -163,7 +166,7 @@ class Agent(KernelHandle):
     def resume(self) -> None:
         """Gives it all back with the next piece of work."""
         with self._use as c:
-            lib.riptide_agent_resume(c)
+            check(lib.riptide_agent_resume(c))
 
     def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:
