@@ -136,6 +136,39 @@ static json_t *counters_of(const struct daemon *daemon)
                      "dumps_failed", (json_int_t)observer.failures);
 }
 
+static json_t *say_hints(void *userdata)
+{
+    const struct daemon *daemon = userdata;
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *hints = json_array();
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
+
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        uint64_t left_ns = hint.until_ns > now_ns ? hint.until_ns - now_ns : 0;
+
+        riptide_prefix_format(&hint.dst, dst);
+        json_array_append_new(
+            hints, json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max",
+                             hint.cwnd_max ? json_integer(hint.cwnd_max) : json_null(), "scale",
+                             hint.scale < 1 ? json_real(hint.scale) : json_null(), "for_ms",
+                             (json_int_t)(left_ns / 1000000)));
+    }
+    return json_pack("{s:o}", "hints", hints);
+}
+
+static uint32_t count_hints(const struct riptide_estimator *estimator)
+{
+    struct riptide_hint hint;
+    uint32_t n = 0;
+
+    while (riptide_estimator_next_hint(estimator, &n, &hint) == 0)
+        continue;
+    return n;
+}
+
 static json_t *say_status(void *userdata)
 {
     const struct daemon *daemon = userdata;
@@ -144,6 +177,8 @@ static json_t *say_status(void *userdata)
     struct riptide_router_stats router;
     json_t *status = health_of(daemon);
 
+    json_object_set_new(status, "hints",
+                        json_integer(count_hints(riptide_agent_get_estimator(daemon->agent))));
     riptide_estimator_get_stats(riptide_agent_get_estimator(daemon->agent), &estimator,
                                 sizeof(estimator));
     riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
@@ -282,6 +317,21 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
     return r;
 }
 
+static int do_unhint(void *userdata, const struct riptide_prefix *dst, struct riptide_error *error)
+{
+    const struct daemon *daemon = userdata;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    int r = riptide_agent_remove_hint(daemon->agent, dst);
+
+    riptide_prefix_format(dst, text);
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
+    else
+        snprintf(error->text, sizeof(error->text),
+                 "%s: there is no hint for it; `riptide hint` lists them", text);
+    return r;
+}
+
 static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
 {
     struct daemon *daemon = userdata;
@@ -365,7 +415,9 @@ struct request_daemon answers_of(struct daemon *daemon)
         .metrics = say_metrics,
         .explain = say_explanation,
         .next = say_next,
+        .hints = say_hints,
         .hint = do_hint,
+        .unhint = do_unhint,
         .pause = do_pause,
         .is_paused = say_paused,
         .save = do_save,

@@ -20,6 +20,7 @@ struct command_options {
     uint32_t hint_cwnd_max;
     double hint_scale;
     uint64_t hint_for_ns;
+    bool hint_remove;
     const char *root;      /* where configuration files are; NULL: here */
     const char *source;    /* address; NULL: any */
     const char *interface; /* name of a link; NULL: any */

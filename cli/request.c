@@ -78,6 +78,13 @@ static json_t *run_metrics(struct call *call)
     return call->daemon->metrics(call->daemon->userdata);
 }
 
+static json_t *run_hints(struct call *call)
+{
+    if (!take_members(call, "{}"))
+        return NULL;
+    return call->daemon->hints(call->daemon->userdata);
+}
+
 static json_t *run_show(struct call *call)
 {
     const char *prefix = NULL;
@@ -127,6 +134,17 @@ static json_t *run_hint(struct call *call)
         return NULL;
     return json_pack("{s:s, s:I, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
                      (json_int_t)hinted.cwnd_min, "destinations", (json_int_t)hinted.destinations);
+}
+
+static json_t *run_unhint(struct call *call)
+{
+    struct riptide_prefix dst;
+    const char *text = NULL;
+
+    if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst) ||
+        call->daemon->unhint(call->daemon->userdata, &dst, &call->error) != 0)
+        return NULL;
+    return json_pack("{s:s}", "removed", text);
 }
 
 static json_t *set_paused(struct call *call, bool is_paused)
@@ -191,7 +209,8 @@ static const struct verb {
 } verbs[] = {
     { "status", false, run_status }, { "metrics", false, run_metrics },
     { "show", false, run_show },     { "explain", false, run_explain },
-    { "hint", true, run_hint },      { "pause", true, run_pause },
+    { "hints", false, run_hints },   { "hint", true, run_hint },
+    { "unhint", true, run_unhint },  { "pause", true, run_pause },
     { "resume", true, run_resume },  { "save", true, run_save },
     { "load", true, run_load },      { "merge", true, run_merge },
 };

@@ -42,11 +42,14 @@ struct request_daemon {
     json_t *(*status)(void *userdata);
     json_t *(*explain)(void *userdata, const struct riptide_prefix *dst);
     json_t *(*metrics)(void *userdata);
+    json_t *(*hints)(void *userdata);
     /* Walks over the destinations; false behind the last. */
     bool (*next)(void *userdata, uint32_t *cursor, struct request_row *row);
     /* The hint begins now and holds for for_ns. */
     int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
                 struct request_hinted *hinted, struct riptide_error *error);
+    /* Takes the hint for that prefix back. */
+    int (*unhint)(void *userdata, const struct riptide_prefix *dst, struct riptide_error *error);
     int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
     bool (*is_paused)(void *userdata);
     /* An fd that holds the state, the caller's. */

@@ -90,6 +90,14 @@ static void print_round(const json_t *status)
                number(round, "refused"));
 }
 
+static void print_hints(const json_t *status)
+{
+    json_int_t n = number(status, "hints");
+
+    if (n > 0)
+        printf("  hints      %" JSON_INTEGER_FORMAT " in force, see riptide hint\n", n);
+}
+
 static void print_messages(const json_t *status, const struct table_style *style)
 {
     const json_t *messages = get(status, "messages");
@@ -116,6 +124,7 @@ static void print_status(const struct command_options *options, const json_t *st
     print_health(status, &style);
     print_rules(status);
     print_round(status);
+    print_hints(status);
     print_messages(status, &style);
 }
 

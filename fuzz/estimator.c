@@ -191,7 +191,9 @@ static void step(struct run *run, struct case_bytes *bytes)
     } else if (what < 160) {
         struct riptide_hint hint = draw_hint(bytes, run->now_ns);
 
-        if (riptide_estimator_add_hint(run->estimator, &hint, NULL) == 0)
+        if (what < 132)
+            riptide_estimator_remove_hint(run->estimator, &hint.dst);
+        else if (riptide_estimator_add_hint(run->estimator, &hint, NULL) == 0)
             run->has_hints = true;
     } else if (what < 176) {
         reconfigure(run, bytes);

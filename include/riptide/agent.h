@@ -147,6 +147,9 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 int riptide_agent_add_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
                            struct riptide_error *error);
 
+/* riptide_estimator_remove_hint on the agent's estimator; felt at the end of the round. */
+int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
+
 /*
  * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
  * renamed. Blocks for as long as the disk takes. Errors, each with a line that names the file:

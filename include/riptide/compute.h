@@ -268,7 +268,7 @@ struct riptide_hint {
     struct riptide_prefix dst;
     uint32_t cwnd_max; /* segments; 0: no limit */
     double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
-    uint64_t until_ns; /* passes by itself at the first tick from then on */
+    uint64_t until_ns; /* passes by itself at the first tick from then on; or RIPTIDE_NEVER_NS */
 };
 
 /* How many hints there can be at a time. */
@@ -349,6 +349,20 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
+
+/*
+ * Takes the hint for that very prefix back; takes effect at once, to be popped.
+ * Outcomes: RIPTIDE_E_UNKNOWN where there is none.
+ */
+int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
+                                  const struct riptide_prefix *dst);
+
+/*
+ * Walks over the hints in force, as riptide_estimator_next over destinations; a scale that was not
+ * given is 1. Outcomes: RIPTIDE_E_DONE behind the last.
+ */
+int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+                                struct riptide_hint *hint);
 
 /*
  * What is known about the destination `dst`, as it was popped. Outcomes: RIPTIDE_E_UNKNOWN.

@@ -337,6 +337,14 @@ RIPTIDE_PUBLIC int riptide_agent_add_hint(struct riptide_agent *agent,
     return r < 0 ? r : riptide_estimator_add_hint(agent->estimator, hint, error);
 }
 
+RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
+                                             const struct riptide_prefix *dst)
+{
+    int r = check_not_stopped(agent, NULL);
+
+    return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
+}
+
 RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *path,
                                       struct riptide_load_counts *counts,
                                       struct riptide_error *error)

@@ -199,15 +199,23 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     return -EINVAL;
 }
 
+/* The number of the hint for that prefix, or n_hints. */
+static size_t hint_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    size_t i = 0;
+
+    while (i < estimator->n_hints && !riptide_prefix_equal(&estimator->hints[i].dst, dst))
+        i++;
+    return i;
+}
+
 /* Where the hint for that prefix is or goes. */
 static int hint_place(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                       struct riptide_hint **placep)
 {
     struct riptide_hint *grown;
-    size_t i = 0;
+    size_t i = hint_find(estimator, dst);
 
-    while (i < estimator->n_hints && !riptide_prefix_equal(&estimator->hints[i].dst, dst))
-        i++;
     if (i == estimator->n_hints) {
         if (i == RIPTIDE_MAX_HINTS)
             return RIPTIDE_E_FULL;
@@ -251,19 +259,44 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
     return 0;
 }
 
+static void hint_drop(struct riptide_estimator *estimator, size_t i)
+{
+    struct riptide_prefix dst = estimator->hints[i].dst;
+
+    estimator->hints[i] = estimator->hints[--estimator->n_hints];
+    bound_again(estimator, &dst);
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
+                                                 const struct riptide_prefix *dst)
+{
+    size_t i = hint_find(estimator, dst);
+
+    if (i == estimator->n_hints)
+        return RIPTIDE_E_UNKNOWN;
+    hint_drop(estimator, i);
+    find_next_expiry(estimator);
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
+                                               uint32_t *cursor, struct riptide_hint *hint)
+{
+    if (*cursor >= estimator->n_hints)
+        return RIPTIDE_E_DONE;
+    *hint = estimator->hints[(*cursor)++];
+    return 0;
+}
+
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     if (now_ns < estimator->next_hint_ns)
         return;
     for (size_t i = 0; i < estimator->n_hints;) {
-        struct riptide_hint hint = estimator->hints[i];
-
-        if (now_ns < hint.until_ns) {
+        if (now_ns < estimator->hints[i].until_ns)
             i++;
-            continue;
-        }
-        estimator->hints[i] = estimator->hints[--estimator->n_hints];
-        bound_again(estimator, &hint.dst);
+        else
+            hint_drop(estimator, i);
     }
     find_next_expiry(estimator);
 }

@@ -14,7 +14,8 @@ from netns import (AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, ru
                    wait_window, windows)
 
 GROUP = 4711
-CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"), ("pause",), ("resume",),
+CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
+           ("hint", "203.0.113.1", "--remove"), ("pause",), ("resume",),
            ("save", "/run/state"), ("load", "/run/state"), ("merge", "/run/state")]
 
 
@@ -22,7 +23,7 @@ def warnings(daemon):
     return [line for line in daemon.said().splitlines() if "warning: no control socket" in line]
 
 
-@pytest.mark.parametrize("command", [("status",), *CHANGES], ids=lambda command: command[0])
+@pytest.mark.parametrize("command", [("status",), ("hint",), *CHANGES], ids=lambda command: command[0])
 def test_no_daemon_is_a_status_of_its_own(host, command):
     write_state("/run/state", {})
     assert "not running" in one_line(host.run(RIPTIDE, *command, check=False), status=3)

@@ -2,12 +2,13 @@
 """riptide hint, pause, resume, save, load and merge: what they change, and what not."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from control import ask, many, one_line, riptide_json, status, verdict, write_state
-from netns import RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
 def test_hint_lowers_windows_and_passes(net):
@@ -33,6 +34,40 @@ def test_hint_lowers_windows_and_passes(net):
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     assert "windows at most 20\n" in said and "windows times 0.5\n" in said
+
+
+def test_hint_can_be_taken_back(net):
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host) as daemon:
+        before = wait_window(net.host, "203.0.113.1")
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
+        wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
+        removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
+        assert removed == {"removed": "203.0.113.0/24"}
+        wait_until(lambda: windows(net.host)["203.0.113.1"] == before, "the end of the hint")
+        again = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--remove", check=False)
+        assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
+                                   "hint` lists them\n")
+        assert "hint: 203.0.113.0/24: removed\n" in daemon.said()
+
+
+def test_hints_in_force_are_listed(net):
+    with Daemon(net.host):
+        assert riptide_json(net.host, "hint") == {"hints": []}
+        assert net.host.run(RIPTIDE, "hint").stdout == "no hint holds\n"
+        assert "hints" not in net.host.run(RIPTIDE, "status").stdout
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
+        net.host.run(RIPTIDE, "hint", "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
+        first, second = riptide_json(net.host, "hint")["hints"]
+        assert 0 < 36_000_000 - first.pop("for_ms") < 60_000
+        assert first == {"dst": "203.0.113.0/24", "cwnd_max": 20, "scale": None}
+        assert (second["cwnd_max"], second["scale"]) == (9, 0.25)
+        said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
+        assert re.sub(r"3\d{4}\.\d s", "N s", said) == (
+            "203.0.113.0/24: at most 20, for another N s\n"
+            "2001:db8::/32: windows times 0.25, at most 9, for another N s\n")
+        assert riptide_json(net.host, "status")["hints"] == 2
+        assert "  hints      2 in force, see riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
 
 
 def test_hint_for_a_part_of_a_destination_names_the_whole(net):

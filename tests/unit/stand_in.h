@@ -84,6 +84,26 @@ static inline int stand_in_hint(void *userdata, struct riptide_hint *given, uint
     return 0;
 }
 
+static inline json_t *stand_in_hints(void *userdata)
+{
+    (void)userdata;
+    return json_pack("{s:[]}", "hints");
+}
+
+static inline int stand_in_unhint(void *userdata, const struct riptide_prefix *dst,
+                                  struct riptide_error *error)
+{
+    struct stand_in *stand_in = userdata;
+
+    if (!riptide_prefix_equal(dst, &stand_in->hint.dst)) {
+        snprintf(error->text, sizeof(error->text), "no such hint");
+        return RIPTIDE_E_UNKNOWN;
+    }
+    stand_in->n_changes++;
+    stand_in->hint.dst.family = 0;
+    return 0;
+}
+
 static inline bool stand_in_is_paused(void *userdata)
 {
     return ((struct stand_in *)userdata)->is_paused;
@@ -126,7 +146,9 @@ static inline struct request_daemon stand_in_daemon(struct stand_in *stand_in)
         .explain = stand_in_explain,
         .metrics = stand_in_metrics,
         .next = stand_in_next,
+        .hints = stand_in_hints,
         .hint = stand_in_hint,
+        .unhint = stand_in_unhint,
         .pause = stand_in_pause,
         .is_paused = stand_in_is_paused,
         .save = stand_in_save,

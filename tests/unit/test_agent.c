@@ -250,6 +250,7 @@ static void what_makes_no_sense_after_the_stop_is_refused(void **state)
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_add_hint(agent, &hint, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_remove_hint(agent, &hint.dst), -ESHUTDOWN);
     assert_int_equal(riptide_agent_load(agent, "/none", NULL, NULL), -ESHUTDOWN);
     assert_int_equal(riptide_agent_load_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
     assert_int_equal(riptide_agent_replace_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);

@@ -323,6 +323,53 @@ static void hints_are_refused_by_name_and_bounded_in_number(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void hint_without_end_can_be_taken_back(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
+    struct riptide_prefix around = prefix_of_text("192.0.0.0/16");
+
+    (void)state;
+    add_cwnd(estimator, 80);
+    riptide_estimator_tick(estimator, 1 * S);
+    add_hint(estimator, "192.0.2.0/24", 20, 0, RIPTIDE_NEVER_NS);
+    add_hint(estimator, "192.0.2.1", 30, 0, 50 * S);
+    assert_int_equal(cwnd_of(estimator), 20);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &around), RIPTIDE_E_UNKNOWN);
+    assert_int_equal(cwnd_of(estimator), 20);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
+    assert_int_equal(cwnd_of(estimator), 30);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), RIPTIDE_E_UNKNOWN);
+    riptide_estimator_tick(estimator, 50 * S); /* that of the other is still known */
+    assert_int_equal(cwnd_of(estimator), 80);
+    riptide_estimator_free(estimator);
+}
+
+static void walk_sees_each_hint_in_force(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
+
+    (void)state;
+    add_hint(estimator, "192.0.2.0/24", 20, 0, 5 * S);
+    add_hint(estimator, "198.51.100.0/24", 0, 0.5, RIPTIDE_NEVER_NS);
+    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(hint.cwnd_max, 20);
+    assert_true(hint.scale == 1);
+    assert_int_equal(hint.until_ns, 5 * S);
+    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(hint.dst.addr[0], 198);
+    assert_true(hint.scale == 0.5);
+    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
+    riptide_estimator_tick(estimator, 5 * S);
+    cursor = 0;
+    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(hint.until_ns, RIPTIDE_NEVER_NS);
+    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
+    riptide_estimator_free(estimator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +386,8 @@ int main(void)
         cmocka_unit_test(hint_for_the_same_prefix_replaces),
         cmocka_unit_test(hint_never_goes_below_the_minimum),
         cmocka_unit_test(hints_are_refused_by_name_and_bounded_in_number),
+        cmocka_unit_test(hint_without_end_can_be_taken_back),
+        cmocka_unit_test(walk_sees_each_hint_in_force),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,9 @@ static void changes_are_made(void **state)
     assert_true(stand_in.hint.scale == 0.5);
     assert_int_equal(stand_in.hint.dst.len, 24);
     assert_int_equal(stand_in.for_ns, UINT64_C(600000000000));
+    assert_answer(&stand_in, "{\"request\":\"unhint\",\"dst\":\"192.0.2.0/24\"}",
+                  "{\"removed\":\"192.0.2.0/24\",\"ok\":true}");
+    assert_int_equal(stand_in.hint.dst.family, 0);
     assert_answer(
         &stand_in, "{\"request\":\"merge\"}",
         "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"repoliced\":0,\"overflow\":0,"
@@ -143,6 +146,9 @@ static void what_makes_no_sense_is_refused_with_a_line(void **state)
         true, "for_ms");
     assert_refused("{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":13,\"for_ms\":1}", true,
                    "no luck");
+    assert_refused("{\"request\":\"unhint\",\"dst\":\"::1\"}", true, "no such hint");
+    assert_refused("{\"request\":\"unhint\"}", true, "dst");
+    assert_refused("{\"request\":\"hints\",\"dst\":\"::1\"}", true, "dst");
     assert_refused("{\"request\":\"load\"}", true, "fd");
 }
 
@@ -150,6 +156,7 @@ static void others_change_nothing(void **state)
 {
     static const char *const lines[] = {
         "{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":20,\"for_ms\":1}",
+        "{\"request\":\"unhint\",\"dst\":\"::1\"}",
         "{\"request\":\"pause\"}",
         "{\"request\":\"resume\"}",
         "{\"request\":\"save\"}",

@@ -19,7 +19,7 @@ from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush, receiver_initrwnd, router_holder, routes, rules
 from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, LeftOut, LoadCounts,
+                     Evidence, Explanation, Filter, FlushCounts, Hint, LeftOut, LoadCounts,
                      ObserverOptions, Override, Route, RouterOptions, RouteState, Rule, Sample,
                      Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
@@ -30,8 +30,8 @@ __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
-    "ForkedError", "FullError", "InvalidError", "LeftOut", "LoadCounts", "Network", "Observer",
-    "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput", "PrefixLike",
+    "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
+    "Observer", "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput", "PrefixLike",
     "RefusedError", "RestartedError", "Route", "RouteState", "Router", "RouterOptions", "Rule",
     "Sample", "Scope", "Tick", "UnknownError", "explain", "flush", "observe", "observe_columns",
     "receiver_initrwnd", "router_holder", "routes", "rules",

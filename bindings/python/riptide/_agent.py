@@ -17,8 +17,8 @@ from ._observer import Observed
 from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
-from ._values import (Buffer, Duration, PrefixLike, new_config, path_bytes, read, state_buffer,
-                      text)
+from ._values import (Buffer, Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
+                      state_buffer, text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -174,6 +174,12 @@ class Agent(KernelHandle):
         hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()
         with self._use as c:
             check(lib.riptide_agent_add_hint(c, hint, error), error)
+
+    def remove_hint(self, dst: PrefixLike) -> None:
+        """As Estimator.remove_hint; felt at the end of the round."""
+        prefix = new_prefix("dst", dst)
+        with self._use as c:
+            check(lib.riptide_agent_remove_hint(c, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """As Estimator.load; before start()."""

@@ -94,6 +94,15 @@ class Control(Handle):
         self.request("hint", dst=prefix_text("dst", dst),
                      for_ms=duration_ns("duration", duration) // 1_000_000, **limits)
 
+    def remove_hint(self, dst: PrefixLike) -> None:
+        """Takes the hint for that very prefix back."""
+        self.request("unhint", dst=prefix_text("dst", dst))
+
+    def hints(self) -> list[dict[str, Any]]:
+        """Those in force: dst, cwnd_max and scale (None: no such limit), for_ms that are left."""
+        hints: list[dict[str, Any]] = self.request("hints")["hints"]
+        return hints
+
     def pause(self) -> None:
         """Lifts the rules: connections start without us."""
         self.request("pause")

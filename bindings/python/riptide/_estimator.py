@@ -13,8 +13,8 @@ from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
 from ._policy import Keep, raise_failure, rows
-from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut, LoadCounts,
-                     ObserverOptions, Sample, Scope)
+from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, Hint, LeftOut,
+                     LoadCounts, ObserverOptions, Sample, Scope)
 from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network,
                       new_config, new_prefix, options_of, path_bytes, read, shown,
                       state_buffer, vars_of, whole, write)
@@ -89,6 +89,10 @@ class Estimated:
     def __iter__(self) -> Iterator[Estimate]:
         """All that has a window; what ticks change meanwhile may be missed, or seen twice."""
         return walk(self._use, lib.riptide_estimator_next, _read_estimate)
+
+    def hints(self) -> Iterator[Hint]:
+        """The hints in force."""
+        return walk(self._use, lib.riptide_estimator_next_hint, lambda c: read(Hint, c))
 
     def stats(self) -> dict[str, int]:
         """The counters of struct riptide_estimator_stats."""
@@ -186,6 +190,12 @@ class Estimator(Handle, Estimated):
         hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
         with self._use as c:
             check(lib.riptide_estimator_add_hint(c, hint, error), error)
+
+    def remove_hint(self, dst: PrefixLike) -> None:
+        """Takes the hint for that very prefix back. Errors: UnknownError where there is none."""
+        prefix = new_prefix("dst", dst)
+        with self._use as c:
+            check(lib.riptide_estimator_remove_hint(c, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """Merges what a file of another host, or of a predecessor, knows; the newer window wins.

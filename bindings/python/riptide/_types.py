@@ -206,6 +206,16 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class Hint:
+    """A hint in force: struct riptide_hint."""
+
+    dst: Network
+    cwnd_max: int  #: segments; 0: no limit
+    scale: float  #: factor on the window; 1: none
+    until_ns: int  #: CLOCK_BOOTTIME
+
+
+@dataclass(frozen=True)
 class LoadCounts:
     """What became of the destinations of a state."""
 

@@ -238,6 +238,12 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
         wait_until(lambda: run_round(agent) or len(rules(net.host)) == 2, "rules")
         with pytest.raises(OSError, match="table"):
             agent.reconfigure(router={"table": 7231})
+        assert [hint.cwnd_max for hint in agent.estimator.hints()] == [15]
+        agent.remove_hint("203.0.113.0/24")
+        assert list(agent.estimator.hints()) == []
+        agent.stop()
+        with pytest.raises(OSError, match="the agent has stopped"):
+            agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
 
 
 def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:

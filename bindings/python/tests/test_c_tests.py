@@ -135,7 +135,7 @@ def explained(estimator: Any) -> Any:
 def add_hint(estimator: Any, hint: Any, _: Any) -> Any:
     if isinstance(hint, list):
         hint = Struct(**dict(zip(("dst", "cwnd_max", "scale", "until_ns"), hint)))
-    return outcome(estimator.add_hint, hint.dst, hint.until_ns / 1e9, cwnd_max=hint.cwnd_max,
+    return outcome(estimator.add_hint, hint.dst, min(hint.until_ns / 1e9, 1e9), cwnd_max=hint.cwnd_max,
                    scale=hint.scale, now_ns=0)
 
 
@@ -159,6 +159,8 @@ LIBRARY = {
     "assert_in_range": lambda a, low, high: assert_equal(low <= a <= high, True), "fmax": max,
     "riptide_policy_find": str, "riptide_smoothing_find": str,
     "riptide_estimator_add": add, "riptide_estimator_add_hint": add_hint,
+    "riptide_estimator_remove_hint":
+        lambda estimator, dst: outcome(estimator.remove_hint, dst) or 0,
     "riptide_estimator_find": find, "riptide_estimator_explain": explain,
     "riptide_estimator_tick": lambda estimator, now_ns: outcome(estimator.tick, now_ns),
     "riptide_estimator_pop": pop_into,
@@ -179,6 +181,7 @@ ONLY_IN_C = {
     "configuration_is_refused_by_name",
     "overrides_are_refused_by_name",
     "hints_are_refused_by_name_and_bounded_in_number",
+    "walk_sees_each_hint_in_force",
     "a_weight_beyond_its_range_is_refused",
     "tables_are_complete",
     "options_are_refused_by_name",

@@ -47,6 +47,11 @@ def test_pause_and_hint_change_the_daemon(net: Network, daemon: Path) -> None:
         assert not control.status()["paused"]
         control.hint("203.0.113.0/24", 60, cwnd_max=12)
         wait_until(lambda: windows(net.host) == {"203.0.113.7": 12}, "the hint")
+        (hint,) = control.hints()
+        assert (hint["dst"], hint["cwnd_max"], hint["scale"]) == ("203.0.113.0/24", 12, None)
+        control.remove_hint("203.0.113.0/24")
+        assert control.hints() == []
+        wait_until(lambda: windows(net.host) != {"203.0.113.7": 12}, "the end of the hint")
 
 
 def test_states_travel_both_ways(daemon: Path) -> None:

@@ -31,7 +31,7 @@ CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 
 #: What each method of an object is called with; None: is not refused, or is tested by itself.
 ARGUMENTS: dict[str, Any] = {
-    **dict.fromkeys(["find", "explain", "group"], ("10.0.0.1",)),
+    **dict.fromkeys(["find", "explain", "group", "remove_hint"], ("10.0.0.1",)),
     **dict.fromkeys(["add_hint", "hint"], ("10.0.0.1", 1)),
     **dict.fromkeys(["load_bytes", "replace_bytes", "merge"], (b"",)),
     **dict.fromkeys(["save", "load"], ("/run/nothing/state",)),
