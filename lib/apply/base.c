@@ -153,12 +153,21 @@ static const char *multipath_reason(const struct base *base)
                : NULL;
 }
 
+/* Of a prefix the kernel was asked for one address in it. */
+static const char *local_reason(const struct route *route, const struct riptide_prefix *dst)
+{
+    if (!riptide_prefix_contains(&route->dst, dst))
+        return "an address of this host lies in it";
+    return dst->len == prefix_family_bits(dst->family) ? "it is an address of this host"
+                                                       : "its addresses are this host's own";
+}
+
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
 {
     if (!riptide_prefix_contains(&route->dst, dst) && !riptide_prefix_contains(dst, &route->dst))
         return base_malformed; /* an answer for another destination */
     if (route->type == RTN_LOCAL)
-        return "it is an address of this host";
+        return local_reason(route, dst);
     if (route->type != RTN_UNICAST)
         return "its base route is not unicast";
     if (route->table != RT_TABLE_MAIN)

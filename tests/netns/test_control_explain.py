@@ -54,6 +54,14 @@ def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, ds
         assert found["route"] is None and found["kernel"] is None
 
 
+def test_explain_of_a_prefix_with_an_address_of_the_host_says_that_it_lies_in_it(net):
+    net.host.ip("addr", "add", "10.0.1.1/32", "dev", "lo")
+    with Daemon(net.host, "--aggregate", "10.0.1.0/24"):
+        wait_until(lambda: status()["round"], "a round")
+        assert "left alone: an address of this host lies in it" in verdict(
+            net.host, "10.0.1.0/24")["verdict"]
+
+
 @pytest.mark.parametrize("text, dst", [
     ("[compute]\ncwnd-min = 90\n", "203.0.113.5"),
     ("[observe]\nscope = 198.51.100.0/24\n", "203.0.113.1"),

@@ -203,6 +203,18 @@ static void test_only_unicast_is_ours(void **state)
     }
 }
 
+static void test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "192.0.2.0/25");
+    rtm(&answer)->rtm_type = RTN_LOCAL;
+    assert_reason(&answer, "192.0.2.1", "it is an address of this host");
+    assert_reason(&answer, "192.0.2.0/26", "its addresses are this host's own");
+    assert_reason(&answer, "192.0.2.0/24", "an address of this host lies in it");
+}
+
 static void test_only_main_is_ours(void **state)
 {
     static const char other_table[] = "a rule sends it to another table than main";
@@ -375,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_more_metrics_than_fit_are_refused),
         cmocka_unit_test(test_every_errno_has_its_reason),
         cmocka_unit_test(test_only_unicast_is_ours),
+        cmocka_unit_test(test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes),
         cmocka_unit_test(test_only_main_is_ours),
         cmocka_unit_test(test_routes_that_choose_by_more_than_the_destination),
         cmocka_unit_test(test_routes_that_do_not_hold_all_that_was_asked),
