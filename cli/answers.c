@@ -220,7 +220,8 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
     const struct settings *settings = daemon->settings;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
-    json_t *window = json_null(), *route = json_null();
+    json_t *window = json_null(), *seen = json_null(), *route = json_null();
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_explanation explanation;
     struct riptide_route found;
@@ -229,15 +230,21 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
-    if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) == 0)
-        window = explanation_window(&explanation, clock_read_ns(CLOCK_BOOTTIME));
+    if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) != 0) {
+        /* Neither window nor connections. */
+    } else if (explanation.cwnd > 0) {
+        window = explanation_window(&explanation, now_ns);
+    } else {
+        seen = explanation_seen(&explanation);
+        json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
+    }
     if (riptide_router_find(router, &group, &found) == 0)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o}", "destination", dst, "in_scope",
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
                      scope_has_peer(&settings->observer.scope, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
-                     "window", window, "route", route, "rules",
+                     "window", window, "seen", seen, "route", route, "rules",
                      rules_of(daemon, peer->family));
 }
 

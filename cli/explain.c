@@ -46,9 +46,10 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
     if (look_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
     riptide_prefix_format(&group, text);
-    return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n}", "destination", text, "in_scope",
+    return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination", text, "in_scope",
                      scope_has_peer(&settings->observer.scope, dst), "policy",
-                     settings->estimator.policy->name, "dry_run", true, "window", "route", "rules");
+                     settings->estimator.policy->name, "dry_run", true, "window", "seen", "route",
+                     "rules");
 }
 
 /* What the daemon says; without one, what it would. */
@@ -82,22 +83,23 @@ static int add_look(const struct command_options *options, json_t *document,
 {
     const char *policy = json_string_value(json_object_get(document, "policy"));
     bool can_be = is_destination && json_is_true(json_object_get(document, "in_scope"));
-    json_t *window = json_null(), *route = json_null();
+    json_t *window = json_null(), *route = json_null(), *seen;
+    bool has_window;
     struct look look;
     int r = look_at(&look, &options->settings, dst, policy, error);
 
     if (r != 0)
         return r;
-    if (can_be && look.has_window)
+    has_window = look.explanation.cwnd > 0;
+    if (can_be && has_window)
         window = explanation_window(&look.explanation, look.now_ns);
     /* Without a window there is no route, but perhaps a reason that there will never be one. */
     if (can_be && look.has_route &&
-        (look.has_window || look.route.state != RIPTIDE_ROUTE_APPLIED))
+        (has_window || look.route.state != RIPTIDE_ROUTE_APPLIED))
         route = route_to_json(&look.route);
-    json_object_set_new(
-        document, "look",
-        json_pack("{s:I, s:o, s:o, s:o}", "connections", (json_int_t)look.connections, "left_out",
-                  explanation_left_out(look.left_out), "window", window, "route", route));
+    seen = explanation_seen(&look.explanation);
+    json_object_update_new(seen, json_pack("{s:o, s:o}", "window", window, "route", route));
+    json_object_set_new(document, "look", seen);
     return 0;
 }
 
@@ -187,6 +189,7 @@ static int take_destination(json_t *document, const struct riptide_prefix *dst,
     *destination = *dst;
     json_object_set_new(document, "destination", json_null());
     json_object_set_new(document, "window", json_null());
+    json_object_set_new(document, "seen", json_null());
     json_object_set_new(document, "route", json_null());
     return false;
 }

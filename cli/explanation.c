@@ -38,11 +38,21 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
     return to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_S : 0;
 }
 
-json_t *explanation_left_out(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS])
+static json_t *left_out_of(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS])
 {
     return json_pack("{s:I, s:I, s:I}", "unused", (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNUSED - 1],
                      "idle", (json_int_t)left_out[RIPTIDE_LEFT_OUT_IDLE - 1], "unmeasured",
                      (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
+}
+
+json_t *explanation_seen(const struct riptide_explanation *explanation)
+{
+    json_int_t n = explanation->samples;
+
+    for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        n += explanation->left_out[i];
+    return json_pack("{s:I, s:o}", "connections", n, "left_out",
+                     left_out_of(explanation->left_out));
 }
 
 static json_t *bounds_that_bit(uint32_t bits)
@@ -73,7 +83,7 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         "s:f, s:o,"
         " s:{s:f, s:f, s:I, s:f, s:o, s:o}}",
         "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
-        (json_int_t)explanation->samples, "left_out", explanation_left_out(explanation->left_out),
+        (json_int_t)explanation->samples, "left_out", left_out_of(explanation->left_out),
         "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
         explanation->is_drop, "bounds", bounds_that_bit(explanation->bounds), "cwnd_min",
         (json_int_t)explanation->cwnd_min, "cwnd_max", (json_int_t)explanation->cwnd_max,

@@ -16,8 +16,8 @@ const char *explanation_route_state(enum riptide_route_state state);
 /* How the window came about. NULL without memory. */
 json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns);
 
-/* The connections that a policy left out, by reason. */
-json_t *explanation_left_out(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]);
+/* How many connections were seen, and which of them a policy left out, by reason. */
+json_t *explanation_seen(const struct riptide_explanation *explanation);
 
 /* A route; `dev` is the name of its device, NULL where it has none. */
 json_t *explanation_route(const struct riptide_route *route, const char *dev);

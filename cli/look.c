@@ -10,42 +10,6 @@
 
 #include <string.h>
 
-/*
- * The policy that is looked with: the same row, but that it counts what it leaves out. An estimator
- * tells this of destinations that have a window, and here is to be said why one has none.
- */
-static struct counting {
-    struct riptide_policy policy;
-    const struct riptide_policy *original;
-    uint32_t connections;
-    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS];
-} counting;
-
-static enum riptide_left_out add_and_count(const struct riptide_policy_input *input, void *memory,
-                                           const struct riptide_sample *sample)
-{
-    enum riptide_left_out reason = counting.original->add(input, memory, sample);
-
-    counting.connections++;
-    if (reason != RIPTIDE_LEFT_OUT_NOT)
-        counting.left_out[reason - 1]++;
-    return reason;
-}
-
-static void forget_counts(void)
-{
-    counting.connections = 0;
-    memset(counting.left_out, 0, sizeof(counting.left_out));
-}
-
-static void count_with(const struct riptide_policy *original)
-{
-    counting.original = original;
-    counting.policy = *original;
-    counting.policy.add = add_and_count;
-    forget_counts();
-}
-
 static int add_to_estimator(void *userdata, const struct riptide_sample *sample)
 {
     int r = riptide_estimator_add(userdata, sample);
@@ -56,7 +20,6 @@ static int add_to_estimator(void *userdata, const struct riptide_sample *sample)
 static void begin_anew(void *userdata)
 {
     riptide_estimator_discard(userdata);
-    forget_counts();
 }
 
 /* Then there is nothing to observe, which an observer refuses to do. */
@@ -96,12 +59,10 @@ static int compute(struct look *look, const struct riptide_estimator_config *con
     if (r == 0) {
         look->now_ns = clock_read_ns(CLOCK_BOOTTIME);
         riptide_estimator_tick(estimator, look->now_ns);
-        look->has_window = riptide_estimator_explain(estimator, dst, &look->explanation,
-                                                     sizeof(look->explanation)) == 0;
+        /* Where there was nothing to explain, it stays zero. */
+        riptide_estimator_explain(estimator, dst, &look->explanation, sizeof(look->explanation));
         look->may_lower =
             riptide_estimator_find(estimator, dst, &estimate) == 0 && estimate.may_lower;
-        look->connections = counting.connections;
-        memcpy(look->left_out, counting.left_out, sizeof(look->left_out));
     }
     riptide_estimator_free(estimator);
     return r;
@@ -120,20 +81,20 @@ int look_at(struct look *look, const struct settings *settings, const struct rip
 {
     struct riptide_estimator_config config = settings->estimator;
     const struct riptide_policy *found = policy ? riptide_policy_find(policy) : NULL;
+    uint32_t cwnd;
     int r;
 
     memset(look, 0, sizeof(*look));
-    count_with(found ? found : config.policy);
-    config.policy = &counting.policy;
+    if (found)
+        config.policy = found;
     /* The prefix that was asked for is the destination, however long it is. */
     config.aggregates = dst;
     config.n_aggregates = 1;
     r = compute(look, &config, settings, dst, error);
     if (r != 0)
         return r;
-    return resolve(&settings->router, dst, 1,
-                   look->has_window ? look->explanation.cwnd : config.cwnd_max, look->may_lower,
-                   on_route, look, error);
+    cwnd = look->explanation.cwnd ? look->explanation.cwnd : config.cwnd_max;
+    return resolve(&settings->router, dst, 1, cwnd, look->may_lower, on_route, look, error);
 }
 
 int look_group(const struct riptide_estimator_config *config, const struct riptide_prefix *dst,

@@ -9,11 +9,8 @@
 #include "settings.h"
 
 struct look {
-    uint32_t connections;
-    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of these, by reason - 1 */
     uint64_t now_ns;
-    bool has_window;
-    struct riptide_explanation explanation; /* of the window */
+    struct riptide_explanation explanation; /* zero where there is no connection */
     bool may_lower;                         /* as in riptide_estimate */
     bool has_route;
     struct riptide_route route; /* as a dry run resolves it */

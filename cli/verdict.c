@@ -24,26 +24,43 @@ static json_int_t sum_left_out(const json_t *left_out)
     return number(left_out, "unused") + number(left_out, "idle") + number(left_out, "unmeasured");
 }
 
+/* Whether there were connections, and none of them counted. */
+static bool is_left_out(const json_t *seen)
+{
+    json_int_t n = number(seen, "connections");
+
+    return n > 0 && sum_left_out(get(seen, "left_out")) == n;
+}
+
+static void verdict_of_left_out(const json_t *seen, const char *whose, const char *which,
+                                char text[VERDICT_BYTES])
+{
+    const json_t *left_out = get(seen, "left_out");
+
+    snprintf(text, VERDICT_BYTES,
+             "nothing: none of %s %" JSON_INTEGER_FORMAT
+             " connections%s counts (unused %" JSON_INTEGER_FORMAT ", idle %" JSON_INTEGER_FORMAT
+             ", unmeasured %" JSON_INTEGER_FORMAT ")",
+             whose, number(seen, "connections"), which, number(left_out, "unused"),
+             number(left_out, "idle"), number(left_out, "unmeasured"));
+}
+
 /* Why there is no window: what is the first thing missing. */
 static void verdict_without_window(const json_t *document, char text[VERDICT_BYTES])
 {
-    const json_t *look = get(document, "look"), *left_out = get(look, "left_out");
-    json_int_t n = number(look, "connections");
+    const json_t *look = get(document, "look"), *seen = get(document, "seen");
 
     if (!json_is_true(get(document, "in_scope")))
         snprintf(text, VERDICT_BYTES, "nothing: it is outside of --scope, or in --exclude");
     else if (is_there(look, "route") && !is_state(get(look, "route"), "applied"))
         snprintf(text, VERDICT_BYTES, "nothing, and a window would not help: it is %s: %s",
                  text_of(get(look, "route"), "state"), text_of(get(look, "route"), "reason"));
-    else if (n == 0)
+    else if (is_left_out(look))
+        verdict_of_left_out(look, "its", "", text);
+    else if (number(look, "connections") == 0 && is_left_out(seen))
+        verdict_of_left_out(seen, "the", " that riptided saw last", text);
+    else if (number(look, "connections") == 0)
         snprintf(text, VERDICT_BYTES, "nothing: no connection to it is open to learn from");
-    else if (sum_left_out(left_out) == n)
-        snprintf(text, VERDICT_BYTES,
-                 "nothing: none of its %" JSON_INTEGER_FORMAT
-                 " connections counts (unused %" JSON_INTEGER_FORMAT ", idle %" JSON_INTEGER_FORMAT
-                 ", unmeasured %" JSON_INTEGER_FORMAT ")",
-                 n, number(left_out, "unused"), number(left_out, "idle"),
-                 number(left_out, "unmeasured"));
     else
         snprintf(text, VERDICT_BYTES,
                  "nothing yet: the next round will count its connections, unless "
@@ -261,6 +278,7 @@ static void print_inside(const json_t *document, FILE *out)
 void verdict_print(const json_t *document, FILE *out)
 {
     const json_t *look = get(document, "look");
+    const json_t *seen = get(document, "seen");
     bool is_running = json_is_true(get(document, "daemon_is_running"));
     const json_t *window = get(is_running ? document : look, "window");
 
@@ -272,6 +290,12 @@ void verdict_print(const json_t *document, FILE *out)
     fprintf(out, "\n  open now     ");
     print_connections(look, out);
     print_left_out(get(look, "left_out"), out);
+    if (json_is_object(seen)) {
+        fprintf(out, "  seen last    ");
+        print_connections(seen, out);
+        fprintf(out, ", %.1f s ago", real(seen, "age_s"));
+        print_left_out(get(seen, "left_out"), out);
+    }
     if (json_is_object(window))
         print_window(window, out);
     else

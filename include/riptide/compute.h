@@ -226,7 +226,8 @@ enum riptide_bound {
 
 /*
  * Everything that can be asked about a window: how it came about, figure by figure. `evidence` is
- * zero where the policy has none of that kind.
+ * zero where the policy has none of that kind. Where no window has come of the samples, `cwnd` and
+ * all that is of a window is 0, and `left_out` says why they do not count.
  */
 struct riptide_explanation {
     struct riptide_prefix dst;
@@ -245,7 +246,7 @@ struct riptide_explanation {
     double hint_scale;                           /* of the hints that hold for it; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
     uint32_t base_cwnd;                          /* as in riptide_policy_input */
-    uint32_t cwnd;                               /* the result, segments */
+    uint32_t cwnd;                               /* the result, segments; 0: there is none */
     uint32_t rto_min_us;                         /* 0: left alone */
     uint64_t updated_ns;
     uint64_t expires_ns;
@@ -383,8 +384,10 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
                            struct riptide_estimate *estimate);
 
 /*
- * Why the destination `dst` has its window. Writes the first `size` bytes.
- * Outcomes: RIPTIDE_E_UNKNOWN.
+ * Why the destination `dst` has its window, or why none has come of its samples: what the last tick
+ * that saw any made of them is known for the time to live, unless others need the room of
+ * max_destinations. Writes the first `size` bytes.
+ * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
 int riptide_estimator_explain(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *dst,

@@ -65,20 +65,19 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
                                            const struct riptide_prefix *dst, uint32_t *slotp)
 {
     struct destination *destination;
-    uint32_t n = estimator->table.n;
     int r = 0;
 
     if (!is_host(&sample->dst))
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, *slotp, dst))
-        r = prefix_table_insert(&estimator->table, dst, slotp);
+        r = destination_get(estimator, dst, slotp);
     if (r != 0)
         return refuse(estimator, r);
     destination = destination_at(estimator, *slotp);
-    if (estimator->table.n != n)
-        destination_init(estimator, destination);
     if (destination->flags & IS_TOUCHED)
         return 0;
+    if (is_windowless(destination))
+        windowless_renew(estimator, *slotp);
     if (destination->cwnd == 0)
         destination->smoothed = NO_HISTORY;
     destination->flags |= IS_TOUCHED;

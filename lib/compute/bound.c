@@ -51,7 +51,7 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst), place;
 
-    if (slot == NONE)
+    if (slot == NONE || is_windowless(destination_at(estimator, slot)))
         return;
     if (cwnd == 0)
         estimator_forget_base(estimator, dst);

@@ -53,67 +53,127 @@ void destination_init(const struct riptide_estimator *estimator, struct destinat
     destination->flags = (uint8_t)(n << METHOD_SHIFT);
 }
 
-static void forget_destination(struct riptide_estimator *estimator, uint32_t slot)
-{
-    estimator_forget_base(estimator, &destination_at(estimator, slot)->dst);
-    prefix_table_remove(&estimator->table, slot);
-}
-
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
     const struct destination *destination = destination_at(estimator, slot);
 
-    if (destination->cwnd == 0 && destination->popped_cwnd == 0 &&
-        !(destination->flags & (IS_TOUCHED | IS_CHANGED)))
-        forget_destination(estimator, slot);
+    if (destination->cwnd > 0 || destination->popped_cwnd > 0 ||
+        destination->flags & (IS_TOUCHED | IS_CHANGED))
+        return;
+    estimator_forget_base(estimator, &destination->dst);
+    if (!is_windowless(destination))
+        prefix_table_remove(&estimator->table, slot);
 }
 
-void age_list_remove(struct riptide_estimator *estimator, struct destination *destination)
+/* What nobody has seen for longest goes first. */
+static bool make_room(struct riptide_estimator *estimator)
 {
+    uint32_t n = estimator->table.n, slot;
+
+    while (estimator->table.n == n && (slot = estimator->windowless.oldest) != NONE &&
+           !(destination_at(estimator, slot)->flags & IS_TOUCHED))
+        windowless_forget(estimator, slot);
+    return estimator->table.n < n;
+}
+
+int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                    uint32_t *slotp)
+{
+    uint32_t n = estimator->table.n;
+    int r = prefix_table_insert(&estimator->table, dst, slotp);
+
+    if (r == RIPTIDE_E_FULL && make_room(estimator)) {
+        n = estimator->table.n;
+        r = prefix_table_insert(&estimator->table, dst, slotp);
+    }
+    if (r == 0 && estimator->table.n != n)
+        destination_init(estimator, destination_at(estimator, *slotp));
+    return r;
+}
+
+void age_list_remove(struct riptide_estimator *estimator, struct age_list *list,
+                     struct destination *destination)
+{
+    list->n--;
     if (destination->older != NONE)
         destination_at(estimator, destination->older)->newer = destination->newer;
     else
-        estimator->oldest = destination->newer;
+        list->oldest = destination->newer;
     if (destination->newer != NONE)
         destination_at(estimator, destination->newer)->older = destination->older;
     else
-        estimator->newest = destination->older;
+        list->newest = destination->older;
 }
 
-static void age_list_link(struct riptide_estimator *estimator, uint32_t older, uint32_t newer,
-                          uint32_t slot)
+static void age_list_link(struct riptide_estimator *estimator, struct age_list *list,
+                          uint32_t older, uint32_t newer, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
     destination->older = older;
     destination->newer = newer;
-    *(older != NONE ? &destination_at(estimator, older)->newer : &estimator->oldest) = slot;
-    *(newer != NONE ? &destination_at(estimator, newer)->older : &estimator->newest) = slot;
+    *(older != NONE ? &destination_at(estimator, older)->newer : &list->oldest) = slot;
+    *(newer != NONE ? &destination_at(estimator, newer)->older : &list->newest) = slot;
+    list->n++;
 }
 
 /* What was computed now goes to the end at once. */
 void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
 {
     int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
-    uint32_t older = estimator->newest, newer = NONE;
+    uint32_t older = estimator->windows.newest, newer = NONE;
 
     while (older != NONE && destination_at(estimator, older)->updated_ns > updated_ns) {
         newer = older;
         older = destination_at(estimator, older)->older;
     }
-    age_list_link(estimator, older, newer, slot);
+    age_list_link(estimator, &estimator->windows, older, newer, slot);
 }
 
 void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot)
 {
     int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
-    uint32_t newer = older != NONE ? destination_at(estimator, older)->newer : estimator->oldest;
+    const struct age_list *list = &estimator->windows;
+    uint32_t newer = older != NONE ? destination_at(estimator, older)->newer : list->oldest;
 
     while (newer != NONE && destination_at(estimator, newer)->updated_ns <= updated_ns) {
         older = newer;
         newer = destination_at(estimator, newer)->newer;
     }
-    age_list_link(estimator, older, newer, slot);
+    age_list_link(estimator, &estimator->windows, older, newer, slot);
+}
+
+void windowless_keep(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    destination->samples = destination->n_counted;
+    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    destination->updated_ns = (int64_t)now_ns;
+    destination->combined = NO_HISTORY;
+    /* For the policy each tick is the first one, as long as no window comes of any. */
+    forget_kept(estimator, destination);
+    age_list_link(estimator, &estimator->windowless, estimator->windowless.newest, NONE, slot);
+}
+
+void windowless_renew(struct riptide_estimator *estimator, uint32_t slot)
+{
+    age_list_remove(estimator, &estimator->windowless, destination_at(estimator, slot));
+    age_list_link(estimator, &estimator->windowless, estimator->windowless.newest, NONE, slot);
+}
+
+void windowless_drop(struct riptide_estimator *estimator, struct destination *destination)
+{
+    if (!is_windowless(destination))
+        return;
+    age_list_remove(estimator, &estimator->windowless, destination);
+    destination->combined = 0;
+}
+
+void windowless_forget(struct riptide_estimator *estimator, uint32_t slot)
+{
+    windowless_drop(estimator, destination_at(estimator, slot));
+    remove_if_unknown(estimator, slot);
 }
 
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
@@ -197,7 +257,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
-        .combined = (double)destination->combined,
+        .combined = is_windowless(destination) ? 0 : (double)destination->combined,
         .smoothed = destination->smoothed,
         .cwnd = destination->cwnd,
         .updated_ns = destination_updated_ns(destination),

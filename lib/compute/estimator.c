@@ -72,7 +72,7 @@ void estimator_lay_out(struct riptide_estimator *estimator)
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
-    estimator->oldest = estimator->newest = NONE;
+    estimator->windows = estimator->windowless = (struct age_list){ NONE, NONE, 0 };
     estimator->input.config = &estimator->config;
     prefix_table_init(&estimator->table, estimator->smoothing_offset + align(smoothing_bytes),
                       config->max_destinations, config->hash_seed);
@@ -204,7 +204,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     limits = limits_of(estimator, destination);
     if (is_renewed) {
         if (destination->cwnd > 0)
-            age_list_remove(estimator, destination);
+            age_list_remove(estimator, &estimator->windows, destination);
         destination->updated_ns = (int64_t)now_ns;
         age_list_insert(estimator, slot);
     }
@@ -213,16 +213,19 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     mark_changed(estimator, slot);
 }
 
-static bool is_expired(const struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
+/* Whether the oldest of the list has had its time. */
+static bool has_expired(const struct riptide_estimator *estimator, const struct age_list *list,
+                        uint64_t now_ns)
 {
-    return destination_age_ns(at(estimator, slot), now_ns) >= estimator->config.ttl_ns;
+    return list->oldest != NONE &&
+           destination_age_ns(at(estimator, list->oldest), now_ns) >= estimator->config.ttl_ns;
 }
 
 void forget_window(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = at(estimator, slot);
 
-    age_list_remove(estimator, destination);
+    age_list_remove(estimator, &estimator->windows, destination);
     destination->cwnd = 0;
     /* Of a window that nobody was told of there is nothing to withdraw. */
     destination->flags &= (uint8_t)~IS_NEWS;
@@ -243,12 +246,19 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     hints_expire(estimator, now_ns);
 
     /* What has expired has no history to give to samples that come after it. */
-    while (estimator->oldest != NONE && is_expired(estimator, estimator->oldest, now_ns)) {
-        forget_window(estimator, estimator->oldest);
+    while (has_expired(estimator, &estimator->windows, now_ns)) {
+        forget_window(estimator, estimator->windows.oldest);
         estimator->stats.expired++;
     }
+    while (has_expired(estimator, &estimator->windowless, now_ns))
+        windowless_forget(estimator, estimator->windowless.oldest);
     while (estimator->touched != NONE) {
-        compute(estimator, estimator->touched, now_ns);
+        uint32_t slot = estimator->touched;
+
+        windowless_drop(estimator, at(estimator, slot));
+        compute(estimator, slot, now_ns);
+        if (at(estimator, slot)->cwnd == 0)
+            windowless_keep(estimator, slot, now_ns);
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->stats.ticks++;
@@ -286,6 +296,6 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
 {
     struct riptide_estimator_stats current = estimator->stats;
 
-    current.destinations = estimator->table.n;
+    current.destinations = estimator->table.n - estimator->windowless.n;
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -28,9 +28,10 @@ enum {
 enum { MEMORY_BYTES = 48 };
 
 /*
- * One destination. It is on up to three lists through slot numbers: `touched`, `changed`, and the
- * age list (those with a window, oldest first, so that expiry looks at none that stay). What a
- * sample touches comes first: with the memory of a simple policy that is one cache line.
+ * One destination. It is on up to three lists through slot numbers: `touched`, `changed`, and one
+ * of two by age, oldest first, so that expiry looks at none that stay: `windows`, those that have
+ * one, or `windowless`, those without whose last tick with samples is still there to be explained.
+ * What a sample touches comes first: with the memory of a simple policy that is one cache line.
  */
 struct destination {
     struct riptide_prefix dst;
@@ -43,10 +44,10 @@ struct destination {
     uint64_t memory[MEMORY_BYTES / 8]; /* the policy's; see memory_of */
     double smoothed;                   /* NO_HISTORY: never computed, or expired */
     int64_t updated_ns;                /* negative: restored, computed before this host booted */
-    float combined;
+    float combined;                    /* NO_HISTORY: it is among the windowless */
     uint32_t samples; /* behind `combined` */
     uint32_t next_changed;
-    uint32_t newer; /* on the age list */
+    uint32_t newer; /* on its list by age */
     uint32_t older;
     uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
     uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
@@ -75,6 +76,11 @@ struct method {
 enum { MAX_METHODS = 1 + RIPTIDE_MAX_OVERRIDE_POLICIES };
 static_assert(MAX_METHODS <= 1 << (8 - METHOD_SHIFT), "the number of a method fits in the flags");
 
+struct age_list {
+    uint32_t oldest, newest;
+    uint32_t n;
+};
+
 struct riptide_estimator {
     struct riptide_estimator_config config;
     struct method methods[MAX_METHODS]; /* the configuration's, then those of overrides */
@@ -88,7 +94,7 @@ struct riptide_estimator {
     uint64_t now_ns; /* of the last tick */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
-    uint32_t oldest, newest;
+    struct age_list windows, windowless;
     struct riptide_hint *hints;
     size_t n_hints;
     uint64_t next_hint_ns; /* when the first of them passes */
@@ -134,7 +140,17 @@ void estimator_lay_out(struct riptide_estimator *estimator);
 /* Gives a new destination its method. */
 void destination_init(const struct riptide_estimator *estimator, struct destination *destination);
 
-/* A destination that nobody outside has heard of, and that has no estimate, is none. */
+/*
+ * The slot of that destination, a new one where there is none yet, if need be in the place of a
+ * windowless one that has no samples of the coming tick. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ */
+int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                    uint32_t *slotp);
+
+/*
+ * A destination that nobody outside has heard of, and that has no estimate, is none; one that is
+ * windowless is none but to be explained.
+ */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Bounds it anew. */
@@ -166,12 +182,29 @@ uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination);
 
-/* Takes it off the age list, or puts it there by its updated_ns. */
-void age_list_remove(struct riptide_estimator *estimator, struct destination *destination);
+/* Takes it off the list that it is on, or puts it on that of windows by its updated_ns. */
+void age_list_remove(struct riptide_estimator *estimator, struct age_list *list,
+                     struct destination *destination);
 void age_list_insert(struct riptide_estimator *estimator, uint32_t slot);
 
 /* The same, where `older` is known to be no newer than it; NONE: nothing is known. */
 void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot);
+
+/* Whether its last samples made no window and are there to be explained. */
+static inline bool is_windowless(const struct destination *destination)
+{
+    return destination->combined < 0;
+}
+
+/* Keeps what its samples of the tick were, of which no window came. */
+void windowless_keep(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns);
+
+/* It has samples of the coming tick: it is the last to make room. */
+void windowless_renew(struct riptide_estimator *estimator, uint32_t slot);
+
+/* Forgets that again, if it was kept; or the destination as well, unless it is known otherwise. */
+void windowless_drop(struct riptide_estimator *estimator, struct destination *destination);
+void windowless_forget(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Takes the window away, to be popped, and all that is kept of it. */
 void forget_window(struct riptide_estimator *estimator, uint32_t slot);

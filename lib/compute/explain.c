@@ -41,32 +41,42 @@ RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estima
 
 STRUCT_ENDS_WITH(struct riptide_explanation, evidence.max_rtt_us);
 
+/* The steps from samples to the window. */
+static void explain_window(const struct riptide_estimator *estimator,
+                           const struct destination *destination, const struct limits *limits,
+                           struct riptide_explanation *explanation)
+{
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+
+    explanation->combined = (double)destination->combined;
+    explanation->smoothed = destination->smoothed;
+    explanation->is_drop = destination->flags & IS_DROP;
+    limits_apply(limits, destination->smoothed, &explanation->bounds);
+    explanation->rto_min_us = rto_step_us(destination->rto_step);
+    if (policy->explain)
+        policy->explain(memory_of(estimator, destination), explanation);
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *estimator,
                                              const struct riptide_prefix *dst,
                                              struct riptide_explanation *explanation, size_t size)
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst);
-    const struct riptide_policy *policy;
     const struct destination *destination;
     struct riptide_explanation full;
     struct limits limits;
-    uint32_t bit;
 
-    if (slot == NONE || destination_at(estimator, slot)->cwnd == 0)
+    if (slot == NONE)
         return RIPTIDE_E_UNKNOWN;
     destination = destination_at(estimator, slot);
-    policy = method_of(estimator, destination)->policy;
+    if (destination->cwnd == 0 && !is_windowless(destination))
+        return RIPTIDE_E_UNKNOWN;
     limits = limits_of(estimator, destination);
-    limits_apply(&limits, destination->smoothed, &bit);
     full = (struct riptide_explanation){
         .dst = *dst,
-        .policy = policy->name,
+        .policy = method_of(estimator, destination)->policy->name,
         .smoothing = method_of(estimator, destination)->smoothing->name,
         .samples = destination->samples,
-        .combined = (double)destination->combined,
-        .smoothed = destination->smoothed,
-        .is_drop = destination->flags & IS_DROP,
-        .bounds = bit,
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,
         .override_scale = 1,
@@ -74,7 +84,6 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .hint_cwnd_max = limits.hint_max,
         .base_cwnd = limits.base,
         .cwnd = destination->cwnd,
-        .rto_min_us = rto_step_us(destination->rto_step),
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
     };
@@ -84,8 +93,8 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         full.override_scale = limits.override->scale;
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
-    if (policy->explain)
-        policy->explain(memory_of(estimator, destination), &full);
+    if (destination->cwnd > 0)
+        explain_window(estimator, destination, &limits, &full);
     struct_give(explanation, size, &full, sizeof(full));
     return 0;
 }

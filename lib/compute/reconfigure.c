@@ -95,12 +95,12 @@ static int carry(const struct riptide_estimator *from, const struct destination 
 static int carry_all(const struct riptide_estimator *from, struct riptide_estimator *to,
                      const struct riptide_scope *scope)
 {
-    uint32_t n = 0, slot;
+    uint32_t oldest = from->windows.oldest, n = 0, slot;
     int r = 0;
 
-    for (slot = from->oldest; slot != NONE; slot = destination_at(from, slot)->newer)
+    for (slot = oldest; slot != NONE; slot = destination_at(from, slot)->newer)
         n += is_to_stay(to, scope, destination_at(from, slot));
-    for (slot = from->oldest; slot != NONE && r == 0; slot = destination_at(from, slot)->newer) {
+    for (slot = oldest; slot != NONE && r == 0; slot = destination_at(from, slot)->newer) {
         const struct destination *old = destination_at(from, slot);
         bool stays = is_to_stay(to, scope, old);
 

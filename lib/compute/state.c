@@ -118,21 +118,11 @@ static unsigned char *put_policy(unsigned char *at, const struct riptide_policy 
     return at + POLICY_BYTES;
 }
 
-static uint32_t count_windows(const struct riptide_estimator *estimator)
-{
-    uint32_t n = 0;
-
-    for (uint32_t slot = estimator->oldest; slot != NONE;
-         slot = destination_at(estimator, slot)->newer)
-        n++;
-    return n;
-}
-
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
                                              uint64_t now_ns, uint64_t realtime_ns, void *bytes,
                                              size_t size)
 {
-    uint32_t n = count_windows(estimator);
+    uint32_t n = estimator->windows.n;
     size_t n_names = estimator->n_methods - 1;
     size_t needed = HEAD_BYTES + n * (size_t)RECORD_BYTES + n_names * POLICY_BYTES + CRC_BYTES;
     unsigned char *at = bytes;
@@ -145,7 +135,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     at = put(at, n, 4);
     at = put(at, realtime_ns, 8);
     at = put_policy(at, estimator->methods[0].policy);
-    for (uint32_t slot = estimator->oldest; slot != NONE;
+    for (uint32_t slot = estimator->windows.oldest; slot != NONE;
          slot = destination_at(estimator, slot)->newer)
         at = put_record(at, destination_at(estimator, slot), now_ns);
     for (size_t i = 1; i <= n_names; i++)
@@ -275,7 +265,8 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     if (load->last == slot)
         load->last = destination->older;
     if (destination->cwnd > 0)
-        age_list_remove(estimator, destination);
+        age_list_remove(estimator, &estimator->windows, destination);
+    windowless_drop(estimator, destination);
     destination->samples = record->samples;
     memset(destination->left_out, 0, sizeof(destination->left_out));
     destination->combined = (float)record->combined;
@@ -331,14 +322,12 @@ static int load_record(struct load *load, const struct record *record)
         counts->older++;
         return 0;
     }
-    r = prefix_table_insert(&estimator->table, &record->dst, &slot);
+    r = destination_get(estimator, &record->dst, &slot);
     if (r == RIPTIDE_E_FULL) {
         counts->overflow++;
         return 0;
     }
     if (r == 0) {
-        if (!known)
-            destination_init(estimator, destination_at(estimator, slot));
         adopt(load, slot, record, updated_ns);
         counts->loaded++;
     }
@@ -357,8 +346,8 @@ static int load_bytes(struct riptide_estimator *estimator, bool is_replacing, ui
     r = check_frame(bytes, size, &load.frame, error);
     if (r == 0)
         r = check_contents(estimator, bytes, &load.frame, realtime_ns, &load.passed_ns, error);
-    while (r == 0 && is_replacing && estimator->oldest != NONE)
-        forget_window(estimator, estimator->oldest);
+    while (r == 0 && is_replacing && estimator->windows.oldest != NONE)
+        forget_window(estimator, estimator->windows.oldest);
     for (uint32_t i = 0; i < load.frame.n && r == 0; i++) {
         struct record record = get_record(load.frame.records + (size_t)i * RECORD_BYTES);
 

@@ -62,6 +62,24 @@ def test_explain_of_a_prefix_with_an_address_of_the_host_says_that_it_lies_in_it
             net.host, "10.0.1.0/24")["verdict"]
 
 
+def test_explain_says_what_was_left_out_when_it_is_gone(net):
+    connections = [net.connect("203.0.113.3") for _ in range(2)]
+    with Daemon(net.host, "--policy", "careful"):
+        assert wait_until(lambda: verdict(net.host, "203.0.113.3")["seen"], "a round")[
+            "left_out"] == {"unused": 2, "idle": 0, "unmeasured": 0}
+        for connection in connections:
+            net.connections.remove(connection)
+            connection.close()
+        found = wait_until(lambda: (lambda found: not found["look"]["connections"] and found)(
+            verdict(net.host, "203.0.113.3")), "their end")
+        assert found["verdict"] == ("nothing: none of the 2 connections that riptided saw last "
+                                    "counts (unused 2, idle 0, unmeasured 0)")
+        assert found["window"] is None and found["route"] is None
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.3").stdout
+        assert re.search(r"^  seen last    2 connections, \d+\.\d s ago; left out: 2 unused$", said,
+                         re.MULTILINE)
+
+
 @pytest.mark.parametrize("text, dst", [
     ("[compute]\ncwnd-min = 90\n", "203.0.113.5"),
     ("[observe]\nscope = 198.51.100.0/24\n", "203.0.113.1"),

@@ -288,7 +288,7 @@ static void destroy_events_follow_the_policy_unless_said(void **state)
     observer.destroy_events = false;
     assert_false(hears_of_closed(&configs));
     riptide_observer_config_init(&observer, sizeof(observer));
-    observer.scope.mark = observer.scope.mark_mask = 1; /* of which the kernel tells nothing there */
+    observer.scope.mark = observer.scope.mark_mask = 1; /* of what closes nobody knows it */
     assert_false(hears_of_closed(&configs));
     observer.scope.mark_mask = observer.scope.mark = 0;
     configs.estimator.closed_weight = 0;

@@ -128,6 +128,31 @@ static void a_base_is_begun_with_and_left_for_losses(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void base_goes_with_the_window_where_only_an_explanation_stays(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("traffic");
+    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"),
+                                     .cwnd = 24,
+                                     .acked_bytes = 100000 };
+    const struct riptide_estimate *estimate;
+
+    (void)state;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    set_base(estimator, 40);
+    assert_window(estimator, 40, RIPTIDE_BOUND_BASE, false);
+    sample.acked_bytes = 0;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, 91 * S);
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        assert_int_equal(estimate->cwnd, 0);
+    assert_int_equal(explain(estimator).base_cwnd, 0);
+    set_base(estimator, 40); /* what was on its way when the window went */
+    assert_int_equal(explain(estimator).base_cwnd, 0);
+    riptide_estimator_free(estimator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +160,7 @@ int main(void)
         cmocka_unit_test(base_that_makes_a_window_lower_is_told),
         cmocka_unit_test(base_goes_below_an_override_and_with_its_destination),
         cmocka_unit_test(a_base_is_begun_with_and_left_for_losses),
+        cmocka_unit_test(base_goes_with_the_window_where_only_an_explanation_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

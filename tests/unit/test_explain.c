@@ -75,11 +75,158 @@ static void peer_belongs_to_its_destination(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* A connection that has sent nothing says nothing to "careful". */
+static int add_unused(struct riptide_estimator *estimator, const char *dst)
+{
+    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = 10 };
+
+    return riptide_estimator_add(estimator, &sample);
+}
+
+static struct riptide_explanation explain_host(const struct riptide_estimator *estimator,
+                                               const char *dst)
+{
+    struct riptide_explanation explanation = { .policy = NULL };
+    struct riptide_prefix prefix = prefix_of_text(dst);
+
+    riptide_estimator_explain(estimator, &prefix, &explanation, sizeof(explanation));
+    return explanation;
+}
+
+static bool is_explained(const struct riptide_estimator *estimator, const char *dst)
+{
+    return explain_host(estimator, dst).policy != NULL;
+}
+
+static void samples_that_are_all_left_out_are_explained(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("careful");
+    struct riptide_estimator_stats stats;
+    const struct riptide_estimate *popped;
+    struct riptide_explanation why;
+    struct riptide_sample idle = { .dst = prefix_of_text("192.0.2.1"),
+                                   .cwnd = 10,
+                                   .data_segs_out = 5,
+                                   .last_data_sent_ms = 60000 };
+    uint32_t n;
+
+    (void)state;
+    add_unused(estimator, "192.0.2.1");
+    add_unused(estimator, "192.0.2.1");
+    riptide_estimator_add(estimator, &idle);
+    riptide_estimator_tick(estimator, 1 * S);
+    for (int i = 0; i < 2; i++) { /* a tick without a sample takes nothing back */
+        why = explain(estimator);
+        assert_string_equal(why.policy, "careful");
+        assert_int_equal(why.samples, 0);
+        assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
+        assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
+        assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 0);
+        assert_int_equal(why.cwnd, 0);
+        assert_true(why.combined == 0 && why.smoothed == 0);
+        assert_int_equal(why.bounds, 0);
+        assert_int_equal(why.cwnd_max, 100);
+        assert_int_equal(why.updated_ns, 1 * S);
+        assert_int_equal(why.expires_ns, 91 * S);
+        riptide_estimator_tick(estimator, 2 * S);
+    }
+    /* For all else it is no destination. */
+    assert_int_equal(cwnd_of(estimator), 0);
+    assert_int_equal(walk(estimator, &n), 0);
+    assert_int_equal(n, 0);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.destinations, 0);
+    assert_int_equal(riptide_estimator_pop(estimator, &popped), RIPTIDE_E_AGAIN);
+    /* What was begun with newer ones, and forgotten, changes nothing; those of a tick do. */
+    add_unused(estimator, "192.0.2.1");
+    riptide_estimator_discard(estimator);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
+    add_unused(estimator, "192.0.2.1");
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
+    riptide_estimator_tick(estimator, 93 * S - 1);
+    assert_true(is_explained(estimator, "192.0.2.1"));
+    riptide_estimator_tick(estimator, 93 * S);
+    assert_false(is_explained(estimator, "192.0.2.1"));
+    riptide_estimator_free(estimator);
+}
+
+static void window_comes_and_goes_between_samples_that_are_left_out(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("traffic");
+    const struct riptide_estimate *popped;
+    struct riptide_sample used = { .dst = prefix_of_text("192.0.2.1"),
+                                   .cwnd = 30,
+                                   .acked_bytes = 100000 };
+
+    (void)state;
+    add_unused(estimator, "192.0.2.1");
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(explain(estimator).cwnd, 0);
+    riptide_estimator_add(estimator, &used);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(explain(estimator).cwnd, 30);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 0);
+    assert_int_equal(riptide_estimator_pop(estimator, &popped), 0);
+    assert_int_equal(popped->cwnd, 30);
+    add_unused(estimator, "192.0.2.1");
+    riptide_estimator_tick(estimator, 92 * S);
+    assert_int_equal(explain(estimator).cwnd, 0);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
+    assert_int_equal(riptide_estimator_pop(estimator, &popped), 0);
+    assert_int_equal(popped->cwnd, 0);
+    assert_int_equal(riptide_estimator_pop(estimator, &popped), RIPTIDE_E_AGAIN);
+    assert_true(is_explained(estimator, "192.0.2.1"));
+    /* History ended with the window. */
+    used.cwnd = 60;
+    riptide_estimator_add(estimator, &used);
+    riptide_estimator_tick(estimator, 93 * S);
+    assert_int_equal(explain(estimator).cwnd, 60);
+    riptide_estimator_free(estimator);
+}
+
+static void what_is_only_explained_takes_nobodys_place(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator;
+    struct riptide_estimator_stats stats;
+
+    (void)state;
+    config.max_destinations = 3;
+    estimator = estimator_of_config(&config);
+    assert_int_equal(add_unused(estimator, "192.0.2.1"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.2"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.3"), 0);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(add_unused(estimator, "192.0.2.4"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.5"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.6"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.7"), RIPTIDE_E_FULL);
+    riptide_estimator_tick(estimator, 2 * S);
+    /* The one that nobody has seen since goes first, whatever the order before. */
+    assert_int_equal(add_unused(estimator, "192.0.2.4"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.6"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.8"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.2.9"), RIPTIDE_E_FULL);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_true(is_explained(estimator, "192.0.2.4"));
+    assert_false(is_explained(estimator, "192.0.2.5"));
+    assert_true(is_explained(estimator, "192.0.2.6"));
+    assert_true(is_explained(estimator, "192.0.2.8"));
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    assert_int_equal(stats.overflow, 2);
+    riptide_estimator_free(estimator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walk_sees_each_window_once),
         cmocka_unit_test(peer_belongs_to_its_destination),
+        cmocka_unit_test(samples_that_are_all_left_out_are_explained),
+        cmocka_unit_test(window_comes_and_goes_between_samples_that_are_left_out),
+        cmocka_unit_test(what_is_only_explained_takes_nobodys_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

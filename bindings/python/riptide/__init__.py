@@ -31,8 +31,8 @@ __all__ = [
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
-    "Observer", "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput", "PrefixLike",
-    "RefusedError", "RestartedError", "Route", "RouteState", "Router", "RouterOptions", "Rule",
-    "Sample", "Scope", "Tick", "UnknownError", "explain", "flush", "observe", "observe_columns",
-    "receiver_initrwnd", "router_holder", "routes", "rules",
+    "Observer", "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput",
+    "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
+    "RouterOptions", "Rule", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
+    "observe", "observe_columns", "receiver_initrwnd", "router_holder", "routes", "rules",
 ]

@@ -78,7 +78,10 @@ class Estimated:
         return found
 
     def explain(self, dst: PrefixLike) -> Explanation:
-        """Why that destination has its window. Errors: UnknownError."""
+        """Why that destination has its window, or with cwnd 0 why its samples made none.
+
+        Errors: UnknownError: neither a window nor samples within the time to live.
+        """
         prefix, explanation = new_prefix("dst", dst), ffi.new("struct riptide_explanation *")
         with self._use as c:
             check(lib.riptide_estimator_explain(c, prefix, explanation, ffi.sizeof(explanation[0])))
@@ -228,7 +231,7 @@ def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
 
     It computes here, with defaults and the options given; Control.explain asks a riptided that
     runs, which has options and history of its own. Errors: UnknownError where no connection to it
-    counts; as Observer and Estimator.
+    is open; as Observer and Estimator.
     """
     peer = new_prefix("dst", dst)
     with Estimator(**options) as estimator:

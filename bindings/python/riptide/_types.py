@@ -180,7 +180,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a window came about, figure by figure."""
+    """How a window came about, figure by figure; or, with cwnd 0, what was left out instead."""
 
     dst: Network
     policy: str
@@ -198,7 +198,7 @@ class Explanation:
     hint_scale: float  #: 1: none
     hint_cwnd_max: int  #: segments; 0: none
     base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
-    cwnd: int  #: the result, segments
+    cwnd: int  #: the result, segments; 0: there is none
     rto_min_us: int  #: 0: left alone
     updated_ns: int  #: CLOCK_BOOTTIME
     expires_ns: int

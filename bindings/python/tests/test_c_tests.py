@@ -135,8 +135,8 @@ def explained(estimator: Any) -> Any:
 def add_hint(estimator: Any, hint: Any, _: Any) -> Any:
     if isinstance(hint, list):
         hint = Struct(**dict(zip(("dst", "cwnd_max", "scale", "until_ns"), hint)))
-    return outcome(estimator.add_hint, hint.dst, min(hint.until_ns / 1e9, 1e9), cwnd_max=hint.cwnd_max,
-                   scale=hint.scale, now_ns=0)
+    return outcome(estimator.add_hint, hint.dst, min(hint.until_ns / 1e9, 1e9), scale=hint.scale,
+                   cwnd_max=hint.cwnd_max, now_ns=0)
 
 
 LIBRARY = {
@@ -182,6 +182,7 @@ ONLY_IN_C = {
     "overrides_are_refused_by_name",
     "hints_are_refused_by_name_and_bounded_in_number",
     "walk_sees_each_hint_in_force",
+    "samples_that_are_all_left_out_are_explained",
     "a_weight_beyond_its_range_is_refused",
     "tables_are_complete",
     "options_are_refused_by_name",

@@ -71,6 +71,17 @@ def test_explanation_has_every_figure() -> None:
     assert explanation.evidence.sharers == 0
 
 
+def test_what_is_left_out_is_explained() -> None:
+    with riptide.Estimator() as estimator:
+        estimator.add(Sample(A, 10))
+        estimator.tick(S)
+        explanation = estimator.explain(A)
+        assert (explanation.cwnd, explanation.samples) == (0, 0)
+        assert explanation.left_out == riptide.LeftOut(unused=1, idle=0, unmeasured=0)
+        with pytest.raises(riptide.UnknownError):
+            estimator.find(A)
+
+
 def test_hints_lower_and_pass() -> None:
     with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
