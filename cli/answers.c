@@ -141,21 +141,12 @@ static json_t *say_hints(void *userdata)
     const struct daemon *daemon = userdata;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *hints = json_array();
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
-        uint64_t left_ns = hint.until_ns > now_ns ? hint.until_ns - now_ns : 0;
-
-        riptide_prefix_format(&hint.dst, dst);
-        json_array_append_new(
-            hints, json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max",
-                             hint.cwnd_max ? json_integer(hint.cwnd_max) : json_null(), "scale",
-                             hint.scale < 1 ? json_real(hint.scale) : json_null(), "for_ms",
-                             (json_int_t)(left_ns / 1000000)));
-    }
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0)
+        json_array_append_new(hints, explanation_hint(&hint, now_ns));
     return json_pack("{s:o}", "hints", hints);
 }
 

@@ -102,6 +102,16 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
 }
 
+json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&hint->dst, dst);
+    return json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max", figure(hint->cwnd_max),
+                     "scale", share(hint->scale), "for_ms",
+                     (json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S));
+}
+
 json_t *explanation_route(const struct riptide_route *route, const char *dev)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";

@@ -19,6 +19,9 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
 /* How many connections were seen, and which of them a policy left out, by reason. */
 json_t *explanation_seen(const struct riptide_explanation *explanation);
 
+/* A hint, and how long it still holds. */
+json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
+
 /* A route; `dev` is the name of its device, NULL where it has none. */
 json_t *explanation_route(const struct riptide_route *route, const char *dev);
 
