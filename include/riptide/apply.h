@@ -15,7 +15,7 @@
  *
  * A change of routing is followed as soon as dispatch has read of it: it lifts the rule first, so
  * that TCP is without us until our routes are right. A host that does not dispatch leaves TCP on
- * the next hops of before (docs/decisions.md has how long that was with riptided).
+ * the next hops of before.
  *
  * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
  * the fd is readable as long as there is some.

@@ -74,6 +74,8 @@ class Wan:
                           sorted({"::/0" if ":" in a else "0.0.0.0/0" for a in addresses})]
                 subprocess.run(["ip", "-n", netns, "-batch", "-"], check=True,
                                input="\n".join(lines).encode())
+            for netns in self.addresses:
+                self._wait_usable(netns)
         except BaseException:
             self.__exit__()
             raise
@@ -85,6 +87,16 @@ class Wan:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
+
+    @staticmethod
+    def _wait_usable(netns, timeout_s=10):
+        """IPv6 addresses are the kernel's to settle, on a busy machine a moment later."""
+        deadline_s = time.monotonic() + timeout_s
+        while subprocess.run(["ip", "-n", netns, "-o", "addr", "show", "tentative"], check=True,
+                             stdout=subprocess.PIPE).stdout:
+            if time.monotonic() > deadline_s:
+                raise TimeoutError("%s: addresses stay tentative" % netns)
+            time.sleep(0.005)
 
     def _line(self, timeout_s=10):
         deadline_s = time.monotonic() + timeout_s

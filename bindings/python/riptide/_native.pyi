@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The functions that the package calls, as the headers declare them: made by `ninja stub`."""
 
 from typing import Any, Generic, TypeVar
