@@ -48,8 +48,8 @@ async def run(interval_s: float, policy: str, for_s: Optional[float]) -> None:
             task.cancel()
         await asyncio.gather(adapting, end, return_exceptions=True)
     server.close()
-    for task in done:
-        task.result()  # raises what the agent ended with
+    if adapting in done:
+        adapting.result()  # raises what the agent ended with
 
 
 if __name__ == "__main__":
