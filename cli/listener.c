@@ -181,9 +181,9 @@ static bool is_member(int fd, gid_t group)
 {
     socklen_t bytes = 0;
     bool is_found = false;
-    gid_t *groups;
+    gid_t *groups, none;
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &bytes) == 0 || errno != ERANGE)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &bytes) == 0 || errno != ERANGE)
         return false;
     groups = malloc(bytes);
     if (groups && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) == 0) {

@@ -129,14 +129,14 @@ static bool print(scmp_filter_ctx filter)
 {
     FILE *file = tmpfile();
     struct sock_filter row;
-    bool is_done = file && seccomp_export_bpf(filter, fileno(file)) == 0;
+    bool is_done;
 
-    if (is_done)
-        rewind(file);
+    if (!file)
+        return false;
+    is_done = seccomp_export_bpf(filter, fileno(file)) == 0 && fseek(file, 0, SEEK_SET) == 0;
     while (is_done && fread(&row, sizeof(row), 1, file) == 1)
         is_done = print_row(&row);
-    if (file)
-        fclose(file);
+    fclose(file);
     return is_done && fflush(stdout) == 0;
 }
 
