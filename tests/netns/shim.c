@@ -3,6 +3,9 @@
  * What fails is counted in one place, fails(). Below it a wrapper for each function, with the
  * errors that it can give: EPERM is among them everywhere, as a seccomp filter gives it.
  */
+/* With it, clang takes some of these functions for overloads of libc's. */
+#undef _FORTIFY_SOURCE
+
 #include "shim.h"
 
 #include <dlfcn.h>
