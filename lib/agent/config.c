@@ -65,7 +65,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
             router->cwnd_max = estimator->overrides[i].cwnd_max;
     }
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events = observer->scope.mark_mask == 0 && needs_closed(estimator);
+        observer->destroy_events = observer->scope.mark_mask == 0 && needs_closed(estimator)
+                                       ? RIPTIDE_DESTROY_EVENTS_YES
+                                       : RIPTIDE_DESTROY_EVENTS_NO;
     return 0;
 }
 
