@@ -230,6 +230,14 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
     return is_silent(queue_asked_for(fds)) ? 0 : 1;
 }
 
+/* What clang compiles poll to where the room is known, with `-D_FORTIFY_SOURCE` of glibc 2.41. */
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
+{
+    CASE_CHECK(room >= sizeof(*fds));
+    return poll(fds, n, timeout);
+}
+
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     const struct nlmsghdr *request = msg->msg_iov[0].iov_base;

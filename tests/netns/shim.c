@@ -449,6 +449,13 @@ int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
     return fails(CAN_GIVE(EINTR, ENOMEM)) ? -1 : REAL(poll)(fds, n, timeout_ms);
 }
 
+/* And poll(2), by clang. */
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t room);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t room)
+{
+    return n * sizeof(*fds) > room ? (abort(), -1) : poll(fds, n, timeout_ms);
+}
+
 int epoll_create1(int flags)
 {
     return fails(CAN_GIVE(EMFILE, ENOMEM)) ? -1 : REAL(epoll_create1)(flags);

@@ -25,6 +25,8 @@ enum { MAX_QUEUED = 64, MANY_DISPATCHES = 200 };
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags);
 int poll(struct pollfd *fds, nfds_t n, int timeout);
+/* What clang compiles poll to where the room is known, with `-D_FORTIFY_SOURCE` of glibc 2.41. */
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 
 struct datagram {
     struct nlmsghdr header;
@@ -123,6 +125,12 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
     assert_int_equal(n, 1);
     assert_int_equal(timeout, 0);
     return is_empty(queue_of(fds->fd)) ? 0 : 1;
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
+{
+    assert_true(room >= sizeof(*fds));
+    return poll(fds, n, timeout);
 }
 
 static int setup(void **state)
