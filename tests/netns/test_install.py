@@ -271,7 +271,7 @@ def test_newcomer_installs_runs_and_uninstalls(newcomer):
         riptided --version
         riptide version
         ninja uninstall >/dev/null
-        find /usr/local /etc/iproute2 -type f -name '*riptide*'
+        find /usr/local /etc -type f -name '*riptide*'
     """)
     assert [line.split()[0] for line in said.splitlines()] == ["riptided", "riptide"]
 

@@ -171,7 +171,8 @@ def test_flush_of_another_table_leaves_the_riptided_that_runs_alone(net):
 
 def test_flush_names_an_agent_that_embeds_the_library(net):
     expected = learn(net)
-    agent = net.host.start(BUILD / "tests/netns/containers", 50, f"/run/netns/{net.host.name}")
+    agent = net.host.start(BUILD / "tests/netns/containers", 50, "paper",
+                           f"/run/netns/{net.host.name}")
     wait_learned(net.host, expected)
     done = net.host.run(RIPTIDE, "flush", check=False)
     assert done.returncode == 1 and done.stdout.startswith("removed: rules ")

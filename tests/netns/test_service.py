@@ -206,7 +206,7 @@ def test_unit_is_hardened(unit):
 def test_unit_stops_with_a_flush_and_has_one_capability(unit):
     lines = unit.read_text().splitlines()
     assert {"Type=notify", f"ExecStopPost={RIPTIDED} --flush", "AmbientCapabilities=CAP_NET_ADMIN",
-            "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/kill -HUP $MAINPID",
+            "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
             f"ExecReload={RIPTIDED} --check",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
 
