@@ -226,9 +226,8 @@ void check_main(const struct host *host, struct finding *finding)
     finding_is(
         finding, routes->n_hosts > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
         routes->n_hosts > 0
-            ? "another agent writes windows to single hosts: for destinations that both know, ours "
-              "count"
-            : "routes of main have windows of their own: where something was learned, ours count");
+            ? "another agent may write windows to single hosts: they are the least that we give there"
+            : "routes of main have windows of their own: they are the least that destinations get");
     finding_read(finding,
                  "RTM_GETROUTE: %" PRIu64 " routes of main have an initcwnd, %" PRIu64
                  " of them lead to one address; the first: %s initcwnd %" PRIu32,
@@ -237,7 +236,7 @@ void check_main(const struct host *host, struct finding *finding)
         finding,
         routes->n_hosts > 0
             ? "stop the other agent, or riptided --exclude what it keeps"
-            : "ip route change ... without initcwnd, or `initcwnd lock N` to keep it from us");
+            : "nothing; `initcwnd lock N` keeps a route from us altogether");
 }
 
 void check_destinations(const struct host *host, struct finding *finding)

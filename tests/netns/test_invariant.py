@@ -14,7 +14,7 @@ from invariant import Figures, Found, Run, run
 from twins import Side, Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
-PARTS = 2  # each with a process of its own; ./dev soak --invariant goes on for as long as one likes
+PARTS = 5  # each may have a process of its own
 RUNS = 4  # of a part
 EVENTS_PER_RUN = 100
 MAX_PARTED = 1
