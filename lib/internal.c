@@ -117,7 +117,7 @@ int array_check(const void *array, size_t n, size_t max, const char *path, const
     if (n > max)
         error_set(error, "%sn_%s: %zu; at most %zu", path, field, n, max);
     else if (n > 0 && !array)
-        error_set(error, "%s%s: NULL, but %sn_%s is %zu", path, field, path, field, n);
+        error_set(error, "%s%s: NULL, but n_%s is %zu", path, field, field, n);
     else
         return 0;
     return -EINVAL;

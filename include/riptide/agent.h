@@ -35,7 +35,9 @@ struct riptide_agent;
 
 /*
  * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
- * estimator, the largest of its overrides included, so that both speak of the same bound.
+ * estimator, the largest of its overrides included, so that both speak of the same bound. Its
+ * max_routes is at most the estimator's max_destinations: that without a router's configuration,
+ * the smaller of both with one, whose default is 16384 there too.
  */
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
@@ -66,7 +68,7 @@ struct riptide_tick {
     uint64_t samples;         /* connections that counted, open and closed */
     uint64_t destinations;    /* known after the tick */
     uint64_t changes;         /* windows that were given to the router */
-    uint64_t overflow;        /* connections and windows refused: max_destinations was reached */
+    uint64_t overflow;        /* connections and windows refused: max_destinations or max_routes */
     uint64_t closed;          /* of `samples`, those that closed since the last round's dump */
     uint64_t closed_lost;     /* those forgotten with a dump that was interrupted or given up */
     uint64_t observe_cpu_ns;  /* processor time of the dump, its samples taken in included */
@@ -97,6 +99,7 @@ struct riptide_agent_event {
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
+ * Without a configuration (NULL) all is by default, as for riptide_agent_reconfigure.
  * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, whose fields error
  * names by their paths ("observer.scope.learn[3]", "estimator.cwnd_max"); -EINVAL where the time to
  * live is not longer than the interval times the observer's slices.
@@ -107,7 +110,10 @@ int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_
 /* Closes. What is in the kernel stays there; see riptide_agent_stop. */
 struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
-/* Starts the router (errors: riptide_router_start) and the first tick at once. */
+/*
+ * Starts the router (errors: riptide_router_start) and the first tick at once. -EALREADY: it has
+ * started before, and goes on.
+ */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*

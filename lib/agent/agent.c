@@ -142,6 +142,8 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 
     if (r == 0)
         r = riptide_router_start(agent->router, error);
+    if (r == -EALREADY)
+        error_set(error, "the agent has started already");
     if (r < 0)
         return r;
     r = round_first(agent);

@@ -57,7 +57,10 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                   slices > 1 ? "the interval times slices" : "the interval");
         return -EINVAL;
     }
-    router->max_routes = estimator->max_destinations;
+    /* More than there can be is a router's default as well; what none takes, it refuses itself. */
+    if (router->max_routes > estimator->max_destinations &&
+        router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
+        router->max_routes = estimator->max_destinations;
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
     for (size_t i = 0; i < estimator->n_overrides; i++) {
@@ -82,7 +85,8 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_router_config_init(&stages->router, sizeof(stages->router));
-    r = config_copy(&checked, &kind, config, error);
+    stages->router.max_routes = RIPTIDE_MAX_DESTINATIONS;
+    r = config ? config_copy(&checked, &kind, config, error) : 0;
     if (r == 0)
         r = reserved_check(&checked.reserved, 1, "reserved", error);
     if (r == 0 && checked.observer)

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 static int take_lock(struct riptide_router *router, struct riptide_error *error)
 {
@@ -25,6 +26,10 @@ static int take_lock(struct riptide_router *router, struct riptide_error *error)
                   "process %d has ended, but a child that it forked keeps this network namespace; "
                   "end that child, or let it free its copy",
                   (int)holder);
+    else if (r == -EBUSY && holder == getpid())
+        error_set(error,
+                  "this process already manages this network namespace, with another router or "
+                  "agent; stop that first");
     else if (r == -EBUSY && holder > 0)
         error_set(error, "process %d already manages this network namespace; stop it first",
                   (int)holder);

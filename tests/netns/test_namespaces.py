@@ -131,6 +131,13 @@ def test_the_lock_is_the_namespaces_own(host, net):
     assert first.end() == 0
 
 
+def test_a_process_that_manages_a_namespace_twice_is_named_as_this_one(host, net):
+    twice = Containers(host, path_of(net.host), path_of(net.host))
+    assert (twice.line() == f"{path_of(net.host)}: this process already manages this network "
+                            "namespace, with another router or agent; stop that first")
+    assert twice.process.wait(DEADLINE_S) == 1
+
+
 @pytest.mark.parametrize("path, words", [
     ("/dev/null", "is no network namespace: Invalid argument"),
     ("/proc/self/ns/mnt", "is no network namespace: Invalid argument"),

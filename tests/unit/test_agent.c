@@ -136,6 +136,7 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
 /* The router's bound comes from the overrides, which must be there for that. */
 static void counts_of_a_stage_need_their_arrays(void **state)
 {
+    struct riptide_observer_config observer;
     struct riptide_agent *agent = NULL;
     struct riptide_error error = { "" };
     struct configs configs;
@@ -146,6 +147,12 @@ static void counts_of_a_stage_need_their_arrays(void **state)
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
     assert_null(agent);
     assert_string_equal(error.text, "estimator.overrides: NULL, but n_overrides is 5");
+    init(&configs);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    observer.scope.n_learn = 3;
+    configs.agent.observer = &observer;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
+    assert_string_equal(error.text, "observer.scope.learn: NULL, but n_learn is 3");
 }
 
 static void assert_not_new(const struct configs *configs, const char *text)
@@ -194,6 +201,64 @@ static void fields_of_the_stages_are_named(void **state)
     assert_not_new(&configs, "router.netns_fd: ");
     configs.agent.netns_fd = -2;
     assert_not_new(&configs, "netns_fd: ");
+}
+
+static uint32_t max_routes_of(const struct configs *configs)
+{
+    struct riptide_error error = { "" };
+    struct stages stages;
+
+    if (stages_take(&stages, &configs->agent, &error) != 0)
+        fail_msg("%s", error.text);
+    return stages.router.max_routes;
+}
+
+static void routes_are_as_many_as_destinations_or_fewer(void **state)
+{
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    assert_int_equal(max_routes_of(&configs), configs.estimator.max_destinations);
+    configs.router.max_routes = 1;
+    assert_int_equal(max_routes_of(&configs), 1);
+    configs.router.max_routes = configs.estimator.max_destinations + 1;
+    assert_int_equal(max_routes_of(&configs), configs.estimator.max_destinations);
+    configs.router.max_routes = 0;
+    assert_not_new(&configs, "router.max_routes: 0; must be 1 to 16777216");
+    configs.router.max_routes = 4000000000;
+    assert_not_new(&configs, "router.max_routes: 4000000000; must be 1 to 16777216");
+    configs.agent.router = NULL;
+    configs.estimator.max_destinations = 50000;
+    assert_int_equal(max_routes_of(&configs), 50000);
+}
+
+static void no_configuration_is_that_of_the_defaults(void **state)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { "" };
+
+    (void)state;
+    if (riptide_agent_new(&agent, NULL, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(riptide_agent_reconfigure(agent, NULL, &error), 0);
+    riptide_agent_free(agent);
+}
+
+static void second_start_is_refused(void **state)
+{
+    struct riptide_error error = { "" };
+    struct riptide_agent *agent;
+    struct configs configs;
+
+    (void)state;
+    init(&configs);
+    configs.router.dry_run = true;
+    agent = agent_of(&configs);
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
+    assert_string_equal(error.text, "the agent has started already");
+    riptide_agent_free(agent);
 }
 
 static void fd_stays_the_same(void **state)
@@ -313,6 +378,9 @@ int main(void)
         cmocka_unit_test(what_one_stage_refuses_no_stage_takes),
         cmocka_unit_test(counts_of_a_stage_need_their_arrays),
         cmocka_unit_test(fields_of_the_stages_are_named),
+        cmocka_unit_test(routes_are_as_many_as_destinations_or_fewer),
+        cmocka_unit_test(no_configuration_is_that_of_the_defaults),
+        cmocka_unit_test(second_start_is_refused),
         cmocka_unit_test(fd_stays_the_same),
         cmocka_unit_test(what_is_taken_is_not_refused),
         cmocka_unit_test(what_makes_no_sense_after_the_stop_is_refused),

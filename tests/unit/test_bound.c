@@ -295,13 +295,14 @@ static void hints_are_refused_by_name_and_bounded_in_number(void **state)
         const char *name;
         struct riptide_hint hint;
     } cases[] = {
-        { "dst", { .cwnd_max = 20, .until_ns = 10 * S } },
+        { "dst: no prefix; family AF_INET or AF_INET6, no bits behind len",
+          { .cwnd_max = 20, .until_ns = 10 * S } },
         { "scale", { good.dst, 0, -0.5, 10 * S } },
         { "scale", { good.dst, 0, 1.5, 10 * S } },
         { "scale", { good.dst, 0, __builtin_nan(""), 10 * S } },
         { "cwnd_max", { good.dst, 65536, 0, 10 * S } },
         { "cwnd_max", { good.dst, 0, 1, 10 * S } },
-        { "until", { good.dst, 20, 0, 5 * S } },
+        { "until_ns: ", { good.dst, 20, 0, 5 * S } },
     };
     struct riptide_error error;
 

@@ -313,7 +313,7 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
     add_cwnd(estimator, 80);
     riptide_estimator_tick(estimator, 1 * S);
     assert_int_equal(riptide_estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
-    assert_string_equal(error.text, "scope.learn: NULL, but scope.n_learn is 5");
+    assert_string_equal(error.text, "scope.learn: NULL, but n_learn is 5");
     assert_true(cwnd_of(estimator) > 0);
     riptide_estimator_free(estimator);
 }
