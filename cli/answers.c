@@ -409,6 +409,7 @@ struct request_daemon answers_of(struct daemon *daemon)
     daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     return (struct request_daemon){
         .userdata = daemon,
+        .router = &daemon->settings->router,
         .status = say_status,
         .metrics = say_metrics,
         .explain = say_explanation,

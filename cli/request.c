@@ -94,9 +94,11 @@ static json_t *run_show(struct call *call)
     if (prefix && !take_prefix(call, prefix, &call->request->within))
         return NULL;
     call->request->is_listing = call->request->is_first = true;
-    return json_pack("{s:[], s:[s, s, s, s, s, s], s:b}", "routes", "columns", "dst", "state",
-                     "initcwnd", "cwnd", "connections", "reason", "paused",
-                     call->daemon->is_paused(call->daemon->userdata));
+    return json_pack("{s:[], s:[s, s, s, s, s, s], s:b, s:I, s:I}", "routes", "columns", "dst",
+                     "state", "initcwnd", "cwnd", "connections", "reason", "paused",
+                     call->daemon->is_paused(call->daemon->userdata), "step_segments",
+                     (json_int_t)call->daemon->router->step_segments, "step_percent",
+                     (json_int_t)call->daemon->router->step_percent);
 }
 
 static json_t *run_explain(struct call *call)

@@ -38,6 +38,7 @@ struct request_hinted {
 /* What a daemon can be asked to say and to do. Errors: -errno with a line. */
 struct request_daemon {
     void *userdata;
+    const struct riptide_router_config *router; /* as it is at the moment */
     /* An object, the caller's; NULL without memory. */
     json_t *(*status)(void *userdata);
     json_t *(*explain)(void *userdata, const struct riptide_prefix *dst);

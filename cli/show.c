@@ -41,19 +41,26 @@ static const char *print_figure(char text[16], uint32_t value)
     return text;
 }
 
-/* It wants another window, and the written one is near enough: so it is meant. */
-static bool is_within_step(const struct told *told)
+/* It wants another window: the written one is near enough, or the next round changes it. */
+static const char *describe_wanted(const struct sides *sides, const struct told *told)
 {
-    return !strcmp(told->state, "applied") && told->cwnd && told->cwnd != told->initcwnd;
+    uint64_t moved;
+
+    if (strcmp(told->state, "applied") != 0 || !told->cwnd || told->cwnd == told->initcwnd)
+        return "";
+    moved = told->cwnd > told->initcwnd ? told->cwnd - told->initcwnd : told->initcwnd - told->cwnd;
+    return moved <= sides->step_segments || moved * 100 <= told->initcwnd * sides->step_percent
+               ? " (step)"
+               : " (pending)";
 }
 
 /* What a pause does to each is said once for all. */
-static int add_row(struct table *table, const struct pair *pair, bool is_paused)
+static int add_row(struct table *table, const struct pair *pair, const struct sides *sides)
 {
     const struct riptide_route *route = pair->route;
     const struct told *told = pair->told;
     const struct start *start = pair->start;
-    bool is_taken = !start || !start->text[0] || is_paused;
+    bool is_taken = !start || !start->text[0] || sides->is_paused;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     char state[256] = "", figures[4][16];
 
@@ -67,9 +74,8 @@ static int add_row(struct table *table, const struct pair *pair, bool is_paused)
     else if (!is_taken)
         snprintf(state, sizeof(state), "%s", start->text);
     else if (told)
-        snprintf(state, sizeof(state), "%s%s%s%s", told->state,
-                 is_within_step(told) ? " (step)" : "", told->reason ? ": " : "",
-                 told->reason ? told->reason : "");
+        snprintf(state, sizeof(state), "%s%s%s%s", told->state, describe_wanted(sides, told),
+                 told->reason ? ": " : "", told->reason ? told->reason : "");
     return table_add(table,
                      pair->difference || !is_taken ? TABLE_ERROR
                      : told && told->reason        ? TABLE_WARNING
@@ -95,7 +101,7 @@ static int print_table(const struct sides *sides)
 
     table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     while (r == 0 && sides_next(sides, &walk, &pair))
-        r = add_row(&table, &pair, sides->is_paused);
+        r = add_row(&table, &pair, sides);
     if (r == 0 && sides->is_paused)
         puts("paused: new connections start without these, until `riptide resume`");
     if (r == 0)

@@ -5,6 +5,7 @@
 #include "sides.h"
 
 #include "client.h"
+#include "members.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -73,6 +74,8 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         return r == -ENOMEM ? r : 0;
     sides->is_running = true;
     sides->is_paused = json_is_true(json_object_get(sides->answer, "paused"));
+    sides->step_segments = (uint64_t)number(sides->answer, "step_segments");
+    sides->step_percent = (uint64_t)number(sides->answer, "step_percent");
     return take_rows(sides);
 }
 

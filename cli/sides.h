@@ -29,6 +29,8 @@ struct sides {
     bool is_running;             /* the daemon */
     struct riptide_error absence; /* why it could not be asked */
     bool is_paused;
+    uint64_t step_segments;      /* by which a window may miss what is wanted, */
+    uint64_t step_percent;       /* or by this share of itself */
     size_t n_differences;
     size_t n_not_taken; /* routes whose connections take another */
 };

@@ -165,3 +165,12 @@ def test_window_within_the_step_is_no_fault(net):
         assert row[1] == str(cwnd) and int(row[2]) < cwnd and row[-2:] == ["applied", "(step)"]
         assert "\033" not in on_terminal(net.host, 100, RIPTIDE, "show")
         assert daemon.is_running()
+
+
+def test_window_beyond_the_step_is_pending(net):
+    net.learned("203.0.113.1", 90)
+    with Daemon(net.host, interval="1h"):
+        cwnd = wait_window(net.host, "203.0.113.1")
+        ask({"request": "hint", "dst": "203.0.113.1", "cwnd_max": 20, "for_ms": 600000})
+        row = net.host.run(RIPTIDE, "show").stdout.splitlines()[1].split()
+        assert row[1:3] == [str(cwnd), "20"] and row[-2:] == ["applied", "(pending)"]

@@ -140,8 +140,11 @@ static inline int stand_in_load(void *userdata, int fd, bool is_replacing,
 
 static inline struct request_daemon stand_in_daemon(struct stand_in *stand_in)
 {
+    static const struct riptide_router_config router = { .step_segments = 2, .step_percent = 10 };
+
     return (struct request_daemon){
         .userdata = stand_in,
+        .router = &router,
         .status = stand_in_status,
         .explain = stand_in_explain,
         .metrics = stand_in_metrics,

@@ -14,7 +14,7 @@
 
 #define COLUMNS                                                                                    \
     "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"],"            \
-    "\"paused\":false"
+    "\"paused\":false,\"step_segments\":2,\"step_percent\":10"
 
 /* The whole answer, to be freed; *fdp is what goes with it. */
 static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change, int *fdp)
