@@ -69,9 +69,7 @@ static void print(const struct command_options *options, const json_t *answer)
         printf("windows times %g, ", options->hint_scale);
     if (options->hint_cwnd_max > 0)
         printf("at most %" PRIu32 ", ", options->hint_cwnd_max);
-    printf("but the minimum of %" JSON_INTEGER_FORMAT
-           " stays; an older hint for the prefix is replaced\n",
-           number(answer, "cwnd_min"));
+    printf("but the minimum of %" JSON_INTEGER_FORMAT " stays\n", number(answer, "cwnd_min"));
 }
 
 static void print_removed(const struct command_options *options, const json_t *answer)
