@@ -86,16 +86,18 @@ static int report(const struct host *host, bool json, enum severity *worst)
         json_pack("{s:s, s:o}", "verdict", severity_name(*worst), "findings", rows));
 }
 
-/* What the daemon that holds this network namespace says of itself. */
+/* What the daemon at --control says of itself; it may be another than holds this namespace. */
 static void ask_daemon(struct host *host, const char *control)
 {
     struct client_exchange exchange = { .path = control, .fd_sent = -1 };
     json_t *answer;
 
+    host->control_error = -ENOENT;
     if (!strcmp(control, "none"))
         return;
     host->control_error = client_ask(&exchange, json_pack("{s:s}", "request", "status"), &answer,
                                      &host->control_failure);
+    host->control_pid = exchange.pid;
     if (host->control_error < 0)
         return;
     host->is_paused = json_is_true(json_object_get(answer, "paused"));

@@ -58,7 +58,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
 {
     struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    int r = -ENOENT;
+    int holder, r = -ENOENT;
     bool is_running;
 
     riptide_prefix_format(dst, text);
@@ -73,6 +73,9 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     if (r == 0) {
         json_object_set_new(*documentp, "daemon_is_running", json_boolean(is_running));
         json_object_set_new(*documentp, "dst", json_string(text));
+        json_object_set_new(*documentp, "holder",
+                            riptide_router_get_holder(&holder) == 0 ? json_integer(holder)
+                                                                    : json_null());
     }
     return r;
 }

@@ -109,48 +109,91 @@ static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
                  number(lookup, "starts_with"));
 }
 
+void verdict_name_manager(int pid, char text[VERDICT_MANAGER_BYTES])
+{
+    char process[32] = "a process out of sight";
+
+    if (pid > 0)
+        snprintf(process, sizeof(process), "process %d", pid);
+    snprintf(text, VERDICT_MANAGER_BYTES,
+             "%s manages this network namespace (an agent that embeds the library, or a riptided "
+             "out of reach of --control)",
+             process);
+}
+
+static bool is_abandoned(const json_t *document)
+{
+    return !json_is_integer(get(document, "holder"));
+}
+
+/* In the place of a riptided that answers. */
+static const char *name_others(const json_t *document, char text[VERDICT_MANAGER_BYTES])
+{
+    if (is_abandoned(document))
+        return "riptided is not running";
+    verdict_name_manager((int)number(document, "holder"), text);
+    return text;
+}
+
 static void verdict_of_several(const json_t *document, char text[VERDICT_BYTES])
 {
     bool is_running = json_is_true(get(document, "daemon_is_running"));
     json_int_t n = number(get(document, "inside"), "destinations");
+    char others[VERDICT_MANAGER_BYTES];
 
-    if (n == 0)
-        snprintf(text, VERDICT_BYTES, "%s",
-                 is_running ? "no destination within it is known"
-                            : "riptided is not running, and left no route within it");
+    if (n == 0 && is_running)
+        snprintf(text, VERDICT_BYTES, "no destination within it is known");
+    else if (n == 0)
+        snprintf(text, VERDICT_BYTES, "%s%s", name_others(document, others),
+                 is_abandoned(document) ? ", and left no route within it"
+                                        : "; no route is within it");
     else
-        snprintf(text, VERDICT_BYTES, "%s: %" JSON_INTEGER_FORMAT ", each starts as shown",
-                 is_running ? "destinations within it that are known"
-                            : "riptided is not running; destinations within it that it left routes "
-                              "to",
+        snprintf(text, VERDICT_BYTES,
+                 "%s%sdestinations within it that %s: %" JSON_INTEGER_FORMAT
+                 ", each starts as shown",
+                 is_running ? "" : name_others(document, others), is_running ? "" : "; ",
+                 is_running               ? "are known"
+                 : is_abandoned(document) ? "it left routes to"
+                                          : "have routes",
                  n);
+}
+
+static void verdict_of_route(const json_t *document, char text[VERDICT_BYTES])
+{
+    const json_t *lookup = get(document, "lookup");
+    const char *left = is_abandoned(document) ? ", and left a route" : "";
+    const char *remedy = is_abandoned(document) ? ": see `riptide flush`" : "";
+    char others[VERDICT_MANAGER_BYTES];
+
+    if (number(lookup, "starts_with") == 0)
+        snprintf(text, VERDICT_BYTES, "%s%s%s; no connections: %s", name_others(document, others),
+                 left, remedy, text_of(lookup, "not_ours"));
+    else
+        snprintf(text, VERDICT_BYTES,
+                 "%s%s; connections start with %" JSON_INTEGER_FORMAT " segments%s%s%s",
+                 name_others(document, others), left, number(lookup, "starts_with"),
+                 *text_of(lookup, "not_ours") ? ", " : "", text_of(lookup, "not_ours"), remedy);
 }
 
 void verdict_of(const json_t *document, char text[VERDICT_BYTES])
 {
-    const json_t *look = get(document, "look"), *lookup = get(document, "lookup");
+    const json_t *look = get(document, "look");
+    char others[VERDICT_MANAGER_BYTES];
 
     if (json_is_null(get(document, "destination")))
         verdict_of_several(document, text);
     else if (json_is_true(get(document, "daemon_is_running")))
         verdict_of_daemon(document, text);
-    else if (is_there(document, "kernel") && number(lookup, "starts_with") == 0)
-        snprintf(text, VERDICT_BYTES,
-                 "riptided is not running, and left a route: see `riptide flush`; no connections: "
-                 "%s",
-                 text_of(lookup, "not_ours"));
     else if (is_there(document, "kernel"))
-        snprintf(text, VERDICT_BYTES,
-                 "riptided is not running, and left a route; connections start with "
-                 "%" JSON_INTEGER_FORMAT " segments%s%s: see `riptide flush`",
-                 number(lookup, "starts_with"), *text_of(lookup, "not_ours") ? ", " : "",
-                 text_of(lookup, "not_ours"));
+        verdict_of_route(document, text);
     else if (!is_there(look, "window") || !is_state(get(look, "route"), "applied"))
         verdict_without_window(document, text);
     else
         snprintf(text, VERDICT_BYTES,
-                 "riptided is not running; as it is configured it would give connections "
-                 "%" JSON_INTEGER_FORMAT " segments (a single look, without history)",
+                 "%s; %s would give connections %" JSON_INTEGER_FORMAT
+                 " segments (a single look, without history)",
+                 name_others(document, others),
+                 is_abandoned(document) ? "as it is configured it" : "riptided as it is configured",
                  number(get(look, "window"), "cwnd"));
 }
 

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "rules.h"
+#include "verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,8 +56,12 @@ static void find_hanging(const struct host *host, struct finding *finding)
 void check_daemon(const struct host *host, struct finding *finding)
 {
     struct rule_counts counts[] = { count_rules(host, AF_INET), count_rules(host, AF_INET6) };
-    char holder[48] = "held by nobody";
+    bool is_riptided = host->control_pid == host->holder_pid &&
+                       (host->control_error == 0 || host->control_error == -ETIMEDOUT);
+    char holder[48] = "held by nobody", manager[VERDICT_MANAGER_BYTES] = "a riptided runs";
 
+    if (!is_riptided)
+        verdict_name_manager(host->holder_pid, manager);
     if (host->has_holder && host->holder_pid > 0)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)
@@ -73,20 +78,21 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (!host->has_holder) {
         finding_is(finding, SEVERITY_NOTE, "no riptided runs in this network namespace");
         finding_do(finding, "systemctl start riptided");
-    } else if (host->control_error == -ETIMEDOUT) {
+    } else if (is_riptided && host->control_error == -ETIMEDOUT) {
         find_hanging(host, finding);
-    } else if (host->is_paused) {
+    } else if (is_riptided && host->is_paused) {
         finding_is(finding, SEVERITY_NOTE,
                    "a riptided runs and is paused: connections start without us");
         finding_do(finding, "riptide resume");
     } else if (is_incomplete(counts[0]) || is_incomplete(counts[1])) {
         finding_is(finding, SEVERITY_ERROR,
-                   "a riptided runs, but its rules for %s are not in place (or its --table and "
-                   "--protocol are others): connections start without us",
-                   is_incomplete(counts[0]) ? "IPv4" : "IPv6");
-        finding_do(finding, "journalctl -u riptided says why: a line `off`");
+                   "%s, but its rules for %s are not in place (or its table and protocol are "
+                   "others): connections start without us",
+                   manager, is_incomplete(counts[0]) ? "IPv4" : "IPv6");
+        finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
+                                        : "the log of that process says why");
     } else {
-        finding_is(finding, SEVERITY_OK, "a riptided runs and its rules are in place");
+        finding_is(finding, SEVERITY_OK, "%s and its rules are in place", manager);
     }
 }
 

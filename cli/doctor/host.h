@@ -63,8 +63,9 @@ struct host {
     size_t n_routes;    /* ours, in the kernel */
     bool has_holder;    /* some router manages this namespace */
     int holder_pid;     /* 0: not to be seen from here */
-    int control_error;  /* -errno where it was asked on its control socket and gave no answer, */
+    int control_error;  /* -errno where a riptided was asked on --control and gave no answer, */
     struct riptide_error control_failure; /* with the line of client_ask */
+    int control_pid;                      /* whose socket that is; 0: out of sight */
     bool is_paused;                       /* as it says itself */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;

@@ -5,8 +5,8 @@ import re
 
 import pytest
 from control import riptide_json, status, verdict
-from netns import (AS_NOBODY, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window,
-                   windows)
+from netns import (AS_NOBODY, BUILD, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until,
+                   wait_window, windows)
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
@@ -200,6 +200,22 @@ def test_explain_of_a_prefix_without_a_daemon_shows_what_was_left_within(net):
     assert f"203.0.113.1  starts with {window}\n" in done.stdout
     assert verdict(net.host, "203.0.113.0/24")["verdict"] == (
         "riptided is not running; destinations within it that it left routes to: 1, each starts as shown")
+
+
+def test_explain_beside_an_agent_that_embeds_the_library_names_it(net):
+    net.learned("203.0.113.1", 40)
+    agent = net.host.start(BUILD / "tests/netns/containers", 50, "paper",
+                           f"/run/netns/{net.host.name}")
+    window = wait_window(net.host, "203.0.113.1")
+    who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, "
+           "or a riptided out of reach of --control)")
+    for dst, said in (
+            ("203.0.113.1", f"; connections start with {window} segments"),
+            ("203.0.113.0/24", "; destinations within it that have routes: 1, each starts as shown"),
+            ("192.0.2.0/24", "; no route is within it")):
+        found = verdict(net.host, dst)
+        assert found["verdict"] == who + said
+        assert found["holder"] == agent.pid and not found["daemon_is_running"]
 
 
 @pytest.mark.parametrize("policy, has_largest", [("careful", False), ("bdp", True)])

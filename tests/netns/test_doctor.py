@@ -9,8 +9,8 @@ import subprocess
 import jsonschema
 import pytest
 from control import status
-from netns import (AS_NOBODY, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until,
-                   wait_window)
+from netns import (AS_NOBODY, BUILD, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon, rules,
+                   wait_until, wait_window)
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
 STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}
@@ -136,6 +136,32 @@ def test_daemon_whose_rules_have_no_place_is_an_error(net):
         assert "rules for IPv4" in findings["daemon"]["summary"]
         assert findings["numbers"]["severity"] == "error"
         assert "no unconditional rule `lookup main`" in findings["numbers"]["summary"]
+
+
+def test_agent_that_embeds_the_library_is_no_riptided(net):
+    agent = net.host.start(BUILD / "tests/netns/containers", 50, "paper",
+                           f"/run/netns/{net.host.name}")
+    wait_until(lambda: len(rules(net.host)) == 2, "its rules")
+    for options in (), ("--control", "none"):
+        finding = find(net.host, "daemon", *options)
+        assert finding["severity"] == "ok"
+        assert finding["summary"] == (
+            f"process {agent.pid} manages this network namespace (an agent that embeds the "
+            "library, or a riptided out of reach of --control) and its rules are in place")
+    net.host.ip("rule", "delete", "lookup", "main")
+    finding = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "error" and found,
+                         "the agent to notice")
+    assert finding["summary"].startswith(f"process {agent.pid} manages")
+    assert "riptided" not in finding["remedy"]
+
+
+def test_riptided_of_another_namespace_says_nothing_of_this_one(net, host):
+    agent = net.host.start(BUILD / "tests/netns/containers", 50, "paper",
+                           f"/run/netns/{net.host.name}")
+    wait_until(lambda: len(rules(net.host)) == 2, "its rules")
+    with Daemon(host):
+        host.run(RIPTIDE, "pause")
+        assert find(net.host, "daemon")["summary"].startswith(f"process {agent.pid} manages")
 
 
 def test_daemon_that_is_paused_is_a_note(net):
