@@ -273,7 +273,7 @@ class Tick:
     samples: int  #: connections that counted, open and closed
     destinations: int
     changes: int  #: windows that were given to the router
-    overflow: int  #: refused: max_destinations was reached
+    overflow: int  #: refused: max_destinations or max_routes was reached
     closed: int  #: of samples, those that closed since the last round
     closed_lost: int
     observe_cpu_ns: int
