@@ -221,6 +221,16 @@ def run_round(agent: Any) -> Any:
     asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
 
 
+def test_agent_sets_no_more_routes_than_max_routes(net: Network) -> None:
+    for last in (7, 8, 9):
+        net.learned(f"203.0.113.{last}", 40)
+    with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER,
+                                           router={"max_routes": 1}) as agent:
+        agent.start()
+        run_round(agent)
+        assert len(windows(net.host)) == 1 and agent.estimator.stats()["destinations"] == 3
+
+
 def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
     cwnd = net.learned("203.0.113.7", 40).cwnd()
     with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER) as agent:
