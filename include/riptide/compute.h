@@ -105,6 +105,12 @@ struct riptide_policy {
      * with without us. Where they did not, that is the least that a destination gets.
      */
     bool (*is_cut)(const void *memory);
+    /*
+     * Optional: the end of a hint or a new configuration has raised the window from `cwnd`
+     * segments, 1 or more, between two ticks. Samples of the next ticks may be of connections that
+     * began with that.
+     */
+    void (*raised)(void *memory, uint32_t cwnd);
 };
 
 /* The built-in policy or smoothing of that name, or NULL. Static storage. */

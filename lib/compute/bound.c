@@ -162,6 +162,17 @@ void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
     mark_changed(estimator, slot);
 }
 
+void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    uint16_t cwnd_before = destination->cwnd;
+
+    bound_destination(estimator, slot);
+    if (policy->raised && destination->cwnd > cwnd_before)
+        policy->raised(memory_of(estimator, destination), cwnd_before);
+}
+
 /*
  * Rare: a hint comes or goes. Where the window stays, what the kernel has may lie beyond the new
  * bound.
@@ -176,7 +187,7 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
         if (destination->cwnd == 0 || !riptide_prefix_contains(dst, &destination->dst))
             continue;
         destination->flags |= IS_NEWS;
-        bound_destination(estimator, slot);
+        rebound_destination(estimator, slot);
     }
 }
 

@@ -36,7 +36,6 @@ struct careful {
     struct {
         uint8_t n_fit;        /* ticks since the last cut whose first flights fit */
         uint8_t n_cuts : 3;   /* that count still; each doubles the wait */
-        bool is_raised : 1;   /* by the last tick */
         uint8_t n_settle : 2; /* ticks that are not judged */
         bool is_bbr : 1;      /* of the newest open connection */
         bool is_cut : 1;      /* the window is what a cut has left, or what came of that */
@@ -47,7 +46,8 @@ struct careful {
     uint8_t sharers[2];
     uint16_t bursts[2];
     uint16_t capacities[2];
-    uint16_t cwnd_before; /* the last raise, segments */
+    uint16_t cwnd_before : 14; /* the last raise, segments */
+    uint16_t n_raised : 2;     /* ticks to come in which connections end that began before it */
     struct halves halves;
 };
 ASSERT_MEMORY_FITS(struct careful);
@@ -89,6 +89,9 @@ static const double healing_ns = 100e9;
 
 /* Ticks after a cut in which connections end that began before it; some waited for a timeout. */
 enum { SETTLE = 2 };
+
+/* The same after a raise: by a tick, and by other bounds, at any time between two. */
+enum { RAISED = 1, RAISED_BETWEEN = 2 };
 
 /* Round trip times below this one differ by what processors do, microseconds. */
 enum { SHORTEST_US = 1000 };
@@ -353,6 +356,15 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
     return fits > input->config->cwnd_min ? fits : input->config->cwnd_min;
 }
 
+/* In the next `n_ticks` connections end that may have begun with `cwnd`. */
+static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ticks)
+{
+    enum { MOST = (1 << 14) - 1 };
+
+    careful->cwnd_before = (cwnd < MOST ? cwnd : MOST) & MOST;
+    careful->n_raised = n_ticks & 3;
+}
+
 /* Flights took the whole window and lost nothing, most of them for certain. */
 static double raise(struct careful *careful, const struct riptide_policy_input *input,
                     double fitted)
@@ -368,31 +380,33 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     if (next <= fitted)
         return fitted;
     careful->past = careful->flights;
-    careful->known.is_raised = true;
-    careful->cwnd_before = to_u16(input->cwnd);
+    note_raise(careful, input->cwnd, RAISED);
     return next;
 }
 
 static double learn(struct careful *careful, const struct riptide_policy_input *input)
 {
     double fitted = (double)careful->fitted / FITTED_ONE;
-    bool is_raised = careful->known.is_raised && input->since_ns <= input->interval_ns;
+    bool is_raised = careful->n_raised > 0 && input->since_ns <= input->interval_ns;
     double start = greater(START, input->base_cwnd);
     uint32_t cwnd;
 
-    careful->known.is_raised = false;
+    if (careful->n_raised > 0)
+        careful->n_raised--;
     if (careful->known.n_settle > 0) {
         careful->known.n_settle--;
         return fitted;
     }
     if (fitted == 0)
         return start;
-    cwnd = is_raised ? careful->cwnd_before : input->cwnd;
+    cwnd = input->cwnd;
+    if (is_raised && careful->cwnd_before < cwnd)
+        cwnd = careful->cwnd_before;
     if (careful->flights.segs > 0)
         add_past(careful, cwnd);
     if (is_too_large(careful))
         return lower(careful, input, cwnd);
-    /* What ends in the tick after a raise may have begun before it. */
+    /* What ends in the ticks after a raise may have begun before it. */
     if (is_raised)
         careful->past = (struct flights){ 0 };
     else if (careful->n_filled > careful->n_doubtful)
@@ -411,6 +425,7 @@ static void forget_path(struct careful *careful)
     careful->known.is_bbr = is_bbr;
     careful->halves = (struct halves){ 0 };
     careful->past = (struct flights){ 0 };
+    careful->n_raised = 0;
     careful->fitted = 0;
     careful->path_min_rtt_us = 0;
 }
@@ -463,6 +478,16 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
 }
 
+/* Of several in a row the lowest window counts. */
+static void careful_raised(void *memory, uint32_t cwnd)
+{
+    struct careful *careful = memory;
+
+    if (careful->n_raised > 0 && careful->cwnd_before < cwnd)
+        cwnd = careful->cwnd_before;
+    note_raise(careful, cwnd, RAISED_BETWEEN);
+}
+
 static bool careful_is_cut(const void *memory)
 {
     const struct careful *careful = memory;
@@ -485,4 +510,5 @@ const struct riptide_policy policy_careful = {
     .restore = careful_restore,
     .explain = careful_explain,
     .is_cut = careful_is_cut,
+    .raised = careful_raised,
 };

@@ -156,6 +156,9 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 /* Bounds it anew. */
 void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
+/* The same where hints or the configuration have changed: a raise is reported to the policy. */
+void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
+
 /* The override that decides for `dst`, or NULL. */
 const struct riptide_override *override_of(const struct riptide_estimator_config *config,
                                            const struct riptide_prefix *dst);

@@ -124,7 +124,7 @@ static double traffic_combine(const struct riptide_policy_input *input, void *me
 #define ROW(name, help, needs, type, add, combine)                                                 \
     {                                                                                              \
         name, help, needs, sizeof(type), sizeof(type), &smoothing_ewma, add, combine, false,       \
-            false, NULL, NULL, NULL, NULL                                                          \
+            false, NULL, NULL, NULL, NULL, NULL                                                    \
     }
 
 static const struct riptide_policy simple[] = {

@@ -56,7 +56,7 @@ static void carry_window(const struct riptide_estimator *from, const struct dest
     after = limits_of(to, destination);
     if (limits_max(&after) != limits_max(&before))
         destination->flags |= IS_NEWS;
-    bound_destination(to, slot);
+    rebound_destination(to, slot);
     age_list_insert(to, slot);
 }
 
