@@ -102,7 +102,7 @@ static int auto_flag_parse(void *target, const char *text)
     }
     if (flag_parse(&is_on, text) < 0)
         return -EINVAL;
-    *(int8_t *)target = is_on;
+    *(int8_t *)target = is_on ? 1 : 0;
     return 0;
 }
 
