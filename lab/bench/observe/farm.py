@@ -12,7 +12,7 @@ def ip(*arguments):
 
 
 def set_up_network():
-    """A link that swallows what is sent; the first destinations get windows of their own."""
+    """A link that swallows what is sent."""
     ip("link", "add", LINK, "arp", "off", "type", "veth", "peer", "name", "farm1")
     ip("link", "set", "farm1", "up")
     ip("link", "set", LINK, "up")
@@ -20,22 +20,31 @@ def set_up_network():
     ip("address", "add", "2001:db8::1/128", "dev", LINK, "nodad")
     ip("route", "add", "default", "dev", LINK)
     ip("-6", "route", "add", "2001:db8:64::/48", "dev", LINK)
+
+
+def windows(action):
     for i, window in enumerate(WINDOWS):
-        ip("route", "add", f"10.64.{i}.0/25", "dev", LINK, "initcwnd", str(window))
+        ip("route", action, f"10.64.{i}.0/25", "dev", LINK, "initcwnd", str(window))
 
 
 class Farm:
     """`sockets` to `destinations`, while the context lasts. Family: 4, 6 or mixed. `prefix` is what
-    runs it, in a network namespace for example."""
+    runs it in another network namespace, where they all have the kernel's window."""
 
     def __init__(self, binary, sockets, destinations, family, prefix=()):
         self.arguments = [*prefix, str(binary), str(sockets), str(destinations), family]
+        self.has_windows = not prefix
         self.process = None
 
     def __enter__(self):
+        if self.has_windows:
+            windows("add")
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
-        if self.process.stdout.readline() != b"ready\n":
+        answer = self.process.stdout.readline()
+        if self.has_windows:  # riptided makes no route for a window that the base route has
+            windows("del")
+        if answer != b"ready\n":
             self.__exit__()
             raise RuntimeError("the farm did not get ready")
         return self
