@@ -288,23 +288,31 @@ static void the_end_of_a_hint_is_no_growth(void **state)
     const struct {
         uint32_t cwnd_max;
         double scale;
-        uint64_t until_s; /* 0: it is taken back in the middle of the fourth tick */
-    } cases[] = { { 20, 0, 0 }, { 20, 0, 4 }, { 0, 0.3, 0 }, { 0, 0.3, 4 } };
+        uint64_t until_s;
+        bool is_removed; /* in the middle of the fourth tick */
+    } cases[] = {
+        { 20, 0, 100, true },
+        { 20, 0, 4, false },
+        { 0, 0.3, 100, true },
+        { 0, 0.3, 4, false },
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct riptide_estimator *estimator = careful();
-        struct riptide_hint hint = { prefix_of_text("192.0.2.0/24"), cases[i].cwnd_max,
-                                     cases[i].scale,
-                                     cases[i].until_s ? cases[i].until_s * S : RIPTIDE_NEVER_NS };
+        struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
+        struct riptide_hint hint = { .dst = dst,
+                                     .cwnd_max = cases[i].cwnd_max,
+                                     .scale = cases[i].scale,
+                                     .until_ns = cases[i].until_s * S };
         uint64_t t = 0;
 
         assert_int_equal(fit(estimator, &t, busy(20)), 48);
         assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
         assert_in_range(tick(estimator, &t, closed(20, 42, 0), closed(20, 42, 0)), 14, 20);
         add(estimator, closed(20, 42, 0));
-        if (cases[i].until_s == 0)
-            assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
+        if (cases[i].is_removed)
+            assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
         assert_int_equal(tick(estimator, &t, closed(20, 60, 0), closed(20, 60, 0)), 48);
         assert_int_equal(tick(estimator, &t, closed(20, 60, 0), closed(20, 60, 0)), 48);
         /* What ends from here on began with 48. */
@@ -313,32 +321,11 @@ static void the_end_of_a_hint_is_no_growth(void **state)
     }
 }
 
-static void the_end_of_an_override_is_no_growth(void **state)
-{
-    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"),
-                                               .scale = 0.3 };
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
-    uint64_t t = 0;
-
-    (void)state;
-    assert_int_equal(fit(estimator, &t, busy(20)), 48);
-    config.overrides = &override;
-    config.n_overrides = 1;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 14);
-    config.n_overrides = 0;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
-    assert_int_equal(tick(estimator, &t, closed(48, 60, 0), closed(48, 60, 0)), 96);
-    riptide_estimator_free(estimator);
-}
-
 static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
 {
     struct riptide_estimator *estimator = careful();
-    struct riptide_hint hint = { prefix_of_text("192.0.2.1"), 20, 0, RIPTIDE_NEVER_NS };
+    struct riptide_prefix dst = prefix_of_text("192.0.2.1");
+    struct riptide_hint hint = { .dst = dst, .cwnd_max = 20, .scale = 0, .until_ns = 100 * S };
     uint64_t t = 0;
 
     (void)state;
@@ -346,7 +333,7 @@ static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
     assert_int_equal(tick(estimator, &t, busy(20), busy(20)), 20);
     add(estimator, closed(10, 20, 5));
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
     /* Three quarters of 20 fit, less a thirty-second. */
     assert_in_range(tick(estimator, &t, closed(10, 20, 5), closed(10, 20, 5)), 10, 15);
     riptide_estimator_free(estimator);
@@ -367,7 +354,6 @@ int main(void)
         cmocka_unit_test(paced_flights_may_be_larger),
         cmocka_unit_test(silence_ends_it_and_use_does_not),
         cmocka_unit_test(the_end_of_a_hint_is_no_growth),
-        cmocka_unit_test(the_end_of_an_override_is_no_growth),
         cmocka_unit_test(flights_of_a_hint_that_lost_are_judged_by_its_window),
         cmocka_unit_test(another_path_voids_the_evidence),
         cmocka_unit_test(a_queue_is_no_other_path_and_a_longer_path_is_followed),

@@ -2,7 +2,7 @@
 /*
  * An estimator under policies by prefix, in its state as bytes, and under another configuration.
  */
-#include "estimators.h"
+#include "careful_case.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -358,6 +358,28 @@ static void hints_and_samples_of_the_tick(void **state)
     riptide_estimator_free(estimator);
 }
 
+static void the_end_of_an_override_is_no_growth(void **state)
+{
+    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"),
+                                               .scale = 0.3 };
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    uint64_t t = 0;
+
+    (void)state;
+    assert_int_equal(fit(estimator, &t, busy(20)), 48);
+    config.overrides = &override;
+    config.n_overrides = 1;
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 14);
+    config.n_overrides = 0;
+    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
+    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
+    assert_int_equal(tick(estimator, &t, closed(48, 60, 0), closed(48, 60, 0)), 96);
+    riptide_estimator_free(estimator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +389,7 @@ int main(void)
         cmocka_unit_test(same_configuration_changes_nothing),
         cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
         cmocka_unit_test(another_policy_goes_on_from_the_window),
+        cmocka_unit_test(the_end_of_an_override_is_no_growth),
         cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
         cmocka_unit_test(where_fewer_fit_the_newest_stay),
         cmocka_unit_test(once_more_before_the_withdrawn_are_popped),
