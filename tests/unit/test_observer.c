@@ -173,7 +173,7 @@ static void test_config_counts_need_their_arrays(void **state)
 
             riptide_observer_config_init(&config, sizeof(config));
             memcpy((char *)&config + pairs[i].count, &counts[j], sizeof(counts[j]));
-            snprintf(text, sizeof(text), "scope.%s: NULL, but scope.n_%s is 5", pairs[i].field,
+            snprintf(text, sizeof(text), "scope.%s: NULL, but n_%s is 5", pairs[i].field,
                      pairs[i].field);
             if (j > 0) {
                 memcpy((char *)&config + pairs[i].array, &array, sizeof(array));
