@@ -148,8 +148,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
                     uint32_t *slotp);
 
 /*
- * A destination that nobody outside has heard of, and that has no estimate, is none; one that is
- * windowless is none but to be explained.
+ * Removes a destination without a window, where none is popped either; one that is windowless stays,
+ * for explanations alone.
  */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 

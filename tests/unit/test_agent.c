@@ -203,14 +203,19 @@ static void fields_of_the_stages_are_named(void **state)
     assert_not_new(&configs, "netns_fd: ");
 }
 
-static uint32_t max_routes_of(const struct configs *configs)
+static struct stages stages_of(const struct configs *configs)
 {
     struct riptide_error error = { "" };
     struct stages stages;
 
     if (stages_take(&stages, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
-    return stages.router.max_routes;
+    return stages;
+}
+
+static uint32_t max_routes_of(const struct configs *configs)
+{
+    return stages_of(configs).router.max_routes;
 }
 
 static void routes_are_as_many_as_destinations_or_fewer(void **state)
@@ -330,12 +335,7 @@ static void what_makes_no_sense_after_the_stop_is_refused(void **state)
 
 static bool hears_of_closed(const struct configs *configs)
 {
-    struct riptide_error error = { "" };
-    struct stages stages;
-
-    if (stages_take(&stages, &configs->agent, &error) != 0)
-        fail_msg("%s", error.text);
-    return stages.observer.destroy_events;
+    return stages_of(configs).observer.destroy_events;
 }
 
 static void destroy_events_follow_the_policy_unless_said(void **state)

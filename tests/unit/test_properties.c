@@ -141,7 +141,7 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 
 /*
  * Never outside the bounds, nor below the base but for losses, hints and overrides; no window past
- * its time to live; what is given is withdrawn; all of it
+ * its time to live; every window popped is withdrawn in the end; all of it
  * whatever the configuration becomes meanwhile.
  */
 static void windows_keep_to_bounds_and_lifetimes(void **state)
