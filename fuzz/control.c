@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any line on the control socket: the answer is one line of JSON that says whether it is one, comes
- * to its end in bounded pieces, and nobody changes things who may not. The first byte says who
- * asks.
+ * to its end in bounded pieces, nobody changes things who may not, and what is taken back is what
+ * stood. The first byte says who asks, and what there is.
  */
 #include "case_bytes.h"
 #include "stand_in.h"
 #include "target.h"
 
-static void check_answer(const char *text, size_t n)
+static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* a hint for it stands */
+
+static void check_answer(const char *text, size_t n, const struct stand_in *stand_in)
 {
     json_t *answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     const json_t *ok = json_object_get(answer, "ok");
+    const char *removed = json_string_value(json_object_get(answer, "removed"));
+    struct riptide_prefix dst;
 
     CASE_CHECK(memchr(text, '\n', n) == text + n - 1);
     CASE_CHECK(json_is_boolean(ok));
     CASE_CHECK(json_is_true(ok) || json_string_length(json_object_get(answer, "error")) > 0);
+    if (removed)
+        CASE_CHECK(riptide_prefix_parse(&dst, removed) == 0 && stand_in->hint.dst.family == 0 &&
+                   riptide_prefix_equal(&dst, &in_force) && stand_in->n_changes == 1);
+    else
+        CASE_CHECK(stand_in->hint.dst.family != 0);
     json_decref(answer);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static char text[4 << 20];
-    struct stand_in stand_in = { .n_rows = 3000, .fd = n > 0 && data[0] & 2 ? 5 : -1 };
+    struct stand_in stand_in = { .n_rows = 3000,
+                                 .hint = { .dst = in_force },
+                                 .fd = n > 0 && data[0] & 2 ? 5 : -1 };
     const struct request_daemon daemon = stand_in_daemon(&stand_in);
     const struct request_caller caller = { n > 0 && data[0] & 1, stand_in.fd };
     struct request request;
@@ -38,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         n_text += request_read(&request, &daemon, text + n_text, REQUEST_PIECE_BYTES, &is_done);
     }
     request_end(&request);
-    check_answer(text, n_text);
+    check_answer(text, n_text, &stand_in);
     CASE_CHECK(caller.may_change || stand_in.n_changes == 0);
     return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any sequence of samples, times, hints, configurations and states: no window outside its bounds or
- * past its time to live, no more destinations than configured, what is given is withdrawn again,
- * what is told is what is known, and what is saved loads as the same.
+ * Any sequence of samples, times, hints, base windows, configurations and states: no window outside
+ * its bounds or past its time to live, each as its explanation has it, no more destinations than
+ * configured, the hints in force are those given, what is given is withdrawn again, what is told is
+ * what is known, and what is saved loads as the same.
  */
 #include "estimator.h"
 
+#include "compute/estimator.h"
 #include "prefix.h"
 #include "target.h"
 
@@ -22,7 +24,8 @@ struct run {
     struct drawn_config drawn;
     uint64_t now_ns;
     bool has_ticked;
-    bool has_hints;
+    struct riptide_hint hints[RIPTIDE_MAX_HINTS]; /* in force */
+    size_t n_hints;
     struct told told[MAX_TOLD];
     size_t n_told;
 };
@@ -38,11 +41,16 @@ static struct told *told_of(struct run *run, const struct riptide_prefix *dst)
     return &run->told[run->n_told++];
 }
 
-/* The bounds as the configuration says them; a hint never lowers the first. */
+/*
+ * The bounds as the configuration says them, but that a base goes above the bound for all; a hint
+ * never lowers the first.
+ */
 static void check_bounds(const struct run *run, const struct riptide_estimate *estimate)
 {
     const struct riptide_estimator_config *config = &run->drawn.config;
-    uint32_t min = config->cwnd_min, max = config->cwnd_max;
+    uint32_t base = estimator_base(run->estimator, &estimate->dst);
+    uint32_t above = base > config->cwnd_max ? base : config->cwnd_max;
+    uint32_t min = config->cwnd_min, max = above;
     int len = -1;
 
     for (size_t i = 0; i < config->n_overrides; i++) {
@@ -52,12 +60,13 @@ static void check_bounds(const struct run *run, const struct riptide_estimate *e
             continue;
         len = override->dst.len;
         min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
-        max = override->cwnd_max ? override->cwnd_max : config->cwnd_max;
+        max = override->cwnd_max ? override->cwnd_max : above;
     }
     CASE_CHECK(min >= 1 && max <= RIPTIDE_CWND_LIMIT);
     CASE_CHECK(estimate->cwnd >= min && estimate->cwnd <= max);
     CASE_CHECK(estimate->cwnd_max >= min && estimate->cwnd_max <= max);
     CASE_CHECK(estimate->cwnd <= estimate->cwnd_max);
+    CASE_CHECK(estimate->cwnd >= base || estimate->may_lower);
 }
 
 static void pop(struct run *run, uint32_t n)
@@ -91,6 +100,42 @@ static void check_told(const struct run *run)
     CASE_CHECK(stats.destinations <= run->drawn.config.max_destinations);
 }
 
+/* What hints for `dst` ask for: the lowest of each figure. */
+static struct riptide_hint hint_for(const struct run *run, const struct riptide_prefix *dst)
+{
+    struct riptide_hint lowest = { .scale = 1 };
+
+    for (size_t i = 0; i < run->n_hints; i++) {
+        const struct riptide_hint *hint = &run->hints[i];
+
+        if (!riptide_prefix_contains(&hint->dst, dst))
+            continue;
+        if (hint->scale > 0 && hint->scale < lowest.scale)
+            lowest.scale = hint->scale;
+        if (hint->cwnd_max > 0 && (lowest.cwnd_max == 0 || hint->cwnd_max < lowest.cwnd_max))
+            lowest.cwnd_max = hint->cwnd_max;
+    }
+    return lowest;
+}
+
+/* The figures of an explanation give its window. */
+static void check_explanation(const struct run *run, const struct riptide_explanation *why)
+{
+    struct riptide_hint hint = hint_for(run, &why->dst);
+    double cwnd = why->bounds & RIPTIDE_BOUND_BASE ? why->base_cwnd : why->smoothed;
+
+    CASE_CHECK(why->hint_scale == hint.scale && why->hint_cwnd_max == hint.cwnd_max);
+    CASE_CHECK(why->base_cwnd == estimator_base(run->estimator, &why->dst));
+    if (cwnd > why->cwnd_max)
+        cwnd = why->cwnd_max;
+    cwnd *= why->override_scale < hint.scale ? why->override_scale : hint.scale;
+    if (hint.cwnd_max > 0 && cwnd > hint.cwnd_max)
+        cwnd = hint.cwnd_max;
+    if (cwnd < why->cwnd_min)
+        cwnd = why->cwnd_min;
+    CASE_CHECK(why->cwnd == (uint32_t)(cwnd + 0.5));
+}
+
 static void check_lifetimes(const struct run *run)
 {
     const struct riptide_estimator_config *config = &run->drawn.config;
@@ -105,7 +150,97 @@ static void check_lifetimes(const struct run *run)
         CASE_CHECK(riptide_estimator_explain(run->estimator, &known.dst, &why, sizeof(why)) == 0);
         CASE_CHECK(why.cwnd == known.cwnd && why.smoothed == known.smoothed);
         CASE_CHECK(why.cwnd_min <= why.cwnd && why.cwnd <= why.cwnd_max);
+        check_explanation(run, &why);
     }
+}
+
+static struct riptide_hint *hint_at(struct run *run, const struct riptide_prefix *dst)
+{
+    for (size_t i = 0; i < run->n_hints; i++) {
+        if (riptide_prefix_equal(&run->hints[i].dst, dst))
+            return &run->hints[i];
+    }
+    return NULL;
+}
+
+static void check_hints(struct run *run)
+{
+    struct riptide_hint hint;
+    uint32_t n = 0;
+
+    while (riptide_estimator_next_hint(run->estimator, &n, &hint) == 0) {
+        const struct riptide_hint *given = hint_at(run, &hint.dst);
+
+        CASE_CHECK(given && hint.cwnd_max == given->cwnd_max && hint.until_ns == given->until_ns);
+        CASE_CHECK(hint.scale == (given->scale > 0 ? given->scale : 1));
+    }
+    CASE_CHECK(n == run->n_hints);
+}
+
+static bool is_hint(const struct run *run, const struct riptide_hint *hint)
+{
+    return prefix_is_valid(&hint->dst) && hint->scale <= 1 &&
+           hint->cwnd_max <= RIPTIDE_CWND_LIMIT &&
+           (hint->cwnd_max > 0 || (hint->scale > 0 && hint->scale < 1)) &&
+           hint->until_ns > (run->has_ticked ? run->now_ns : 0);
+}
+
+static void add_hint(struct run *run, const struct riptide_hint *hint)
+{
+    struct riptide_hint *place = hint_at(run, &hint->dst);
+    struct riptide_error error;
+    int r = riptide_estimator_add_hint(run->estimator, hint, &error);
+
+    if (!is_hint(run, hint)) {
+        CASE_CHECK(r < 0 && error.text[0] && !strchr(error.text, '\n'));
+        return;
+    }
+    if (!place && run->n_hints == RIPTIDE_MAX_HINTS) {
+        CASE_CHECK(r == RIPTIDE_E_FULL);
+        return;
+    }
+    CASE_CHECK(r == 0);
+    *(place ? place : &run->hints[run->n_hints++]) = *hint;
+    check_hints(run);
+}
+
+static void remove_hint(struct run *run, const struct riptide_prefix *dst)
+{
+    struct riptide_hint *place = hint_at(run, dst);
+    int r = riptide_estimator_remove_hint(run->estimator, dst);
+
+    CASE_CHECK(r == (place ? 0 : RIPTIDE_E_UNKNOWN));
+    if (place)
+        *place = run->hints[--run->n_hints];
+    check_hints(run);
+}
+
+/* What connections to a destination start with without us is known of one that has a window. */
+static void set_base(struct run *run, struct case_bytes *bytes)
+{
+    struct riptide_prefix peer = draw_host(bytes), dst;
+    uint8_t how = case_u8(bytes);
+    uint32_t cwnd = how & 1 ? case_u32(bytes) : how;
+    struct riptide_estimate known;
+
+    riptide_estimator_group(run->estimator, &peer, &dst);
+    estimator_set_base(run->estimator, &dst, cwnd);
+    if (riptide_estimator_find(run->estimator, &dst, &known) == 0)
+        CASE_CHECK(estimator_base(run->estimator, &dst) ==
+                   (cwnd < RIPTIDE_CWND_LIMIT ? cwnd : RIPTIDE_CWND_LIMIT));
+    check_lifetimes(run);
+}
+
+/* To now_ns; hints whose time is over pass. */
+static void tick_now(struct run *run)
+{
+    CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
+    run->has_ticked = true;
+    for (size_t i = run->n_hints; i-- > 0;) {
+        if (run->hints[i].until_ns <= run->now_ns)
+            run->hints[i] = run->hints[--run->n_hints];
+    }
+    check_hints(run);
 }
 
 static void tick(struct run *run, struct case_bytes *bytes)
@@ -116,8 +251,7 @@ static void tick(struct run *run, struct case_bytes *bytes)
     if (run->has_ticked && how == 0xff)
         CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns - 1) == RIPTIDE_E_INVALID);
     run->now_ns += step;
-    CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
-    run->has_ticked = true;
+    tick_now(run);
     check_lifetimes(run);
 }
 
@@ -140,12 +274,15 @@ static void reconfigure(struct run *run, struct case_bytes *bytes)
     run->drawn.config.overrides = run->drawn.overrides;
     run->drawn.config.aggregates = run->drawn.aggregates;
     /* What a shorter time to live ends, the next tick ends. */
-    CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
+    tick_now(run);
     pop(run, UINT32_MAX);
     check_told(run);
 }
 
-/* A successor of the same configuration knows the same; of hints it knows nothing. */
+/*
+ * A successor of the same configuration, given the same hints, knows the same; but where there are
+ * base windows: whether losses took a window below them is not in a state.
+ */
 static void succeed(struct run *run)
 {
     struct riptide_load_counts counts;
@@ -154,14 +291,16 @@ static void succeed(struct run *run)
     size_t n, n_again;
 
     CASE_CHECK(riptide_estimator_new(&other, &run->drawn.config, NULL) == 0);
-    CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
+    tick_now(run);
+    for (size_t i = 0; i < run->n_hints; i++)
+        CASE_CHECK(riptide_estimator_add_hint(other, &run->hints[i], NULL) == 0);
     state = save_all(run->estimator, run->now_ns, run->now_ns, &n);
     CASE_CHECK(
         riptide_estimator_replace(other, run->now_ns, run->now_ns, state, n, &counts, NULL) == 0);
     CASE_CHECK(
         counts.expired + counts.older + counts.regrouped + counts.repoliced + counts.overflow == 0);
     again = save_all(other, run->now_ns, run->now_ns, &n_again);
-    CASE_CHECK(n == n_again && (run->has_hints || memcmp(state, again, n) == 0));
+    CASE_CHECK(n == n_again && (run->estimator->bases.n > 0 || memcmp(state, again, n) == 0));
     free(again);
     free(state);
     riptide_estimator_free(other);
@@ -192,9 +331,9 @@ static void step(struct run *run, struct case_bytes *bytes)
         struct riptide_hint hint = draw_hint(bytes, run->now_ns);
 
         if (what < 132)
-            riptide_estimator_remove_hint(run->estimator, &hint.dst);
-        else if (riptide_estimator_add_hint(run->estimator, &hint, NULL) == 0)
-            run->has_hints = true;
+            remove_hint(run, &hint.dst);
+        else
+            add_hint(run, &hint);
     } else if (what < 176) {
         reconfigure(run, bytes);
     } else if (what < 184) {
@@ -207,6 +346,8 @@ static void step(struct run *run, struct case_bytes *bytes)
     } else if (what < 224) {
         pop(run, 1);
         return;
+    } else if (what >= 232 && what < 240) {
+        set_base(run, bytes);
     } else {
         tick(run, bytes);
     }
@@ -224,12 +365,12 @@ static void end(struct run *run)
 
     riptide_estimator_discard(run->estimator);
     run->now_ns += run->drawn.config.ttl_ns;
-    CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
+    tick_now(run);
     pop(run, UINT32_MAX);
     for (size_t i = 0; i < run->n_told; i++)
         CASE_CHECK(run->told[i].cwnd == 0);
     riptide_estimator_get_stats(run->estimator, &stats, sizeof(stats));
-    CASE_CHECK(stats.destinations == 0);
+    CASE_CHECK(stats.destinations == 0 && run->estimator->bases.n == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

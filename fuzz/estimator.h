@@ -131,20 +131,24 @@ static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
 
     if (how == 0xff)
         sample.dst.len = case_u8(bytes);
+    sample.acked_bytes = sample.delivery_rate_Bps; /* those of a second */
     return sample;
 }
 
-/* One that may hold for some of them, for a while. */
+/* One that may hold for some of them, for a while; or be none. */
 static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t now_ns)
 {
     uint8_t how = case_u8(bytes);
-
-    return (struct riptide_hint){
+    struct riptide_hint hint = {
         .dst = draw_network(bytes),
-        .cwnd_max = how & 1 ? case_u16(bytes) : 0,
-        .scale = how & 2 ? draw_share(bytes) : 0,
+        .cwnd_max = how & 1 ? (uint32_t)case_u16(bytes) << (how & 4) : 0,
+        .scale = how & 2 ? draw_share(bytes) * (how & 8 ? 2 : 1) : 0,
         .until_ns = now_ns + case_u8(bytes) * ns_per_s,
     };
+
+    if (how & 16)
+        hint.dst.len ^= 0x80;
+    return hint;
 }
 
 /* All that it knows, as bytes to compare and to load: free them. */

@@ -17,6 +17,7 @@ struct told {
     struct stand_in stand_in; /* first: its functions have the same userdata */
     struct riptide_explanation why;
     uint64_t now_ns;
+    struct riptide_hint hint;
     struct request_row rows[MAX_ROWS];
     uint32_t n_rows;
 };
@@ -82,6 +83,11 @@ static void draw_rest(struct told *told, struct case_bytes *bytes)
         if (case_u8(bytes) & 1)
             told->rows[i].route.gateway = draw_prefix(bytes);
     }
+    why->base_cwnd = case_u16(bytes);
+    told->hint.dst = draw_prefix(bytes);
+    told->hint.cwnd_max = case_u16(bytes);
+    told->hint.scale = draw_real(bytes);
+    told->hint.until_ns = case_u64(bytes);
 }
 
 static void draw_rows(struct told *told, struct case_bytes *bytes)
@@ -107,8 +113,16 @@ static json_t *explain(void *userdata, const struct riptide_prefix *dst)
     const struct told *told = userdata;
 
     (void)dst;
-    return json_pack("{s:o, s:o}", "window", explanation_window(&told->why, told->now_ns), "route",
+    return json_pack("{s:o, s:o, s:o}", "window", explanation_window(&told->why, told->now_ns),
+                     "seen", explanation_seen(&told->why), "route",
                      told->n_rows ? explanation_route(&told->rows[0].route, NULL) : json_null());
+}
+
+static json_t *hints(void *userdata)
+{
+    const struct told *told = userdata;
+
+    return json_pack("{s:[o]}", "hints", explanation_hint(&told->hint, told->now_ns));
 }
 
 static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
@@ -134,6 +148,7 @@ static json_t *ask(struct told *told, const char *line)
 
     daemon.userdata = told;
     daemon.explain = explain;
+    daemon.hints = hints;
     daemon.next = next;
     request_begin(&request, &daemon, line, strlen(line), &caller);
     while (!is_done) {
@@ -240,6 +255,37 @@ static void check_evidence(const struct riptide_explanation *why, const json_t *
     check_real(evidence, "max_rtt_ms", why->evidence.max_rtt_us / 1e3);
 }
 
+static void check_left_out(const struct riptide_explanation *why, const json_t *left_out)
+{
+    check_integer(left_out, "unused", why->left_out[RIPTIDE_LEFT_OUT_UNUSED - 1]);
+    check_integer(left_out, "idle", why->left_out[RIPTIDE_LEFT_OUT_IDLE - 1]);
+    check_integer(left_out, "unmeasured", why->left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
+}
+
+static void check_seen(const struct riptide_explanation *why, const json_t *seen)
+{
+    uint64_t n = why->samples;
+
+    for (int i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        n += why->left_out[i];
+    check_integer(seen, "connections", n);
+    check_left_out(why, json_object_get(seen, "left_out"));
+}
+
+/* In whole milliseconds; what has passed has none left. */
+static void check_hint(const struct told *told, const json_t *hint)
+{
+    const struct riptide_hint *given = &told->hint;
+    double left_ms =
+        given->until_ns > told->now_ns ? (double)(given->until_ns - told->now_ns) / 1e6 : 0;
+    double for_ms = (double)json_integer_value(json_object_get(hint, "for_ms"));
+
+    check_address(hint, "dst", &given->dst);
+    check_integer(hint, "cwnd_max", given->cwnd_max);
+    check_real(hint, "scale", given->scale < 1 ? given->scale : 0);
+    CASE_CHECK(for_ms >= 0 && fabs(for_ms - left_ms) <= 1 + left_ms * 1e-8);
+}
+
 static void check_window(const struct told *told, const json_t *window)
 {
     static const char *const bounds[] = { "min",          "max",
@@ -248,15 +294,12 @@ static void check_window(const struct told *told, const json_t *window)
                                           "hint_max",     "base" };
     const struct riptide_explanation *why = &told->why;
     const json_t *bit = json_object_get(window, "bounds");
-    const json_t *left_out = json_object_get(window, "left_out");
     size_t n = 0;
 
     check_text(window, "policy", why->policy);
     check_text(window, "smoothing", why->smoothing);
     check_integer(window, "connections", why->samples);
-    check_integer(left_out, "unused", why->left_out[RIPTIDE_LEFT_OUT_UNUSED - 1]);
-    check_integer(left_out, "idle", why->left_out[RIPTIDE_LEFT_OUT_IDLE - 1]);
-    check_integer(left_out, "unmeasured", why->left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
+    check_left_out(why, json_object_get(window, "left_out"));
     check_real(window, "combined", why->combined);
     check_real(window, "smoothed", why->smoothed);
     CASE_CHECK(json_is_true(json_object_get(window, "is_drop")) == why->is_drop);
@@ -319,8 +362,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     answer = ask(&told, "{\"request\":\"explain\",\"dst\":\"10.0.0.1\"}");
     if (is_finite(&told.why) && json_is_true(json_object_get(answer, "ok"))) {
         check_window(&told, json_object_get(answer, "window"));
+        check_seen(&told.why, json_object_get(answer, "seen"));
         check_route(&told, json_object_get(answer, "route"));
     }
+    json_decref(answer);
+
+    answer = ask(&told, "{\"request\":\"hints\"}");
+    if (isfinite(told.hint.scale))
+        check_hint(&told, json_array_get(json_object_get(answer, "hints"), 0));
     json_decref(answer);
     return 0;
 }
