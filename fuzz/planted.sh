@@ -18,6 +18,7 @@ faults=(
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
     estimator lib/compute/bound.c 'cwnd < limits->base' 'false'
     estimator lib/compute/bound.c 'hint->scale < limits.scale' 'hint->scale > limits.scale'
+    estimator lib/compute/reconfigure.c '    forget_bases(&fresh, estimator);' ''
     event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
     json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'

@@ -143,6 +143,19 @@ static int fill(struct riptide_estimator *fresh, const struct riptide_estimator 
     return r;
 }
 
+/* A destination that had samples of the coming tick alone is gone, and with it its base. */
+static void forget_bases(struct riptide_estimator *fresh, const struct riptide_estimator *estimator)
+{
+    uint32_t slot = prefix_table_next(&estimator->table, 0);
+
+    for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
+        const struct riptide_prefix *dst = &destination_at(estimator, slot)->dst;
+
+        if (prefix_table_find(&fresh->table, dst) == NONE)
+            estimator_forget_base(fresh, dst);
+    }
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
                                                  const struct riptide_estimator_config *config,
                                                  const struct riptide_scope *scope,
@@ -155,6 +168,7 @@ RIPTIDE_PUBLIC int riptide_estimator_reconfigure(struct riptide_estimator *estim
     r = fill(&fresh, estimator, config, scope, error);
     if (r != 0)
         return error_fill(error, r);
+    forget_bases(&fresh, estimator);
     prefix_table_deinit(&estimator->table);
     estimator_config_release(&estimator->config);
     *estimator = fresh;
