@@ -27,6 +27,11 @@ static json_t *figure(uint64_t value)
     return value ? json_integer((json_int_t)value) : json_null();
 }
 
+static json_t *real_figure(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
 /* Likewise, in milliseconds. */
 static json_t *milliseconds(uint32_t us)
 {
@@ -81,7 +86,7 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
     return json_pack(
         "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:o, "
         "s:f, s:o,"
-        " s:{s:f, s:f, s:I, s:f, s:o, s:o}}",
+        " s:{s:o, s:o, s:o, s:o, s:o, s:o}}",
         "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
         (json_int_t)explanation->samples, "left_out", left_out_of(explanation->left_out),
         "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
@@ -96,9 +101,10 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         explanation->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),
-        "evidence", "capacity", explanation->evidence.capacity, "burst",
-        explanation->evidence.burst, "sharers", (json_int_t)explanation->evidence.sharers, "brake",
-        explanation->evidence.brake, "min_rtt_ms", milliseconds(explanation->evidence.min_rtt_us),
+        "evidence", "capacity", real_figure(explanation->evidence.capacity), "burst",
+        real_figure(explanation->evidence.burst), "sharers", figure(explanation->evidence.sharers),
+        "brake", real_figure(explanation->evidence.brake), "min_rtt_ms",
+        milliseconds(explanation->evidence.min_rtt_us),
         "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
 }
 

@@ -242,14 +242,25 @@ static void print_bounds(const json_t *window, FILE *out)
     fputc('\n', out);
 }
 
+static const char *print_real(char text[16], const json_t *object, const char *name, int digits)
+{
+    if (!json_is_real(get(object, name)))
+        return "-";
+    snprintf(text, 16, "%.*f", digits, real(object, name));
+    return text;
+}
+
 static void print_evidence(const json_t *evidence, FILE *out)
 {
+    char capacity[16], burst[16], brake[16], sharers[16] = "-";
+
     if (real(evidence, "capacity") == 0 && number(evidence, "sharers") == 0)
         return;
-    fprintf(out, "  evidence     capacity %.1f, burst %.1f segments, ", real(evidence, "capacity"),
-            real(evidence, "burst"));
-    fprintf(out, "sharers %" JSON_INTEGER_FORMAT ", brake %.2f", number(evidence, "sharers"),
-            real(evidence, "brake"));
+    if (number(evidence, "sharers") > 0)
+        snprintf(sharers, sizeof(sharers), "%" JSON_INTEGER_FORMAT, number(evidence, "sharers"));
+    fprintf(out, "  evidence     capacity %s, burst %s segments, sharers %s, brake %s",
+            print_real(capacity, evidence, "capacity", 1), print_real(burst, evidence, "burst", 1),
+            sharers, print_real(brake, evidence, "brake", 2));
     if (json_is_real(get(evidence, "max_rtt_ms")))
         fprintf(out, ", rtt %.1f to %.1f ms", real(evidence, "min_rtt_ms"),
                 real(evidence, "max_rtt_ms"));

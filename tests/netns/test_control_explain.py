@@ -229,9 +229,19 @@ def test_explain_shows_round_trip_times_that_the_policy_knows(net, policy, has_l
 
         found = wait_until(evidence, "evidence")
         assert (found["max_rtt_ms"] is not None) == has_largest
+        assert found["burst"] != 0
         said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
         line = next(line for line in said.splitlines() if line.startswith("  evidence"))
         assert re.search(r"rtt [\d.]+ to [\d.]+ ms$" if has_largest else r"smallest rtt [\d.]+ ms$", line)
+        assert "burst 0.0 " not in line and (policy == "careful" or "burst - segments" in line)
+
+
+def test_explain_without_evidence_has_none(net):
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--policy", "paper"):
+        wait_window(net.host, "203.0.113.1")
+        assert set(verdict(net.host, "203.0.113.1")["window"]["evidence"].values()) == {None}
+        assert "evidence" not in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
 
 
 def test_explain_names_several_next_hops(net):
