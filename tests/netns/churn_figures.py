@@ -5,7 +5,9 @@ import collections
 import statistics
 import time
 
-WARM_UP_SHARE = 0.25  # of the last life: tables grow to their size
+WARM_UP_SHARE = 0.25  # of the last life, in which tables grow to their size;
+WARM_UP_S = 40        # that takes as long. A quarter is longer in runs of four minutes and more
+MIN_ROWS = 30         # after it, for a judgement
 GROWTH_KB = 256
 CLIENTS = 64 + 4      # files that a daemon has open more than at its least: clients, what it writes
 
@@ -43,21 +45,23 @@ class Figures:
         """The rows after the warm-up of the life that was not ended."""
         begin = self.lives[-1]
         rows = [row for row in self.rows if row[0] >= begin]
-        return rows[int(WARM_UP_SHARE * len(rows)):]
+        n_early = sum(row[0] < begin + WARM_UP_S for row in rows)
+        return rows[max(int(WARM_UP_SHARE * len(rows)), n_early):]
 
     def growth_kb(self):
-        """Of the median in the last third against the first."""
-        resident = [row[1] for row in self.of_last_life()] or [0]
-        third = max(len(resident) // 3, 1)
+        """Of the median in the last third against the first; None: too short to judge."""
+        resident = [row[1] for row in self.of_last_life()]
+        if len(resident) < MIN_ROWS:
+            return None
+        third = len(resident) // 3
         return statistics.median(resident[-third:]) - statistics.median(resident[:third])
 
     def judge(self):
         """What is wrong with memory or files; None: nothing."""
-        files = [row[2] for row in self.rows]
-        if len(self.of_last_life()) < 30:
-            return None
-        if self.growth_kb() > GROWTH_KB:
-            return f"memory grew by {self.growth_kb():.0f} kB after the warm-up"
+        files = [row[2] for row in self.rows] or [0]
+        growth_kb = self.growth_kb()
+        if growth_kb is not None and growth_kb > GROWTH_KB:
+            return f"memory grew by {growth_kb:.0f} kB after the warm-up"
         if max(files) - min(files) > CLIENTS:
             return f"files went from {min(files)} to {max(files)}"
         return None
@@ -65,7 +69,10 @@ class Figures:
     def __str__(self):
         lasted = sorted(self.lasted_ms) or [0]
         late = sorted(self.late_ms) or [0]
-        rows = self.of_last_life() or [(0,) * 6]
+        growth_kb = self.growth_kb()
+        rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 6]
+        when, growth = (("too short to judge memory;", "") if growth_kb is None else
+                        ("after the warm-up", f", growth {growth_kb:.0f}"))
         seconds = time.monotonic() - self.start
 
         def at(values, share):
@@ -78,9 +85,9 @@ class Figures:
                 f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
                 f"open; from an event to the right answers ms: median {at(lasted, 0.5):.1f}, p99 "
                 f"{at(lasted, 0.99):.1f}, max {lasted[-1]:.1f}; rounds late ms: median "
-                f"{at(late, 0.5):.1f}, p99 {at(late, 0.99):.1f}, max {late[-1]:.1f}; after the "
-                f"warm-up resident kB {min(resident)} to {max(resident)}, growth "
-                f"{self.growth_kb():.0f}, files {min(files)} to {max(files)}")
+                f"{at(late, 0.5):.1f}, p99 {at(late, 0.99):.1f}, max {late[-1]:.1f}; {when} "
+                f"resident kB {min(resident)} to {max(resident)}{growth}, "
+                f"files {min(files)} to {max(files)}")
 
     def plot(self, path):
         import matplotlib  # here, since tests run where it is not installed

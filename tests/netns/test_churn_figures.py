@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What the soak makes of the memory and files that it has seen."""
+
+import pytest
+from churn_figures import Figures
+
+
+def figures_of(resident_kb, files=30):
+    """Of a daemon that has lived for as many seconds as there are figures."""
+    figures = Figures()
+    figures.lives = [0]
+    figures.rows = [(s, kb, files if s else 30, 0, 0, 0) for s, kb in enumerate(resident_kb)]
+    return figures
+
+
+def growing(seconds, full_after_s):
+    """Tables grow by 1,200 kB to their size."""
+    return [2800 + 1200 * min(s / full_after_s, 1) for s in range(seconds)]
+
+
+@pytest.mark.parametrize("seconds", [0, 45, 60])
+def test_short_run_does_not_judge_memory(seconds):
+    figures = figures_of(growing(seconds, 40))
+    assert figures.judge() is None
+    assert "too short to judge memory" in str(figures)
+
+
+@pytest.mark.parametrize("seconds", [90, 180, 1600])
+def test_memory_that_grows_to_its_size_is_right(seconds):
+    figures = figures_of(growing(seconds, 40))
+    assert figures.judge() is None
+    assert "growth 0," in str(figures)
+
+
+@pytest.mark.parametrize("seconds", [90, 180, 1600])
+def test_memory_that_goes_on_growing_is_a_violation(seconds):
+    assert "memory grew by" in figures_of(growing(seconds, seconds)).judge()
+
+
+def test_files_of_a_short_run_are_judged():
+    assert figures_of([3000] * 10, files=100).judge() == "files went from 30 to 100"
