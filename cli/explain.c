@@ -9,6 +9,7 @@
 #include "explanation.h"
 #include "log.h"
 #include "look.h"
+#include "members.h"
 #include "policies.h"
 #include "resolve.h"
 #include "sides.h"
@@ -52,7 +53,7 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
                      "rules");
 }
 
-/* What the daemon says; without one, what it would. */
+/* What the daemon says; where none answers, what it would. */
 static int ask_daemon(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t **documentp, struct riptide_error *error)
 {
@@ -66,7 +67,10 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         r = client_ask(&exchange, json_pack("{s:s, s:s}", "request", "explain", "dst", text),
                        documentp, error);
     is_running = r == 0;
-    if (client_is_absence(r)) {
+    if (r < 0 && r != -ENOMEM) {
+        if (!client_is_absence(r))
+            log_answer("explain: %s; this is the kernel's side alone", log_error_text(error, r));
+        error->text[0] = '\0';
         *documentp = without_daemon(&options->settings, dst);
         r = *documentp ? 0 : -ENOMEM;
     }
@@ -153,6 +157,7 @@ static int add_inside(const struct command_options *options, json_t *document,
 {
     struct sides sides = { .routes = NULL };
     struct sides_walk walk = { 0 };
+    struct command_options asked = *options;
     json_t *first;
     json_int_t n = 0;
     struct pair pair;
@@ -163,7 +168,10 @@ static int add_inside(const struct command_options *options, json_t *document,
         return 0;
     }
     first = json_array();
-    r = sides_read(&sides, options, dst);
+    /* Who has not answered is not waited for again. */
+    if (!json_is_true(get(document, "daemon_is_running")))
+        asked.settings.control = "none";
+    r = sides_read(&sides, &asked, dst);
     while (r == 0 && sides_next(&sides, &walk, &pair)) {
         if (riptide_prefix_equal(pair.dst, dst))
             continue;

@@ -2,6 +2,7 @@
 """riptide explain: from connections to a route, or why there is none."""
 
 import re
+import time
 
 import pytest
 from control import riptide_json, status, verdict
@@ -200,6 +201,21 @@ def test_explain_of_a_prefix_without_a_daemon_shows_what_was_left_within(net):
     assert f"203.0.113.1  starts with {window}\n" in done.stdout
     assert verdict(net.host, "203.0.113.0/24")["verdict"] == (
         "riptided is not running; destinations within it that it left routes to: 1, each starts as shown")
+
+
+def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
+    net.learned("203.0.113.1", 40)
+    with Daemon(net.host) as daemon:
+        window = wait_window(net.host, "203.0.113.1")
+        for dst, said in (("203.0.113.1", f"connections start with {window} segments"),
+                          ("203.0.113.0/24", f"203.0.113.1  starts with {window}")):
+            with daemon.stopped():
+                start = time.monotonic()
+                done = net.host.run(RIPTIDE, "explain", dst)
+                assert time.monotonic() - start < 9  # it is waited for once, 5 s
+            assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within 5 s; "
+                                   "this is the kernel's side alone\n")
+            assert said in done.stdout
 
 
 def test_explain_beside_an_agent_that_embeds_the_library_names_it(net):
