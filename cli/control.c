@@ -9,6 +9,7 @@
 #include "passed_fd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -115,7 +116,18 @@ static bool begin_answer(struct control *control, struct client *client)
     return client->piece && watch(control, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) == 0;
 }
 
-/* Carries out the line that has come, if one has. False where the client is to be closed. */
+/* It waits for no answer any more; who has only said all that it has to say does. */
+static bool has_gone(const struct client *client)
+{
+    struct pollfd fd = { .fd = client->fd };
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/*
+ * Carries out the line that has come, if one has. False where the client is to be closed: one that
+ * has given up while we were stopped has said that its request failed.
+ */
 static bool take_line(struct control *control, struct client *client)
 {
     const char *end = memchr(client->line, '\n', client->n_line);
@@ -124,6 +136,8 @@ static bool take_line(struct control *control, struct client *client)
 
     if (!end && client->n_line < sizeof(client->line))
         return true;
+    if (has_gone(client))
+        return false;
     if (end) {
         n = (size_t)(end - client->line) + 1;
         request_begin(&client->request, control->daemon, client->line, n - 1, &caller);

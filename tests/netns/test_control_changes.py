@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """riptide hint, pause, resume, save, load and merge: what they change, and what not."""
 
+import json
 import os
 import re
+import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
-from control import ask, many, one_line, riptide_json, status, verdict, write_state
+from control import ask, connect, many, one_line, read_line, riptide_json, status, verdict, write_state
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -34,6 +37,19 @@ def test_hint_lowers_windows_and_passes(net):
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     assert "windows at most 20\n" in said and "windows times 0.5\n" in said
+
+
+def test_change_whose_client_has_gone_is_not_carried_out(net):
+    with Daemon(net.host) as daemon:
+        with daemon.stopped():
+            done = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h",
+                                check=False)
+            assert "no answer within 5 s" in one_line(done)
+            with connect() as client:  # who has only said all that it has to say is answered
+                client.sendall(b'{"request":"hints"}\n')
+                client.shutdown(socket.SHUT_WR)
+                daemon.process.send_signal(signal.SIGCONT)
+                assert json.loads(read_line(client)) == {"ok": True, "hints": []}
 
 
 def test_hint_can_be_taken_back(net):
