@@ -233,15 +233,17 @@ static bool has_row(const struct command *command, const char *name)
 static int read_config(const struct command *command, struct command_options *options,
                        const char *path)
 {
-    const struct settings *settings = &options->settings;
+    struct settings *settings = &options->settings;
 
-    if (settings_read_file(&options->settings, path) == 0)
-        return 0;
     /* Who names a file wants that one. */
-    if (path && !settings->file) {
+    if (settings_read_file(settings, path) < 0 && path && !settings->file) {
         log_answer("%s: %s", command->name, settings->mistakes[0].text);
         return -EINVAL;
     }
+    if (settings->file)
+        settings_keep_valid(settings);
+    if (settings->n_mistakes == 0)
+        return 0;
     log_answer("%s: %s; going on by what else is known", command->name, settings->mistakes[0].text);
     return 0;
 }

@@ -67,22 +67,41 @@ def test_options_go_before_the_file(net, config, learned):
     assert done.stderr == "riptide: show: no routes in table 7230\n"
 
 
-def test_mistake_costs_its_line_alone(net, config, learned):
-    config.write_text(config.read_text() + "cwnd-mx = 3\n")
-    done = net.host.run(RIPTIDE, "show", "--config", config)
-    assert done.stderr == (f"riptide: show: {config}:9: cwnd-mx: unknown key; is cwnd-max meant?; "
-                           "going on by what else is known\n")
-    assert "203.0.113.1" in done.stdout
+@pytest.mark.parametrize("text, said", [
+    ("cwnd-mx = 3", "9: cwnd-mx: unknown key; is cwnd-max meant?"),
+    ("history-weight = 7", "9: history-weight: "),
+    ("cwnd-min = 41\nttl = 1ms", "9: cwnd-min: "),
+    ("[prefix 203.0.113.0/24]\n\nscale = 0.5\ncwnd-min = 70", "12: [prefix 203.0.113.0/24] cwnd-min: "),
+    ("[apply]\nstep-percent = 300%", "10: step-percent: "),
+], ids=["unknown", "range", "beside", "prefix", "apply"])
+def test_mistake_costs_its_line_alone(net, config, learned, text, said):
+    config.write_text(f"{config.read_text()}{text}\n")
+    with listening(net) as port:
+        for command, shown in (("show", " 40 "), ("explain 203.0.113.1", " 40 "), ("status", ""),
+                               ("doctor", "ok       daemon "), (f"verify 203.0.113.1 {port}", "applied")):
+            done = net.host.run(RIPTIDE, *command.split(), "--config", config, check=False)
+            assert shown in done.stdout
+            line = done.stderr.splitlines()[0]
+            assert line.startswith(f"riptide: {command.split()[0]}: {config}:{said}")
+            assert line.endswith("; going on by what else is known")
 
 
-def test_number_that_cannot_be_names_its_line(host, config):
-    config.write_text("[apply]\n\ntable = 254\n")
+def test_number_on_the_command_line_that_cannot_be_is_wrong_usage(host):
     for command in (["show"], ["explain", "203.0.113.1"], ["doctor"], ["flush"],
                     ["verify", "203.0.113.1", "80"]):
-        done = host.run(RIPTIDE, *command, "--config", config, check=False)
+        done = host.run(RIPTIDE, *command, "--table", "254", check=False)
         assert done.returncode == 2
         (line,) = [line for line in done.stderr.splitlines() if "not running" not in line]
-        assert line.startswith(f"riptide: {command[0]}: {config}:3: table: 254 is the kernel's own")
+        assert line.startswith(f"riptide: {command[0]}: --table: 254 is the kernel's own")
+
+
+@pytest.mark.parametrize("table", ["254", "abc"])
+def test_number_of_the_file_that_cannot_be_is_passed_over(host, config, table):
+    config.write_text(f"[apply]\n\ntable = {table}\n")
+    done = host.run(RIPTIDE, "flush", "--config", config)
+    assert (done.returncode, done.stdout) == (0, "removed: rules 0, routes 0\n")
+    assert done.stderr.startswith(f"riptide: flush: {config}:3: table")
+    assert done.stderr.endswith("; going on by what else is known\n")
 
 
 def test_file_that_cannot_be_read_is_one_line(net, config):
