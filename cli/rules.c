@@ -52,9 +52,14 @@ void rules_describe(char *text, size_t size, const struct riptide_rule *rule)
     if (rule->mark)
         n += snprintf(text + n, size - (size_t)n, " fwmark 0x%" PRIx32, rule->mark);
     if (rule->target)
-        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+        n += snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+    else if (rule->table == RT_TABLE_MAIN)
+        n += snprintf(text + n, size - (size_t)n, " lookup main");
     else if (rule->table)
-        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
+        n += snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
+    if (rule->table && rule->suppress_prefixlength >= 0)
+        snprintf(text + n, size - (size_t)n, " suppress_prefixlength %" PRId32,
+                 rule->suppress_prefixlength);
 }
 
 void rules_judge_start(const struct riptide_rule *rules, size_t n, uint8_t family, uint32_t table,

@@ -26,7 +26,7 @@ bool rules_are_in_place(const struct riptide_rule *rules, size_t n, uint8_t fami
 const struct riptide_rule *rules_find_before(const struct riptide_rule *rules, size_t n,
                                              uint8_t family, uint32_t table);
 
-/* "IPv4 priority 100 fwmark 0x7 lookup 254" */
+/* "IPv4 priority 100 fwmark 0x7 lookup main", the last words as ip(8) has them. */
 void rules_describe(char *text, size_t size, const struct riptide_rule *rule);
 
 /* How connections start. */

@@ -139,6 +139,21 @@ static uint32_t find_priority(const struct host *host, uint8_t family)
     return main_priority ? main_priority - 1 : 0;
 }
 
+static void find_not_taken(const struct host *host, struct finding *finding)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&host->not_taken_dst, dst);
+    finding_is(finding, SEVERITY_WARNING,
+               "a rule of others takes TCP around our table: connections to %zu of %zu "
+               "destinations start with the base route's window",
+               host->n_not_taken, host->n_routes);
+    finding_read(finding, "RTM_GETROUTE: %s starts with %" PRIu32 ": %s", dst,
+                 host->not_taken.cwnd, host->not_taken.text);
+    finding_do(finding, "take the rule away where it is not needed (ip rule del), or give those "
+                        "routes an initcwnd of their own; riptide show names the destinations");
+}
+
 void check_rules(const struct host *host, struct finding *finding)
 {
     const struct riptide_rule *first = NULL;
@@ -166,6 +181,10 @@ void check_rules(const struct host *host, struct finding *finding)
     finding_read(finding, "RTM_GETRULE: %zu rules", host->n_rules);
     if (n == 0)
         return;
+    if (host->n_not_taken > 0) {
+        find_not_taken(host, finding);
+        return;
+    }
     rules_describe(text, sizeof(text), first);
     finding_is(finding, SEVERITY_NOTE,
                "rules of others come before ours: what they take starts without us%s",

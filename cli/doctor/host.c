@@ -7,6 +7,7 @@
 #include "dump.h"
 #include "files.h"
 #include "receiver.h"
+#include "resolve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -78,6 +80,24 @@ static void read_sysctls(struct host *host)
     host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
 }
 
+static void read_starts(struct host *host, const struct riptide_route *routes)
+{
+    struct start *starts = NULL;
+
+    if (resolve_starts(&host->router, routes, host->n_routes, &starts) < 0)
+        return;
+    for (size_t i = 0; starts && i < host->n_routes; i++) {
+        if (!starts[i].text[0] ||
+            !rules_are_in_place(host->rules, host->n_rules, routes[i].dst.family))
+            continue;
+        if (host->n_not_taken++ == 0) {
+            host->not_taken = starts[i];
+            host->not_taken_dst = routes[i].dst;
+        }
+    }
+    free(starts);
+}
+
 /* What of ours is there, and whether it could be. */
 static int read_router(struct host *host, struct riptide_error *error)
 {
@@ -91,8 +111,10 @@ static int read_router(struct host *host, struct riptide_error *error)
     riptide_router_free(router);
     host->has_holder = riptide_router_get_holder(&host->holder_pid) == 0;
     host->rules_error = riptide_rules_read(&host->router, &host->rules, &host->n_rules);
-    if (riptide_routes_read(&host->router, &routes, &host->n_routes) == 0)
+    if (riptide_routes_read(&host->router, &routes, &host->n_routes) == 0) {
+        read_starts(host, routes);
         riptide_routes_free(routes);
+    }
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "link.h"
 #include "networkd.h"
+#include "rules.h"
 
 #include <riptide/apply.h>
 
@@ -61,6 +62,9 @@ struct host {
     size_t n_rules;
     int rules_error;
     size_t n_routes;    /* ours, in the kernel */
+    size_t n_not_taken; /* of these, whose connections take another although our rules are there */
+    struct start not_taken; /* the first of them, */
+    struct riptide_prefix not_taken_dst;
     bool has_holder;    /* some router manages this namespace */
     int holder_pid;     /* 0: not to be seen from here */
     int control_error;  /* -errno where a riptided was asked on --control and gave no answer, */

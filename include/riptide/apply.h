@@ -239,6 +239,8 @@ struct riptide_rule {
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority that a goto leads to; 0: no goto */
     uint32_t mark;   /* 0: none */
+    /* Its lookup passes over routes to prefixes of at most these bits; -1: over none. */
+    int32_t suppress_prefixlength;
 };
 
 /*

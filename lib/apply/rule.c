@@ -58,6 +58,8 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
         if (!attr_u32(attribute, &value))
             return false;
         selectors->has_others |= value != UINT32_MAX;
+        if (nla_type(attribute) == FRA_SUPPRESS_PREFIXLEN)
+            rule->suppress_prefixlength = (int32_t)value;
         return true;
     case FRA_PAD:
         return true;
@@ -92,7 +94,7 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     if (message->nlmsg_type != RTM_NEWRULE || !nlmsg_valid_hdr(message, sizeof(*header)))
         return -EBADMSG;
     header = nlmsg_data(message);
-    *rule = (struct rule){ .table = header->table };
+    *rule = (struct rule){ .table = header->table, .suppress_prefixlength = -1 };
     selectors.has_others =
         header->dst_len || header->src_len || header->tos || (header->flags & FIB_RULE_INVERT);
     nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)

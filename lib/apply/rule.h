@@ -27,6 +27,7 @@ struct rule {
     uint32_t fwmark; /* 0: none */
     uint8_t protocol;
     bool is_unconditional; /* every packet that reaches it takes it */
+    int32_t suppress_prefixlength; /* -1: none */
     enum rule_role role;
 };
 

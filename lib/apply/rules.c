@@ -57,6 +57,7 @@ static int append(struct reading *reading)
             .table = rule->table,
             .target = rule->target,
             .mark = rule->fwmark,
+            .suppress_prefixlength = rule->suppress_prefixlength,
         };
     }
     return 0;

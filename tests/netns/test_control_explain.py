@@ -125,9 +125,9 @@ def test_explain_goes_by_the_answer_of_the_kernel(net, taken):
         assert found["verdict"] == (
             f"connections start with {starts} segments, not with the "
             f"{found['kernel']['initcwnd']} of our route: a rule comes before ours: IPv{family} "
-            f"priority {taken} lookup 254")
+            f"priority {taken} lookup main suppress_prefixlength 0")
         assert (found["lookup"]["table"], found["lookup"]["starts_with"]) == (254, starts)
-        assert f"IPv{family} priority {taken} lookup 254" in found["lookup"]["not_ours"]
+        assert f"IPv{family} priority {taken} lookup main suppress_prefixlength 0" in found["lookup"]["not_ours"]
     found = verdict(net.host, "198.51.100.1")
     window = found["kernel"]["initcwnd"]
     assert net.connect("198.51.100.1").cwnd() == window
@@ -139,7 +139,7 @@ def test_show_and_status_go_by_the_answer_of_the_kernel(net, taken):
     shown = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
     assert [shown[address]["starts_with"] for address in TAKEN] == [10, 17]
     for address, family in zip(TAKEN, (4, 6)):
-        assert f"IPv{family} priority {taken} lookup 254" in shown[address]["not_ours"]
+        assert f"IPv{family} priority {taken} lookup main suppress_prefixlength 0" in shown[address]["not_ours"]
     other = shown["198.51.100.1"]
     assert (other["starts_with"], other["not_ours"]) == (other["initcwnd"], None)
     done = net.host.run(RIPTIDE, "show")

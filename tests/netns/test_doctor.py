@@ -9,8 +9,8 @@ import subprocess
 import jsonschema
 import pytest
 from control import status
-from netns import (AS_NOBODY, BUILD, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon, rules,
-                   wait_until, wait_window)
+from netns import (AS_NOBODY, BUILD, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
+                   add_wg_quick_rules, rules, wait_until, wait_window)
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
 STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}
@@ -228,6 +228,31 @@ def test_rules_that_lead_tcp_away_are_noted(host):
     assert "our own priority" not in finding["summary"]
     host.ip("rule", "add", "fwmark", "7", "lookup", "100", "pref", "32765")
     assert "our own priority" in find(host, "rules")["summary"]
+
+
+@pytest.mark.parametrize("family, dst, subnet, hop", [
+    ("-4", "203.0.113.1", "203.0.113.0/24", "10.0.0.1"),
+    ("-6", "2001:db8::1", "2001:db8::/64", "fd00::1"),
+])
+def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, subnet, hop):
+    net.learned(dst, 40)
+    with Daemon(net.host):
+        wait_window(net.host, dst)
+        priority = add_wg_quick_rules(net.host)
+        wait_until(lambda: len(rules(net.host)) == 2, "our rules")
+        rule = f"priority {priority} lookup main suppress_prefixlength 0"
+        finding = find(net.host, "rules")  # the default route is none that it takes
+        assert finding["severity"] == "note" and rule in finding["evidence"]
+        net.host.ip(family, "route", "add", subnet, "via", hop, "initcwnd", "17")
+        finding = wait_until(lambda: (found := find(net.host, "rules"))["severity"] == "warning" and found,
+                             "a warning")
+        assert finding["summary"] == ("a rule of others takes TCP around our table: connections to 1 of 1 "
+                                      "destinations start with the base route's window")
+        assert finding["evidence"] == (f"RTM_GETROUTE: {dst} starts with 17: a rule comes before ours: "
+                                       f"IPv{family[1]} {rule}")
+        assert net.connect(dst).cwnd() == 17
+        net.host.run(RIPTIDE, "pause")
+        assert severity(net.host, "rules") == "note"
 
 
 def networkd(root, in_use=True, **files):

@@ -41,8 +41,13 @@ static void test_figures_of_rules(void **state)
     assert_int_equal(rule.table, RT_TABLE_MAIN);
     assert_int_equal(rule.target, 0);
     assert_int_equal(rule.fwmark, 0);
+    assert_int_equal(rule.suppress_prefixlength, -1);
     assert_true(rule.is_unconditional);
     assert_int_equal(rule.role, RULE_FOREIGN);
+
+    rule = parsed_row((struct row){ 9, .table = RT_TABLE_MAIN, .is_suppressing = true });
+    assert_int_equal(rule.suppress_prefixlength, 0);
+    assert_false(rule.is_unconditional);
 
     rule = parsed_row((struct row)SKIP_TO(100, 32766));
     assert_int_equal(rule.priority, 100);

@@ -254,6 +254,7 @@ class Rule:
     table: int  #: 0: no lookup
     target: int  #: priority that a goto leads to; 0: no goto
     mark: int  #: 0: none
+    suppress_prefixlength: int  #: its lookup passes over prefixes of at most these bits; -1: none
 
 
 @dataclass(frozen=True)
