@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A router while routes of main change, for storm.py to judge:
+ *
+ *     storm fill N                    N routes of main that no destination takes
+ *     storm run D PER RATE COVERS S   D destinations, PER behind each route of main; for S seconds
+ *                                     RATE changes a second of such a route (COVERS 1) or of one
+ *                                     that covers none (0)
+ *
+ * Destinations are in 10.64.0.0/10, other routes in 16.0.0.0/4, all via 10.0.0.2 or 10.0.0.3. A
+ * process of its own makes the changes; the share of time with the rule in place is that between
+ * the kernel's own notifications.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <poll.h>
+#include <riptide/apply.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CWND = 40,
+    CHUNK_BYTES = 64 * 1024,
+    DESTINATIONS = 0x0a400000,
+    OTHERS = 0x10000000,
+    GATEWAY = 0x0a000002, /* and the next one */
+};
+
+#define NS_PER_S 1000000000ull
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static void die(const char *what, int error)
+{
+    fprintf(stderr, "storm: %s: %s\n", what, strerror(error < 0 ? -error : error));
+    exit(1);
+}
+
+struct request {
+    struct nlmsghdr header;
+    struct rtmsg rtm;
+    struct rtattr dst;
+    uint32_t dst_value;
+    struct rtattr gateway;
+    uint32_t gateway_value;
+    struct rtattr oif;
+    uint32_t oif_value;
+};
+
+static struct request request_of(uint32_t address, uint8_t len, uint32_t gateway)
+{
+    const unsigned short one = RTA_LENGTH(sizeof(uint32_t));
+
+    return (struct request){
+        .header = { .nlmsg_len = sizeof(struct request),
+                    .nlmsg_type = RTM_NEWROUTE,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE },
+        .rtm = { .rtm_family = AF_INET,
+                 .rtm_dst_len = len,
+                 .rtm_table = RT_TABLE_MAIN,
+                 .rtm_protocol = RTPROT_STATIC,
+                 .rtm_type = RTN_UNICAST },
+        .dst = { one, RTA_DST },
+        .dst_value = htonl(address),
+        .gateway = { one, RTA_GATEWAY },
+        .gateway_value = htonl(gateway),
+        .oif = { one, RTA_OIF },
+        .oif_value = if_nametoindex("link0"),
+    };
+}
+
+static int open_route_socket(uint32_t groups)
+{
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = groups };
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        die("socket", errno);
+    return fd;
+}
+
+static void send_all(int fd, struct request *requests, uint32_t n)
+{
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+        char rest[512];
+    } answer;
+
+    requests[n - 1].header.nlmsg_flags |= NLM_F_ACK;
+    if (send(fd, requests, n * sizeof(*requests), 0) < 0)
+        die("send", errno);
+    if (recv(fd, &answer, sizeof(answer), 0) < 0)
+        die("recv", errno);
+    if (answer.error.error)
+        die("kernel", answer.error.error);
+}
+
+/* The i-th route of so many bits from `first` on. */
+static void fill(uint32_t first, uint8_t len, uint32_t n)
+{
+    static struct request requests[CHUNK_BYTES / sizeof(struct request)];
+    const uint32_t most = sizeof(requests) / sizeof(*requests);
+    int fd = open_route_socket(0);
+    uint32_t n_now;
+
+    for (uint32_t i = 0; i < n; i += n_now) {
+        n_now = n - i < most ? n - i : most;
+        for (uint32_t k = 0; k < n_now; k++)
+            requests[k] = request_of(first + ((i + k) << (32 - len)), len, GATEWAY);
+        send_all(fd, requests, n_now);
+    }
+    close(fd);
+}
+
+/* Destinations behind each route: 250 in a /24, 4 in a /30. */
+static uint8_t len_of(uint32_t per_route)
+{
+    return per_route > 4 ? 24 : 30;
+}
+
+static uint32_t destination(uint32_t i, uint32_t per_route)
+{
+    uint32_t first = per_route > 4; /* no network address */
+
+    return DESTINATIONS + (i / per_route << (32 - len_of(per_route))) + first + i % per_route;
+}
+
+static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_t rate)
+{
+    int fd = open_route_socket(0);
+    uint64_t at_ns = clock_ns(CLOCK_MONOTONIC);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (uint32_t i = 0;; i++) {
+        struct request request = request_of(first + (i % n_routes << (32 - len)), len,
+                                            GATEWAY + (i / n_routes + 1) % 2);
+        struct timespec at;
+
+        at_ns += NS_PER_S / rate;
+        at = (struct timespec){ (time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S) };
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+        send_all(fd, &request, 1);
+    }
+}
+
+static void set(struct riptide_router *router, uint32_t address)
+{
+    struct riptide_prefix dst = { .family = AF_INET, .len = 32 };
+    int r;
+
+    address = htonl(address);
+    memcpy(dst.addr, &address, sizeof(address));
+    r = riptide_router_set(router, &dst, CWND, 0, 0, false);
+    if (r != 0)
+        die("set", r);
+}
+
+/* Dispatches until then, or until idle; a round each second. */
+static void work(struct riptide_router *router, uint64_t end_ns)
+{
+    struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
+    uint64_t round_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S, now_ns;
+    const struct riptide_route *route;
+
+    while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns) {
+        uint64_t until_ns = round_ns < end_ns ? round_ns : end_ns;
+        int r = poll(&fd, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
+
+        if (now_ns >= round_ns) {
+            riptide_router_retry(router);
+            round_ns += NS_PER_S;
+        }
+        r = r < 0 ? -errno : r > 0 ? riptide_router_dispatch(router) : 0;
+        if (r < 0)
+            die("dispatch", r);
+        while (riptide_router_pop(router, &route) == 0)
+            ;
+        if (end_ns == UINT64_MAX && riptide_router_is_idle(router))
+            return;
+    }
+}
+
+/* Time without the rule, as far as the notifications tell. */
+struct lifting {
+    int fd;
+    uint64_t since_ns; /* 0: it is in place */
+    uint64_t ns;
+};
+
+static void watch(struct lifting *lifting)
+{
+    _Alignas(struct nlmsghdr) char buffer[4096];
+    struct nlmsghdr *message = (struct nlmsghdr *)buffer;
+    struct fib_rule_hdr *rule = NLMSG_DATA(message);
+    uint64_t now_ns;
+
+    while (recv(lifting->fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 0) {
+        now_ns = clock_ns(CLOCK_MONOTONIC);
+        if (rule->action != FR_ACT_TO_TBL)
+            continue;
+        if (message->nlmsg_type == RTM_DELRULE) {
+            lifting->since_ns = now_ns;
+        } else if (lifting->since_ns) {
+            lifting->ns += now_ns - lifting->since_ns;
+            lifting->since_ns = 0;
+        }
+    }
+}
+
+/* A process that prints, for each second, the share of it with the rule in place. */
+static void watch_rule(uint32_t seconds)
+{
+    struct lifting lifting = { .fd = open_route_socket(0) };
+    const int group = RTNLGRP_IPV4_RULE;
+    struct pollfd fd = { .fd = lifting.fd, .events = POLLIN };
+
+    if (setsockopt(lifting.fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+        die("group", errno);
+    for (uint32_t i = 0; i < seconds; i++) {
+        uint64_t start_ns = clock_ns(CLOCK_MONOTONIC), now_ns = start_ns;
+
+        for (; now_ns < start_ns + NS_PER_S; now_ns = clock_ns(CLOCK_MONOTONIC)) {
+            poll(&fd, 1, (int)((start_ns + NS_PER_S - now_ns) / 1000000 + 1));
+            watch(&lifting);
+        }
+        if (lifting.since_ns) {
+            lifting.ns += now_ns - lifting.since_ns;
+            lifting.since_ns = now_ns;
+        }
+        printf("placed %.5f\n", 1 - (double)lifting.ns / (double)(now_ns - start_ns));
+        fflush(stdout);
+        lifting.ns = 0;
+    }
+}
+
+static uint64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (!file || fscanf(file, "%*u %llu", &pages) != 1)
+        die("statm", errno);
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static struct riptide_router *start(uint32_t n, uint32_t per_route)
+{
+    struct riptide_router_config config;
+    struct riptide_router *router;
+    struct riptide_error error;
+    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+
+    riptide_router_config_init(&config, sizeof(config));
+    config.max_routes = 2 * n;
+    if (riptide_router_new(&router, &config, &error) || riptide_router_start(router, &error)) {
+        fprintf(stderr, "storm: %s\n", error.text);
+        exit(1);
+    }
+    work(router, UINT64_MAX);
+    printf("start_ms %.1f\n", (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
+    for (uint32_t i = 0; i < n; i++)
+        set(router, destination(i, per_route));
+    start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    work(router, UINT64_MAX);
+    printf("first_ms %.1f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
+    return router;
+}
+
+/* One change that covers none, and one new destination. */
+static void run_newcomer(struct riptide_router *router, uint32_t n, uint32_t per_route)
+{
+    struct request request = request_of(OTHERS, 24, GATEWAY + 1);
+    uint64_t start_ns;
+    int fd = open_route_socket(0);
+
+    send_all(fd, &request, 1);
+    close(fd);
+    work(router, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
+    set(router, destination(n, per_route));
+    start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    work(router, UINT64_MAX);
+    printf("newcomer_ms %.2f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
+}
+
+static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint32_t seconds)
+{
+    uint32_t n_routes = (n + per_route - 1) / per_route;
+    struct riptide_router *router;
+    pid_t changer;
+
+    fill(DESTINATIONS, len_of(per_route), n_routes);
+    router = start(n, per_route);
+    run_newcomer(router, n, per_route);
+    changer = fork();
+    if (changer == 0)
+        make_changes(covers ? n_routes : 256, covers ? DESTINATIONS : OTHERS,
+                     covers ? len_of(per_route) : 24, rate);
+    if (fork() == 0) {
+        watch_rule(seconds);
+        _exit(0);
+    }
+    for (uint32_t i = 0; i < seconds; i++) {
+        uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
+
+        work(router, now_ns + NS_PER_S);
+        printf("core %.5f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) /
+                                  (double)(clock_ns(CLOCK_MONOTONIC) - now_ns));
+    }
+    kill(changer, SIGKILL);
+    printf("resident_kb %llu\n", (unsigned long long)resident_bytes() / 1024);
+    riptide_router_stop(router);
+    riptide_router_free(router);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t n[5] = { 0 };
+
+    for (int i = 2; i < argc && i < 7; i++)
+        n[i - 2] = (uint32_t)strtoul(argv[i], NULL, 10);
+    if (argc == 3 && strcmp(argv[1], "fill") == 0)
+        fill(OTHERS, 24, n[0]);
+    else if (argc == 7 && strcmp(argv[1], "run") == 0)
+        run(n[0], n[1], n[2], n[3], n[4]);
+    else {
+        fprintf(stderr, "storm: storm fill N | storm run D PER RATE COVERS S\n");
+        return 2;
+    }
+    return 0;
+}
