@@ -6,6 +6,7 @@
  *     storm run D PER RATE COVERS S   D destinations, PER behind each route of main; for S seconds
  *                                     RATE changes a second of such a route (COVERS 1) or of one
  *                                     that covers none (0)
+ *     storm floor RATE S              reads notifications of so many changes, and does nothing else
  *
  * Destinations are in 10.64.0.0/10, other routes in 16.0.0.0/4, all via 10.0.0.2 or 10.0.0.3. A
  * process of its own makes the changes; the share of time with the rule in place is that between
@@ -180,8 +181,11 @@ static void work(struct riptide_router *router, uint64_t end_ns)
 
     while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns) {
         uint64_t until_ns = round_ns < end_ns ? round_ns : end_ns;
-        int r = poll(&fd, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
+        int r;
 
+        if (end_ns == UINT64_MAX && riptide_router_is_idle(router))
+            return;
+        r = poll(&fd, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
         if (now_ns >= round_ns) {
             riptide_router_retry(router);
             round_ns += NS_PER_S;
@@ -191,8 +195,6 @@ static void work(struct riptide_router *router, uint64_t end_ns)
             die("dispatch", r);
         while (riptide_router_pop(router, &route) == 0)
             ;
-        if (end_ns == UINT64_MAX && riptide_router_is_idle(router))
-            return;
     }
 }
 
@@ -329,6 +331,29 @@ static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint
     riptide_router_free(router);
 }
 
+/* What reading alone costs. */
+static void run_floor(uint32_t rate, uint32_t seconds)
+{
+    struct pollfd fd = { .fd = open_route_socket(RTMGRP_IPV4_ROUTE), .events = POLLIN };
+    static char buffer[32 * 1024];
+    pid_t changer = fork();
+
+    if (changer == 0)
+        make_changes(256, OTHERS, 24, rate);
+    for (uint32_t i = 0; i < seconds; i++) {
+        uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), start_ns = clock_ns(CLOCK_MONOTONIC);
+
+        while (clock_ns(CLOCK_MONOTONIC) < start_ns + NS_PER_S) {
+            poll(&fd, 1, 10);
+            while (recv(fd.fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
+                ;
+        }
+        printf("core %.5f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) /
+                                  (double)(clock_ns(CLOCK_MONOTONIC) - start_ns));
+    }
+    kill(changer, SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t n[5] = { 0 };
@@ -339,8 +364,10 @@ int main(int argc, char **argv)
         fill(OTHERS, 24, n[0]);
     else if (argc == 7 && strcmp(argv[1], "run") == 0)
         run(n[0], n[1], n[2], n[3], n[4]);
+    else if (argc == 4 && strcmp(argv[1], "floor") == 0)
+        run_floor(n[0], n[1]);
     else {
-        fprintf(stderr, "storm: storm fill N | storm run D PER RATE COVERS S\n");
+        fprintf(stderr, "storm: storm fill N | storm run D PER RATE COVERS S | storm floor RATE S\n");
         return 2;
     }
     return 0;

@@ -45,14 +45,14 @@ def in_host(*arguments):
     return figures
 
 
-def run(routes, destinations, storm, seconds):
+def run(routes, *arguments):
     commands = ("link set lo up", "link add link0 type veth peer name link1", "link set link1 up",
                 "link set link0 up", "address add 10.0.0.1/24 dev link0", "route add default via 10.0.0.2")
     subprocess.run(["ip", "netns", "add", HOST], check=True)
     try:
         subprocess.run(["ip", "-n", HOST, "-batch", "-"], check=True, input="\n".join(commands), text=True)
         in_host("fill", routes)
-        return in_host("run", destinations, storm.per_route, storm.rate, int(storm.covers), seconds)
+        return in_host(*arguments)
     finally:
         subprocess.run(["ip", "netns", "delete", HOST], check=True)
 
@@ -74,12 +74,15 @@ def main():
     options = parser.parse_args()
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit("storm: this makes network namespaces: run it with ./dev bench storm")
+    floor = run(1000, "floor", STORMS[0].rate, options.seconds)["core"]
+    print(f"reading {STORMS[0].rate:,} notifications a second and nothing else: core {spread(floor)}", flush=True)
     for destinations in options.destinations:
         for routes in options.routes:
             starts, newcomers, resident_kb = [], [], []
             print(f"{routes:,} routes in main, {destinations:,} destinations", flush=True)
             for storm in STORMS:
-                figures = run(routes, destinations, storm, options.seconds)
+                figures = run(routes, "run", destinations, storm.per_route, storm.rate, int(storm.covers),
+                              options.seconds)
                 core, placed = figures["core"], figures["placed"]
                 starts += figures["start_ms"]
                 newcomers += figures["newcomer_ms"]

@@ -38,12 +38,12 @@ static int take_lock(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
-static int scan_whole(struct riptide_router *router)
+static int scan(struct riptide_router *router, enum scan_extent extent)
 {
     int r;
 
     do
-        r = scan_step(router, SCAN_ALL);
+        r = scan_step(router, extent);
     while (r == 0);
     return r < 0 ? r : 0;
 }
@@ -128,13 +128,13 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
     int r;
 
     router->identity.mark = 0;
-    r = scan_whole(router);
+    r = scan(router, SCAN_ALL);
     router->identity = router_config_identity(&router->config);
     return r == 0 ? check_conflicts(router, error) : r;
 }
 
 /*
- * The second scan sees the rules without a predecessor's. Those go even where we cannot start for a
+ * The second scan, of the rules, sees them without a predecessor's. Those go even where we cannot start for a
  * foreign route in our table: they would go on showing it to local TCP.
  */
 static int take_over(struct riptide_router *router, struct riptide_error *error)
@@ -146,7 +146,7 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     if (r == 0)
         r = flush_all(&router->channel, &router->identity, router->config.protocol, NULL, error);
     if (r == 0)
-        r = scan_whole(router);
+        r = scan(router, SCAN_RULES);
     reset_targets(router);
     return r == 0 ? place_rules(router, error) : r;
 }

@@ -20,16 +20,14 @@
 static struct event route_event(const struct nlmsghdr *message, uint32_t table, uint8_t protocol)
 {
     struct event event = { .kind = EVENT_PREFIX };
-    struct route route;
 
-    if (route_parse(&route, message) < 0)
+    if (route_parse(&event.route, message) < 0)
         return (struct event){ .kind = EVENT_ALL };
-    if (route.is_cached)
+    if (event.route.is_cached)
         return (struct event){ .kind = EVENT_NOTHING };
-    if (route.table == table)
-        event.kind = route.protocol == protocol ? EVENT_OURS : EVENT_FOREIGN;
-    event.prefix = route.dst;
-    event.priority = route.priority;
+    if (event.route.table == table)
+        event.kind = event.route.protocol == protocol ? EVENT_OURS : EVENT_FOREIGN;
+    event.prefix = event.route.dst;
     return event;
 }
 

@@ -5,12 +5,11 @@
 #ifndef RIPTIDE_LIB_APPLY_EVENT_H
 #define RIPTIDE_LIB_APPLY_EVENT_H
 
-#include <netlink/msg.h>
-#include <riptide/riptide.h>
+#include "route.h"
 
 enum event_kind {
     EVENT_NOTHING,   /* no route of ours depends on it */
-    EVENT_PREFIX,    /* a route changed: what overlaps `prefix` is to be resolved */
+    EVENT_PREFIX,    /* `route` came or went: what overlaps `prefix` is to be resolved */
     EVENT_OURS,      /* somebody touched our route to `prefix` */
     EVENT_FOREIGN,   /* a route of another protocol came into our table, or went */
     EVENT_LINK,      /* what leads through `ifindex` may have gone or come back */
@@ -22,7 +21,7 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     struct riptide_prefix prefix;
-    uint32_t priority; /* of that route */
+    struct route route;
     uint32_t ifindex;
     bool is_failed;
 };

@@ -80,7 +80,7 @@ RIPTIDE_PUBLIC int riptide_router_next(const struct riptide_router *router, uint
 
 RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
 {
-    return !router->has_work;
+    return !router->has_work && !router->is_pass_wanted;
 }
 
 RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,

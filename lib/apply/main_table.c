@@ -8,6 +8,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -36,6 +37,27 @@ static int add_contested(struct main_table *main, const struct riptide_prefix *p
     main->contested[main->n_contested++] =
         (struct contested){ .prefix = *prefix, .contest = contest };
     return 0;
+}
+
+/* A storm says the same of a prefix again and again. */
+static int add_contested_once(struct main_table *main, const struct riptide_prefix *prefix,
+                              enum contest contest)
+{
+    for (uint32_t i = 0; i < main->n_contested; i++) {
+        if (main->contested[i].contest == contest &&
+            riptide_prefix_equal(&main->contested[i].prefix, prefix))
+            return 0;
+    }
+    return add_contested(main, prefix, contest);
+}
+
+static bool is_contested(const struct main_table *main, const struct riptide_prefix *prefix)
+{
+    for (uint32_t i = 0; i < main->n_contested; i++) {
+        if (riptide_prefix_equal(&main->contested[i].prefix, prefix))
+            return true;
+    }
+    return false;
 }
 
 /* Link-local and multicast routes come with every link and lead to no destination of ours. */
@@ -84,44 +106,91 @@ static int add_gateway(struct main_table *main, const struct hop *hop)
     return 0;
 }
 
-int main_table_add(struct main_table *main, const struct route *route,
-                   const struct nlmsghdr *message)
+static int add_ways(struct main_table *main, const struct route *route,
+                    const struct nlmsghdr *message)
 {
-    const struct route previous = main->previous;
     struct hop hop = { 0 };
     int r = 0;
 
-    main->n_routes[family_index(route->dst.family)]++;
-    main->previous = *route;
     add_link(main, route);
     add_mtu(main, route->mtu_bytes);
     /* IPv4 falls over only between routes that compete, and those are left alone. */
     while (route->dst.family == AF_INET6 && r == 0 && route_next_hop(&hop, route, message))
         r = add_gateway(main, &hop);
+    return r;
+}
+
+static bool depends_on_packet(const struct route *route)
+{
+    return route->tos != 0 || route->src_len != 0;
+}
+
+int main_table_add(struct main_table *main, const struct route *route,
+                   const struct nlmsghdr *message)
+{
+    const struct route previous = main->previous;
+    int r;
+
+    main->n_routes[family_index(route->dst.family)]++;
+    main->previous = *route;
+    r = add_ways(main, route, message);
     if (r < 0)
         return r;
-    if (route->tos != 0 || route->src_len != 0)
+    if (depends_on_packet(route))
         return add_contested(main, &route->dst, CONTEST_PACKET);
     if (riptide_prefix_equal(&route->dst, &previous.dst) && route->priority == previous.priority)
         return add_contested(main, &route->dst, CONTEST_METRIC);
     return 0;
 }
 
+static bool leads_to_failed(const struct main_table *main, const struct route *route,
+                            const struct nlmsghdr *message)
+{
+    const struct gateway *gateway;
+    struct hop hop = { 0 };
+
+    while (route_next_hop(&hop, route, message)) {
+        gateway = main_table_find_gateway(main, &hop.gateway, hop.ifindex);
+        if (gateway && gateway->is_failed)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * NLM_F_EXCL says that no route has the prefix and metric of a new one, NLM_F_REPLACE that another
+ * has gone for it (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in net/ipv6/ip6_fib.c).
+ */
+int main_table_follow(struct main_table *main, const struct route *route,
+                      const struct nlmsghdr *message)
+{
+    uint32_t n_gateways = main->n_gateways;
+    int r;
+
+    if (message->nlmsg_type == RTM_DELROUTE || (message->nlmsg_flags & NLM_F_REPLACE))
+        main->is_stale |= is_contested(main, &route->dst);
+    if (message->nlmsg_type == RTM_DELROUTE)
+        return 0;
+    r = add_ways(main, route, message);
+    main->has_new_gateways |= main->n_gateways > n_gateways;
+    if (r == 0 && depends_on_packet(route))
+        r = add_contested_once(main, &route->dst, CONTEST_PACKET);
+    else if (r == 0 && !(message->nlmsg_flags & (NLM_F_EXCL | NLM_F_REPLACE)))
+        r = add_contested_once(main, &route->dst, CONTEST_METRIC);
+    if (r == 0 && leads_to_failed(main, route, message))
+        r = add_contested_once(main, &route->dst, CONTEST_NEIGHBOUR);
+    return r;
+}
+
 int main_table_add_failed(struct main_table *main, const struct route *route,
                           const struct nlmsghdr *message)
 {
     const struct riptide_prefix all = { .family = AF_INET6 };
-    const struct gateway *gateway;
-    struct hop hop = { 0 };
 
-    while (main->n_failed <= MAX_FAILED && route_next_hop(&hop, route, message)) {
-        gateway = main_table_find_gateway(main, &hop.gateway, hop.ifindex);
-        if (!gateway || !gateway->is_failed)
-            continue;
-        return add_contested(main, main->n_failed++ < MAX_FAILED ? &route->dst : &all,
-                             CONTEST_NEIGHBOUR);
-    }
-    return 0;
+    if (main->n_failed > MAX_FAILED || !leads_to_failed(main, route, message))
+        return 0;
+    return add_contested(main, main->n_failed++ < MAX_FAILED ? &route->dst : &all,
+                         CONTEST_NEIGHBOUR);
 }
 
 bool main_table_has_failed(const struct main_table *main)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a scan has found of the main table, beyond what a single query tells: where its routes
- * compete, through which links and gateways they lead. Pure but for memory.
+ * What is known of the main table beyond what a single query tells: where its routes compete,
+ * through which links and gateways they lead. It does not grow with main: a scan reads all routes,
+ * notifications keep it up from there. Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_MAIN_TABLE_H
 #define RIPTIDE_LIB_APPLY_MAIN_TABLE_H
@@ -49,6 +50,8 @@ struct main_table {
     bool is_cut[2];         /* ended at a route too large for the kernel to show: what is behind it
                                is not known */
     bool has_unknown_links; /* routes with several hops, or no memory for `links` */
+    bool has_new_gateways;  /* since the scan: whether their neighbours failed is not known */
+    bool is_stale;          /* some contest may have ended since the scan */
 };
 
 /* Forgets all but is_cut, which only a look at all tables finds out. */
@@ -57,6 +60,13 @@ void main_table_forget(struct main_table *main);
 /* Takes in a route in the order of the dump. Errors: -ENOMEM. */
 int main_table_add(struct main_table *main, const struct route *route,
                    const struct nlmsghdr *message);
+
+/*
+ * Takes in a notification of a route that came, changed or went. A contest begins at once; only a
+ * scan finds out that one has ended (is_stale). Errors: -ENOMEM.
+ */
+int main_table_follow(struct main_table *main, const struct route *route,
+                      const struct nlmsghdr *message);
 
 /* Takes in a route again, after the neighbours: whether it leads through one that has failed. */
 int main_table_add_failed(struct main_table *main, const struct route *route,

@@ -17,10 +17,10 @@
 #define NONE PREFIX_TABLE_NONE
 
 /*
- * A destination is asked for up to four times: the route for TCP with our mark, for any packet
- * without, for TCP without, and for a new one what a connection would get. Where the first two
- * differ, or the third is neither theirs nor our own, the host has rules of its own about marks or
- * protocols.
+ * A destination is asked for up to four times: the route for TCP with our mark; where this host has
+ * rules with conditions, for any packet without, and for TCP without; and for a new one what a
+ * connection would get. Where the first two differ, or the third is neither theirs nor our own,
+ * those rules tell marks or protocols apart.
  */
 enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_PATH };
 
@@ -41,6 +41,7 @@ struct resolve {
     struct base base;
     uint32_t expires_s;
     const char *reason;
+    bool are_rules_asked[2]; /* by a query of any packet, and of TCP */
     bool is_refused;      /* one of the queries: the others say nothing then */
     bool has_probe_moved; /* some base has changed in silence */
 };
@@ -147,6 +148,7 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     if (!reason)
         reason =
             main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->dst);
+    router->is_contest_doubted |= reason && !resolve->reason && router->scan.main.is_stale;
     /* Of doubts, those in a row count. */
     if (reason) {
         target->n_doubts = 0;
@@ -225,6 +227,8 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
     switch (resolve->asked[n].query) {
     case QUERY_MARKED:
         resolve->reason = parse(resolve, &resolve->base, &resolve->expires_s, target, answer);
+        if (!resolve->are_rules_asked[family_index(target->dst.family)])
+            resolved(resolve, slot);
         break;
     case QUERY_ANY:
         check_same(resolve, target, answer);
@@ -270,11 +274,12 @@ static int ask_all(struct resolve *resolve, uint32_t slot)
     struct riptide_prefix address = address_in(&target->dst);
     uint32_t mark = resolve->router->config.mark;
     bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
+    bool are_rules_asked = resolve->are_rules_asked[family_index(target->dst.family)];
     int r = ask(resolve, slot, QUERY_MARKED, message_route_query(&address, mark, IPPROTO_TCP));
 
-    if (r == 0)
+    if (r == 0 && are_rules_asked)
         r = ask(resolve, slot, QUERY_ANY, message_route_query(&address, 0, 0));
-    if (r == 0)
+    if (r == 0 && are_rules_asked)
         r = ask(resolve, slot, QUERY_PLAIN, message_route_query(&address, 0, IPPROTO_TCP));
     /* A new one is to take over what main has learned, one that exists what its own route has. */
     if (r == 0 && is_host && (!target->kernel.exists || target->must_ask_path))
@@ -290,6 +295,9 @@ int resolve_batch(struct riptide_router *router)
     uint32_t slots[RESOLVE_MAX_TARGETS], n = 0, slot;
     int r = 0;
 
+    for (int i = 0; i < 2; i++)
+        resolve.are_rules_asked[i] = !rules_are_unconditional(&router->scan.rules[i]) ||
+                                     router->bases.n_advertised > 0;
     while (r == 0 && n < RESOLVE_MAX_TARGETS && channel_has_room(&router->channel, MAX_QUERIES) &&
            (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
         slots[n++] = slot;

@@ -21,6 +21,7 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
         probe_advertised(router);
         watch_set_work(router, true);
     }
+    work_pay(router);
     if (router->has_work)
         watch_set_work(router, true);
     if (!router->has_failures)

@@ -27,6 +27,9 @@
 /* What is short for longer is the host's to deal with. */
 enum { MAX_SETBACKS = 8 };
 
+/* Notifications of one dispatch: a storm brings them one by one, and each is a little work. */
+enum { MAX_READ = 16 };
+
 static int add_to_epoll(int epoll_fd, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -168,7 +171,9 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     if (r < 0)
         return error_fill(error, r);
     router->is_started = true;
-    watch_want_scan(router, SCAN_ALL);
+    /* What has changed since the scans of the claim waits as events. */
+    if (router->config.dry_run)
+        watch_want_pass(router, SCAN_ALL);
     return 0;
 }
 
@@ -301,17 +306,18 @@ bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
     bool are_asking = false;
-    int r;
+    int r, n_read = 0;
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    if (router->lock_fd >= 0)
-        are_asking = lock_answer(router->lock_fd);
-    r = watch_read(router);
-    if (r == 0)
-        r = work_step(router);
-    else
+    while ((r = watch_read(router)) > 0 && ++n_read < MAX_READ)
+        ;
+    if (r > 0)
         watch_set_work(router, true);
+    else if (r == 0 && router->has_work)
+        r = work_step(router);
+    else if (r == 0 && n_read == 0 && router->lock_fd >= 0)
+        are_asking = lock_answer(router->lock_fd);
     if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: what the batch did, the next look will tell. */

@@ -45,9 +45,12 @@ struct riptide_router {
     struct links links;
     struct scan scan;
     struct paths paths;
-    enum scan_extent scan_wanted; /* something changed that a look at the kernel will show */
-    bool is_pass_under_way;       /* a look was had; what it showed is being put right */
-    bool is_main_stale;    /* main changed since the last look, where no target was touched */
+    bool is_pass_wanted;          /* events touched targets, or a scan is wanted */
+    enum scan_extent scan_wanted; /* what the next pass begins with */
+    bool is_pass_under_way;       /* what was touched is being put right */
+    uint32_t pass_cost;           /* of the passes since the last round; see work.c */
+    bool is_contest_doubted;      /* some target is left alone for one that may have ended */
+    uint8_t n_rounds_trusted;     /* until main is read for that */
     bool are_links_wanted; /* to be asked for their MTUs */
     bool are_paths_known;  /* what was learned on our routes, for the writes at hand */
     uint32_t probe_slot;   /* where the next round looks for targets to probe */

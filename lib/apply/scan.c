@@ -133,17 +133,6 @@ static struct nl_msg *request_main(const struct riptide_router *router, uint8_t 
     return message_routes_dump(family, RT_TABLE_MAIN);
 }
 
-/* Every wider target around a route of main would capture what that route is for. */
-static void mark_targets_around(struct riptide_router *router, const struct riptide_prefix *dst)
-{
-    for (uint8_t len = 0; len < dst->len; len++) {
-        uint32_t slot = targets_find_around(&router->targets, dst, len);
-
-        if (slot != PREFIX_TABLE_NONE)
-            targets_at(&router->targets, slot)->is_inside_contested = true;
-    }
-}
-
 /* 1: a route of main, 0: another one, or what was learned on one. */
 static int parse_main(struct route *route, const struct nlmsghdr *message)
 {
@@ -162,7 +151,7 @@ static int on_main_route(struct riptide_router *router, uint8_t family,
     if (r <= 0)
         return r;
     router->scan.n_same_protocol += route.protocol == router->config.protocol;
-    mark_targets_around(router, &route.dst);
+    targets_note_inside(&router->targets, &route.dst);
     return main_table_add(&router->scan.main, &route, message);
 }
 
@@ -256,7 +245,7 @@ static const struct step steps[] = {
 
 static const struct {
     uint32_t first, end;
-} extents[] = { [SCAN_ALL] = { 0, 8 }, [SCAN_MAIN] = { 5, 9 } };
+} extents[] = { [SCAN_ALL] = { 0, 8 }, [SCAN_RULES] = { 1, 3 }, [SCAN_MAIN] = { 5, 9 } };
 
 void scan_deinit(struct scan *scan)
 {
@@ -286,8 +275,10 @@ static void forget_main(struct riptide_router *router)
 
     main_table_forget(&router->scan.main);
     router->scan.n_same_protocol = 0;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++)
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
         targets_at(&router->targets, slot)->is_inside_contested = false;
+        targets_at(&router->targets, slot)->is_inside_known = true;
+    }
 }
 
 /* What the last scan found counts no more; what this one does not find is not there. */
@@ -300,12 +291,14 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
     scan->is_asked = false;
     scan->is_interrupted = false;
     scan->step = extents[extent].first;
-    if (extent == SCAN_ALL) {
-        links_forget(&router->links);
+    if (extent != SCAN_MAIN) {
         /* What is lifted from now on, the dump of the rules may have seen in place. */
         router->rules[0].is_lifted = router->rules[1].is_lifted = false;
         rules_deinit(&scan->rules[0]);
         rules_deinit(&scan->rules[1]);
+    }
+    if (extent == SCAN_ALL) {
+        links_forget(&router->links);
         /* The words stay: the host may be reading them. */
         scan->foreign[0].n = scan->foreign[1].n = 0;
         scan->main.is_cut[family_index(AF_INET6)] = false;
@@ -313,7 +306,8 @@ static void begin(struct riptide_router *router, enum scan_extent extent)
         if (!router->config.dry_run)
             forget_kernel(router);
     }
-    forget_main(router);
+    if (extent != SCAN_RULES)
+        forget_main(router);
 }
 
 static int on_message(void *userdata, const struct nlmsghdr *message)

@@ -14,7 +14,8 @@ struct riptide_router;
 /* How much a scan looks at. */
 enum scan_extent {
     SCAN_NOTHING,
-    SCAN_MAIN, /* where main's routes compete: enough after a change of routes */
+    SCAN_RULES,
+    SCAN_MAIN, /* where main's routes compete */
     SCAN_ALL,  /* links, rules, our routes, main */
 };
 

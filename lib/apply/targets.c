@@ -7,6 +7,7 @@
 #include "message.h"
 #include "prefix.h"
 
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ void targets_deinit(struct targets *targets)
     while ((slot = prefix_table_next(&targets->table, slot)) != NONE)
         free(targets_at(targets, slot++)->failure);
     prefix_table_deinit(&targets->table);
+    free(targets->order);
 }
 
 struct target *targets_at(const struct targets *targets, uint32_t slot)
@@ -35,8 +37,10 @@ struct target *targets_at(const struct targets *targets, uint32_t slot)
     return prefix_table_at(&targets->table, slot);
 }
 
+/* Of a target that came or went. */
 static void count(struct targets *targets, const struct riptide_prefix *dst, uint32_t n)
 {
+    targets->is_ordered = false;
     targets->n_of_len[family_index(dst->family)][dst->len] += n;
     if (dst->len < prefix_family_bits(dst->family))
         targets->n_prefixes += n;
@@ -51,6 +55,74 @@ uint32_t targets_find_around(const struct targets *targets, const struct riptide
         return NONE;
     prefix_truncate(&around, len);
     return prefix_table_find(&targets->table, &around);
+}
+
+static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
+{
+    int addresses = memcmp(a->addr, b->addr, sizeof(a->addr));
+
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    return addresses ? addresses : a->len - b->len;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    return compare_prefixes(&((const struct target_place *)a)->dst,
+                            &((const struct target_place *)b)->dst);
+}
+
+/* Targets come and go by the hundred, and events that ask for their order do between: so late. */
+static int put_in_order(struct targets *targets)
+{
+    struct target_place *order;
+    uint32_t slot = 0, n = 0;
+
+    if (targets->is_ordered || targets->table.n == 0)
+        return 0;
+    order = realloc(targets->order, targets->table.n * sizeof(*order));
+    if (!order)
+        return -ENOMEM;
+    for (; (slot = prefix_table_next(&targets->table, slot)) != NONE; slot++)
+        order[n++] = (struct target_place){ targets_at(targets, slot)->dst, slot };
+    qsort(order, n, sizeof(*order), compare_places);
+    targets->order = order;
+    targets->is_ordered = true;
+    return 0;
+}
+
+int targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
+                        const struct target_place **placesp, uint32_t *n)
+{
+    uint32_t low = 0, high = targets->table.n, end;
+    int r = put_in_order(targets);
+
+    if (r < 0)
+        return r;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (compare_prefixes(&targets->order[middle].dst, prefix) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < targets->table.n &&
+                    riptide_prefix_contains(prefix, &targets->order[end].dst);)
+        end++;
+    *placesp = targets->order + low;
+    *n = end - low;
+    return 0;
+}
+
+void targets_note_inside(struct targets *targets, const struct riptide_prefix *dst)
+{
+    for (uint8_t len = 0; len < dst->len; len++) {
+        uint32_t slot = targets_find_around(targets, dst, len);
+
+        if (slot != NONE)
+            targets_at(targets, slot)->is_inside_contested = true;
+    }
 }
 
 void targets_set_inner(struct targets *targets, struct target *target, bool is_inner)

@@ -14,7 +14,7 @@
 
 /* What waits to be done with a target; each is a queue. */
 enum target_queue {
-    QUEUE_LOOK,    /* an event touched it: to be resolved after the next look at the kernel */
+    QUEUE_LOOK,    /* an event touched it: to be resolved in the next pass */
     QUEUE_RESOLVE, /* its base route must be asked for */
     QUEUE_WRITE,   /* the kernel has something else than is wanted */
     QUEUE_POP,     /* the host has not heard of its state */
@@ -25,7 +25,8 @@ enum target_queue {
 struct target {
     struct riptide_prefix dst;
     bool is_queued[QUEUES];
-    bool is_inside_contested; /* main has more specific routes inside */
+    bool is_inside_contested; /* main has more specific routes inside, */
+    bool is_inside_known;     /* which a scan was to find since the target is there */
     bool is_inner;      /* asked for by nobody: a host inside a prefix, for what its path taught */
     bool must_ask_path; /* what its own route has learned is to be asked for */
     bool is_probe;      /* asked again in case that its base has changed in silence */
@@ -58,8 +59,16 @@ struct target {
     char *failure;      /* the kernel's words with `error`, owned; NULL: none */
 };
 
+/* A target where its address stands in order. */
+struct target_place {
+    struct riptide_prefix dst;
+    uint32_t slot;
+};
+
 struct targets {
     struct prefix_table table;
+    struct target_place *order; /* by address, the shorter prefix first; see targets_find_inside */
+    bool is_ordered;            /* `order` has all targets, and no others */
     uint32_t head[QUEUES], tail[QUEUES];
     uint64_t n_in_kernel;
     uint64_t n_left_alone;
@@ -79,6 +88,16 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint3
 /* The target of `len` bits that holds `dst`, or PREFIX_TABLE_NONE. */
 uint32_t targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
                              uint8_t len);
+
+/*
+ * The targets inside `prefix`, itself included: a run of *n elements in order of their addresses,
+ * valid until a target comes or goes. Errors: -ENOMEM.
+ */
+int targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
+                        const struct target_place **placesp, uint32_t *n);
+
+/* Every target around `dst`, a route of main, would capture what that route is for. */
+void targets_note_inside(struct targets *targets, const struct riptide_prefix *dst);
 
 /* Keeps count of what nobody has asked for. */
 void targets_set_inner(struct targets *targets, struct target *target, bool is_inner);

@@ -88,53 +88,79 @@ void watch_set_work(struct riptide_router *router, bool is_there)
         router->is_readable = is_there;
 }
 
-void watch_want_scan(struct riptide_router *router, enum scan_extent extent)
+void watch_want_pass(struct riptide_router *router, enum scan_extent extent)
 {
+    router->is_pass_wanted = true;
     if (extent > router->scan_wanted)
         router->scan_wanted = extent;
     watch_set_work(router, true);
 }
 
-static bool overlaps(const struct riptide_prefix *a, const struct riptide_prefix *b)
+/* Whether the kernel has a route of ours to what was touched. */
+static bool touch(struct riptide_router *router, uint32_t slot)
 {
-    return riptide_prefix_contains(a, b) || riptide_prefix_contains(b, a);
+    targets_push(&router->targets, QUEUE_LOOK, slot);
+    return targets_at(&router->targets, slot)->kernel.exists;
 }
 
 /* Every target that the route to `prefix` may be for. */
 static int touch_prefix(struct riptide_router *router, const struct riptide_prefix *prefix)
 {
-    const struct prefix_table *table = &router->targets.table;
-    /* While a look lists our routes it does not know all of them. */
+    const struct target_place *inside;
+    /* While a scan lists our routes it does not know all of them. */
     bool is_touched = false, is_in_kernel = router->scan.is_running;
+    uint32_t n_inside, slot;
+    int r = targets_find_inside(&router->targets, prefix, &inside, &n_inside);
 
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        if (overlaps(&targets_at(&router->targets, slot)->dst, prefix)) {
-            targets_push(&router->targets, QUEUE_LOOK, slot);
+    if (r < 0)
+        return r;
+    for (uint8_t len = 0; len < prefix->len; len++) {
+        slot = targets_find_around(&router->targets, prefix, len);
+        if (slot != PREFIX_TABLE_NONE) {
+            is_in_kernel |= touch(router, slot);
             is_touched = true;
-            is_in_kernel |= targets_at(&router->targets, slot)->kernel.exists;
         }
     }
-    /* No reason to look now, but before the next target is resolved. */
-    router->is_main_stale = true;
-    /* The route that cannot be shown may have been replaced: only a look at all tables tells. */
+    for (uint32_t i = 0; i < n_inside; i++)
+        is_in_kernel |= touch(router, inside[i].slot);
+    /* The route that cannot be shown may have been replaced: only a scan of all tables tells. */
     if (main_table_cut_reason(&router->scan.main, family_index(prefix->family)))
-        watch_want_scan(router, SCAN_ALL);
-    if (!is_touched)
+        watch_want_pass(router, SCAN_ALL);
+    if (!is_touched && n_inside == 0)
         return 0;
-    watch_want_scan(router, SCAN_MAIN);
+    watch_want_pass(router, SCAN_NOTHING);
     /*
      * Local TCP is without us until all is right again: one request, where asking and writing is
-     * many, and more events may wait to be read. It costs live connections two looks at their
-     * route, beside those that the change itself and our write cost them.
+     * many, and more events may wait to be read. It makes live connections look up their route
+     * twice, beside the times that the change itself and our write do.
      */
     return router->lock_fd >= 0 && is_in_kernel
                ? sync_lift_rule(router, family_index(prefix->family))
                : 0;
 }
 
+/* Of main's routes, contests are kept up without reading it anew, but for a new gateway's state. */
+static int touch_route(struct riptide_router *router, const struct event *event,
+                       const struct nlmsghdr *message)
+{
+    struct main_table *main = &router->scan.main;
+    int r = 0;
+
+    if (event->route.table == RT_TABLE_MAIN) {
+        r = main_table_follow(main, &event->route, message);
+        if (message->nlmsg_type == RTM_NEWROUTE)
+            targets_note_inside(&router->targets, &event->prefix);
+        else
+            main->is_stale |= router->targets.n_prefixes > 0 || router->scan.is_running;
+    }
+    if (r == 0 && main->has_new_gateways)
+        watch_want_pass(router, SCAN_MAIN);
+    return r == 0 ? touch_prefix(router, &event->prefix) : r;
+}
+
 int watch_touch_all(struct riptide_router *router)
 {
-    watch_want_scan(router, SCAN_ALL);
+    watch_want_pass(router, SCAN_ALL);
     return router->lock_fd >= 0 && (router->targets.n_in_kernel > 0 || router->scan.is_running)
                ? sync_lift_rules(router)
                : 0;
@@ -154,9 +180,10 @@ static int touch_ours(struct riptide_router *router, const struct event *event)
     targets_push(&router->targets, QUEUE_LOOK, slot);
     /* One of another metric, or where we have none, is not ours: a look at our table takes it away.
      */
-    watch_want_scan(router, target->kernel.exists && event->priority == target->kernel.priority
-                                ? SCAN_MAIN
-                                : SCAN_ALL);
+    watch_want_pass(router,
+                    target->kernel.exists && event->route.priority == target->kernel.priority
+                        ? SCAN_NOTHING
+                        : SCAN_ALL);
     return 0;
 }
 
@@ -167,7 +194,7 @@ static int touch_ours(struct riptide_router *router, const struct event *event)
 static int touch_foreign(struct riptide_router *router, int i)
 {
     router->scan.foreign[i].n++;
-    watch_want_scan(router, SCAN_ALL);
+    watch_want_pass(router, SCAN_ALL);
     return router->lock_fd >= 0 ? sync_lift_rule(router, i) : 0;
 }
 
@@ -180,6 +207,7 @@ static int touch_gateway(struct riptide_router *router, const struct event *even
     if (!gateway || gateway->is_failed == event->is_failed)
         return 0;
     gateway->is_failed = event->is_failed;
+    watch_want_pass(router, SCAN_MAIN);
     return touch_prefix(router, &all);
 }
 
@@ -195,7 +223,7 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
     case EVENT_NOTHING:
         return 0;
     case EVENT_PREFIX:
-        return touch_prefix(router, &event.prefix);
+        return touch_route(router, &event, message);
     case EVENT_OURS:
         return touch_ours(router, &event);
     case EVENT_FOREIGN:
@@ -207,7 +235,6 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
             scan_foreign_reason(&router->scan, 0) || scan_foreign_reason(&router->scan, 1) ||
             (event.kind == EVENT_ADDRESS && bases_has_prefsrc(&router->bases, &event.prefix)))
             return watch_touch_all(router);
-        router->is_main_stale = true;
         return 0;
     case EVENT_NEIGHBOUR:
         return touch_gateway(router, &event);
@@ -219,7 +246,7 @@ static int handle_event(struct riptide_router *router, const struct nlmsghdr *me
 
 int watch_distrust(struct riptide_router *router)
 {
-    watch_want_scan(router, SCAN_ALL);
+    watch_want_pass(router, SCAN_ALL);
     return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
 }
 

@@ -27,8 +27,8 @@ int watch_overrun(struct riptide_router *router);
 /* Whatever it was, it may have moved any route. Errors: of sync.h. */
 int watch_touch_all(struct riptide_router *router);
 
-/* Asks for a look at the kernel, at least that wide. */
-void watch_want_scan(struct riptide_router *router, enum scan_extent extent);
+/* Asks for a pass that puts right what was touched, after a scan at least that wide. */
+void watch_want_pass(struct riptide_router *router, enum scan_extent extent);
 
 /* Keeps the router's fd readable as long as there is something to do. */
 void watch_set_work(struct riptide_router *router, bool is_there);

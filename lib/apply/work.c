@@ -12,10 +12,14 @@
 #include "sync.h"
 #include "watch.h"
 
-/*
- * Where a wanted target waits: what main has inside a prefix, or has had added since the last look,
- * only a look at all of main tells.
- */
+enum {
+    /* Of what a pass costs (targets, and routes of main that it reads) a round pays so much. */
+    MAX_COST = 32768,
+    ROUTES_PER_COST = 4,
+    TRUSTED_ROUNDS = 16, /* until main is read again for contests that end: some come and go */
+};
+
+/* What main has inside a prefix only a scan tells, for a host there is nothing to be found. */
 void work_queue(struct riptide_router *router, uint32_t slot)
 {
     const struct target *target = targets_at(&router->targets, slot);
@@ -24,12 +28,49 @@ void work_queue(struct riptide_router *router, uint32_t slot)
     /* How long a base that expires still lives is known only at the moment of asking. */
     if (target->base != BASES_NONE && target->error == 0 && target->expires_s == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
-    } else if (is_host && !router->is_main_stale) {
+    } else if (is_host || target->is_inside_known) {
         targets_push(&router->targets, QUEUE_RESOLVE, slot);
     } else {
         targets_push(&router->targets, QUEUE_LOOK, slot);
-        watch_want_scan(router, SCAN_MAIN);
+        watch_want_pass(router, SCAN_MAIN);
     }
+}
+
+/*
+ * In a storm of changes passes follow each other as long as they cost little. What more they cost
+ * the next rounds pay first, and TCP is without us meanwhile.
+ */
+static bool may_begin_pass(const struct riptide_router *router)
+{
+    return router->is_pass_wanted && router->pass_cost < MAX_COST;
+}
+
+static bool must_read_main(const struct riptide_router *router)
+{
+    return router->is_contest_doubted && router->n_rounds_trusted == 0;
+}
+
+void work_pay(struct riptide_router *router)
+{
+    router->pass_cost -= router->pass_cost < MAX_COST ? router->pass_cost : MAX_COST;
+    if (router->n_rounds_trusted > 0)
+        router->n_rounds_trusted--;
+    if (router->is_pass_wanted || must_read_main(router))
+        watch_set_work(router, true);
+}
+
+/* The end of a contest only main itself tells, and for all that are left alone at once. */
+static void read_main(struct riptide_router *router)
+{
+    const struct prefix_table *table = &router->targets.table;
+
+    router->is_contest_doubted = false;
+    router->n_rounds_trusted = TRUSTED_ROUNDS;
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
+        if (targets_at(&router->targets, slot)->reason)
+            targets_push(&router->targets, QUEUE_LOOK, slot);
+    }
+    watch_want_pass(router, SCAN_MAIN);
 }
 
 /* After a look at everything: all base routes are asked for again. */
@@ -65,29 +106,18 @@ static int check_rules(struct riptide_router *router)
     return r;
 }
 
-/* Begins a look that was wanted: what events have touched until now, it takes care of. */
-static void begin_look(struct riptide_router *router)
-{
-    uint32_t slot;
-
-    router->scan_wanted = SCAN_NOTHING;
-    router->is_main_stale = false;
-    while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE)
-        targets_push(&router->targets, QUEUE_RESOLVE, slot);
-}
-
-/* One piece of a look at the kernel; `extent` counts where none is running. */
+/* One piece of a scan; `extent` counts where none is running. */
 static int look(struct riptide_router *router, enum scan_extent extent)
 {
-    int r;
+    const uint32_t *n_routes = router->scan.main.n_routes;
+    int r = scan_step(router, extent);
 
-    if (!router->scan.is_running)
-        begin_look(router);
-    r = scan_step(router, extent);
     if (r == 0)
         return 0;
+    router->pass_cost += (n_routes[0] + n_routes[1]) / ROUTES_PER_COST;
     if (r < 0) {
-        watch_want_scan(router, SCAN_ALL);
+        router->is_pass_under_way = false;
+        watch_want_pass(router, SCAN_ALL);
         return r;
     }
     /* Something changed meanwhile, and may not have been seen: again, and everything. */
@@ -97,9 +127,25 @@ static int look(struct riptide_router *router, enum scan_extent extent)
     if (router->scan.extent == SCAN_ALL) {
         r = check_rules(router);
         queue_all(router);
+        router->pass_cost += router->targets.table.n;
     }
-    router->is_pass_under_way = true;
     return r;
+}
+
+/* Puts right what events have touched until now. */
+static int begin_pass(struct riptide_router *router)
+{
+    enum scan_extent extent = router->scan_wanted;
+    uint32_t slot;
+
+    router->is_pass_wanted = false;
+    router->is_pass_under_way = true;
+    router->scan_wanted = SCAN_NOTHING;
+    while ((slot = targets_take(&router->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE) {
+        targets_push(&router->targets, QUEUE_RESOLVE, slot);
+        router->pass_cost++;
+    }
+    return extent == SCAN_NOTHING ? 0 : look(router, extent);
 }
 
 /* What the dumps have not told of the routes to be written, each is asked for. */
@@ -139,9 +185,11 @@ static int settle(struct riptide_router *router)
 
     router->is_pass_under_way = false;
     router->are_paths_known = false;
-    if (router->scan_wanted)
+    if (must_read_main(router))
+        read_main(router);
+    if (may_begin_pass(router))
         return 0;
-    if (router->lock_fd >= 0 && !router->is_paused)
+    if (router->lock_fd >= 0 && !router->is_paused && !router->is_pass_wanted)
         r = sync_rules(router, NULL);
     if (r == 0)
         watch_set_work(router, false);
@@ -156,8 +204,8 @@ int work_step(struct riptide_router *router)
 {
     if (router->scan.is_running)
         return look(router, SCAN_NOTHING);
-    if (router->scan_wanted && !router->is_pass_under_way)
-        return look(router, router->scan_wanted);
+    if (may_begin_pass(router) && !router->is_pass_under_way)
+        return begin_pass(router);
     if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
         return resolve_batch(router);
     if (!targets_is_empty(&router->targets, QUEUE_WRITE))

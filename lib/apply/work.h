@@ -12,6 +12,9 @@ struct riptide_router;
 /* Does what is due: one piece of a look, or one batch. Errors: those of its rooms. */
 int work_step(struct riptide_router *router);
 
+/* Makes up, once a round, for what passes have cost, so that others may follow. */
+void work_pay(struct riptide_router *router);
+
 /* Puts a wanted target where what is missing of it will be done. */
 void work_queue(struct riptide_router *router, uint32_t slot);
 

@@ -45,9 +45,12 @@ struct bed {
 
 static void set_up(struct bed *bed)
 {
+    /* One with conditions, so that all queries are asked. */
+    static struct rule rule = { .role = RULE_FOREIGN };
     int pair[2];
 
     *bed = (struct bed){ .router = { .lock_fd = -1 } };
+    bed->router.scan.rules[0] = (struct rules){ .list = &rule, .n = 1 };
     riptide_router_config_init(&bed->router.config, sizeof(bed->router.config));
     targets_init(&bed->router.targets, 16, 1);
     assert_int_equal(channel_init(&bed->router.channel), 0);

@@ -3,6 +3,7 @@
  * lib/apply/targets: the queues, what is counted, what is forgotten.
  */
 #include "apply/targets.h"
+#include "prefix.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -274,6 +275,38 @@ static void test_forgetting_what_is_left_alone_counts(void **state)
     bases_deinit(&bases);
 }
 
+/* Against a walk over all of them, with targets that come and go between. */
+static void test_targets_inside_a_prefix_are_found_without_a_walk(void **state)
+{
+    static const uint8_t lens[] = { 8, 22, 24, 30, 32 };
+    struct bases bases = { 0 };
+    struct targets targets;
+    uint32_t random = 1;
+
+    (void)state;
+    targets_init(&targets, 600, 1);
+    for (int i = 0; i < 2000; i++) {
+        struct riptide_prefix dst = dst_of((random = random * 1664525 + 1013904223) >> 20);
+        const struct target_place *places;
+        uint32_t n, n_inside = 0, slot;
+
+        dst.len = lens[random % sizeof(lens)];
+        prefix_truncate(&dst, dst.len);
+        if (i % 4 == 0 && targets.table.n < 600)
+            assert_int_equal(targets_get(&targets, &dst, &slot), 0);
+        if (i % 9 == 0)
+            targets_forget_if_done(&targets, &bases, prefix_table_next(&targets.table, 0));
+        assert_int_equal(targets_find_inside(&targets, &dst, &places, &n), 0);
+        for (slot = 0; (slot = prefix_table_next(&targets.table, slot)) != NONE; slot++)
+            n_inside += riptide_prefix_contains(&dst, &targets_at(&targets, slot)->dst);
+        assert_int_equal(n, n_inside);
+        for (uint32_t k = 0; k < n; k++)
+            assert_true(riptide_prefix_equal(&places[k].dst,
+                                             &targets_at(&targets, places[k].slot)->dst));
+    }
+    targets_deinit(&targets);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_forgetting_gives_everything_back),
         cmocka_unit_test(test_equal_bases_are_one),
         cmocka_unit_test(test_forgetting_what_is_left_alone_counts),
+        cmocka_unit_test(test_targets_inside_a_prefix_are_found_without_a_walk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lib/apply/main_table: contests that begin with a notification, and those that may have ended.
+ */
+#include "apply/main_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <linux/rtnetlink.h>
+
+#include "bytes.h"
+
+enum {
+    ADDED = NLM_F_CREATE | NLM_F_EXCL,
+    APPENDED = NLM_F_CREATE | NLM_F_APPEND,
+    PREPENDED = NLM_F_CREATE,
+    REPLACED = NLM_F_REPLACE,
+};
+
+static void follow(struct main_table *main, uint16_t type, int flags, const char *text, uint8_t tos,
+                   const char *gateway)
+{
+    struct riptide_prefix dst = prefix(text);
+    const struct rtmsg rtm = { .rtm_family = dst.family,
+                               .rtm_dst_len = dst.len,
+                               .rtm_tos = tos,
+                               .rtm_table = RT_TABLE_MAIN,
+                               .rtm_type = RTN_UNICAST };
+    struct bytes message;
+    struct route route;
+
+    bytes_begin(&message, type, &rtm, sizeof(rtm));
+    bytes_message(&message)->nlmsg_flags = (uint16_t)flags;
+    bytes_put_address(&message, RTA_DST, text);
+    bytes_put_u32(&message, RTA_OIF, 3);
+    if (gateway)
+        bytes_put_address(&message, RTA_GATEWAY, gateway);
+    assert_int_equal(route_parse(&route, bytes_message(&message)), 0);
+    assert_int_equal(main_table_follow(main, &route, bytes_message(&message)), 0);
+}
+
+static bool is_contested(const struct main_table *main, const char *match, const char *dst)
+{
+    struct riptide_prefix match_prefix = prefix(match), dst_prefix = prefix(dst);
+
+    return main_table_contested_reason(main, &match_prefix, &dst_prefix) != NULL;
+}
+
+static void test_a_route_beside_another_of_its_metric_begins_a_contest(void **state)
+{
+    static const struct {
+        int flags;
+        bool is_contest;
+    } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct main_table main = { 0 };
+
+        follow(&main, RTM_NEWROUTE, cases[i].flags, "203.0.113.0/24", 0, "192.0.2.1");
+        assert_int_equal(is_contested(&main, "203.0.113.0/24", "203.0.113.7"), cases[i].is_contest);
+        assert_false(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
+        assert_false(main.is_stale);
+        main_table_forget(&main);
+    }
+}
+
+static void test_a_route_for_some_packets_contests_what_overlaps(void **state)
+{
+    struct main_table main = { 0 };
+
+    (void)state;
+    follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
+    assert_true(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
+    assert_true(is_contested(&main, "203.0.0.0/16", "203.0.0.0/16"));
+    assert_false(is_contested(&main, "203.0.0.0/16", "203.0.112.7"));
+    main_table_forget(&main);
+}
+
+static void test_a_storm_of_one_prefix_takes_no_memory(void **state)
+{
+    struct main_table main = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
+        follow(&main, RTM_NEWROUTE, ADDED, "203.0.114.0/24", 8, "192.0.2.1");
+    }
+    assert_int_equal(main.n_contested, 2);
+    main_table_forget(&main);
+}
+
+static void test_what_goes_leaves_its_contest_in_doubt(void **state)
+{
+    struct main_table main = { 0 };
+
+    (void)state;
+    follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
+    follow(&main, RTM_DELROUTE, 0, "203.0.112.0/24", 0, "192.0.2.1");
+    assert_false(main.is_stale);
+    follow(&main, RTM_DELROUTE, 0, "203.0.113.0/24", 0, "192.0.2.1");
+    assert_true(main.is_stale);
+    assert_true(is_contested(&main, "203.0.113.0/24", "203.0.113.7"));
+    main_table_forget(&main);
+    assert_false(main.is_stale);
+}
+
+static void test_a_new_gateway_of_ipv6_has_an_unknown_state_and_a_failed_one_contests(void **state)
+{
+    struct main_table main = { 0 };
+
+    (void)state;
+    follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 0, "192.0.2.1");
+    assert_false(main.has_new_gateways);
+    follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+    assert_true(main.has_new_gateways);
+    main.has_new_gateways = false;
+    main.gateways[0].is_failed = true;
+    follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:2::/48", 0, "2001:db8::1");
+    assert_false(main.has_new_gateways);
+    assert_true(is_contested(&main, "2001:db8:2::/48", "2001:db8:2::7"));
+    assert_false(is_contested(&main, "2001:db8:3::/48", "2001:db8:3::7"));
+    main_table_forget(&main);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_route_beside_another_of_its_metric_begins_a_contest),
+        cmocka_unit_test(test_a_route_for_some_packets_contests_what_overlaps),
+        cmocka_unit_test(test_a_storm_of_one_prefix_takes_no_memory),
+        cmocka_unit_test(test_what_goes_leaves_its_contest_in_doubt),
+        cmocka_unit_test(test_a_new_gateway_of_ipv6_has_an_unknown_state_and_a_failed_one_contests),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
