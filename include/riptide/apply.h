@@ -175,7 +175,8 @@ void riptide_router_resume(struct riptide_router *router);
  * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
  * destination that fails as before is not popped again. Looks for what the kernel does not
  * announce: path MTUs that others have learned, changes of advertised routes, and of the MTU that
- * IPv6 has for a link. Without it those are followed when something else happens.
+ * IPv6 has for a link. Without it those are followed when something else happens. Pays for what a
+ * storm of route changes has cost: beyond a bound the rules stay lifted until the next rounds.
  */
 void riptide_router_retry(struct riptide_router *router);
 
