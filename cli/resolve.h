@@ -12,7 +12,7 @@ typedef void resolve_answer_fn(void *userdata, const struct riptide_route *route
 
 /*
  * Calls on_answer for each destination, with state APPLIED where it could have a route of ours with
- * the window `cwnd` (and may_lower: see riptide_router_set), else LEFT_ALONE or FAILED and the
+ * the window `cwnd` (and may_lower: see struct riptide_wanted), else LEFT_ALONE or FAILED and the
  * reason. Needs no privilege. Errors: those of the router; its line is in `error`.
  */
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,

@@ -144,23 +144,33 @@ int riptide_router_get_holder(int *pidp);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * Asks for a window towards `dst`; initcwnd 0 withdraws it. No route gets or keeps more than
- * cwnd_max segments, whatever initcwnd says and however small the step from there; 0: no such
- * bound. rto_min_us is the smallest retransmission timeout, which the kernel keeps in whole ms
- * (rounded up); 0 leaves it as the base route has it.
- *
- * An initcwnd of the base route is its owner's, and the least that a destination gets: at or below
- * it there is no route of ours, and none is made within a step above (RIPTIDE_ROUTE_LEFT_ALONE).
- * Unless may_lower: what took the window down, such as losses or a hint, holds there, too.
- *
- * Takes effect in dispatch, all changes since the last one right after another. A host inside the
+ * What new connections to a destination are to start with. Zeros ask for nothing: who sets the
+ * members that he knows by name goes on being right when there are more.
+ */
+struct riptide_wanted {
+    struct riptide_prefix dst;
+    /*
+     * An initcwnd of the base route is its owner's, and the least that a destination gets: at or
+     * below it there is no route of ours, and none is made within a step above
+     * (RIPTIDE_ROUTE_LEFT_ALONE). Unless may_lower: what took the window down, such as losses or a
+     * hint, holds there, too.
+     */
+    bool may_lower;
+    uint32_t initcwnd;    /* segments; 0 withdraws */
+    uint32_t cwnd_max;    /* no route gets or keeps more, segments; 0: no such bound */
+    uint32_t rto_min_us;  /* the kernel keeps it in whole ms, rounded up; 0: as without us */
+    uint32_t reserved[8]; /* 0: room for a pacing rate, a round trip time and others */
+};
+
+/*
+ * Asks for that, in the place of what was asked for its destination before. Takes effect in
+ * dispatch, all changes since the last one right after another. A host inside the
  * prefix `dst` whose path MTU the kernel has learned gets a route of its own, popped and listed
  * like those that were asked for. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix,
- * a window beyond RIPTIDE_CWND_LIMIT or a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US). Errors: -ENOMEM,
- * -ECHILD.
+ * a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, something in
+ * `reserved`). Errors: -ENOMEM, -ECHILD.
  */
-int riptide_router_set(struct riptide_router *router, const struct riptide_prefix *dst,
-                       uint32_t initcwnd, uint32_t cwnd_max, uint32_t rto_min_us, bool may_lower);
+int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
  * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes

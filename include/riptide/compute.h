@@ -215,7 +215,7 @@ struct riptide_estimate {
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth octave, up to
                             RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
-    bool may_lower;      /* losses, a hint or an override took it down: for riptide_router_set */
+    bool may_lower;      /* losses, a hint or an override took it down: for struct riptide_wanted */
 };
 
 /* What bounded a window, as bits. */

@@ -68,12 +68,13 @@ static uint32_t address_of(uint32_t i)
 static void set_all(struct riptide_router *router, uint32_t n, uint32_t cwnd)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct riptide_prefix dst = { .family = AF_INET, .len = 32 };
+        struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
+                                         .initcwnd = cwnd };
         uint32_t address = address_of(i);
         int r;
 
-        memcpy(dst.addr, &address, sizeof(address));
-        r = riptide_router_set(router, &dst, cwnd, 0, 0, false);
+        memcpy(wanted.dst.addr, &address, sizeof(address));
+        r = riptide_router_set(router, &wanted);
         if (r != 0)
             die("set", r);
     }

@@ -162,12 +162,12 @@ static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_
 
 static void set(struct riptide_router *router, uint32_t address)
 {
-    struct riptide_prefix dst = { .family = AF_INET, .len = 32 };
+    struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 }, .initcwnd = CWND };
     int r;
 
     address = htonl(address);
-    memcpy(dst.addr, &address, sizeof(address));
-    r = riptide_router_set(router, &dst, CWND, 0, 0, false);
+    memcpy(wanted.dst.addr, &address, sizeof(address));
+    r = riptide_router_set(router, &wanted);
     if (r != 0)
         die("set", r);
 }

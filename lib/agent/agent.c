@@ -53,6 +53,8 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     if (r == 0)
         r = locate(stages, error, "router.",
                    riptide_router_new(&agent->router, &stages->router, error));
+    agent->backend = &backend_routes;
+    agent->backend_self = agent->router;
     return r;
 }
 
@@ -95,7 +97,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(agent->observer));
     if (r == 0)
-        r = watch(agent, riptide_router_get_fd(agent->router));
+        r = watch(agent, agent->backend->get_fd(agent->backend_self));
     if (r < 0)
         return r;
     keep_stages(agent, &stages);
@@ -148,14 +150,14 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return r;
     r = round_first(agent);
     if (r < 0)
-        riptide_router_stop(agent->router);
+        agent->backend->stop(agent->backend_self);
     return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
     const int fds[] = { agent->timer_fd, agent->work_fd, riptide_observer_get_fd(agent->observer),
-                        riptide_router_get_fd(agent->router) };
+                        agent->backend->get_fd(agent->backend_self) };
 
     if (is_forked(agent->pid, NULL))
         return -ECHILD;
@@ -163,7 +165,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
-    return riptide_router_stop(agent->router);
+    return agent->backend->stop(agent->backend_self);
 }
 
 /* The router first: it can go back to what it had, if the estimator refuses. */
@@ -222,9 +224,9 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
 }
 
 /* What connections start with without us is where windows begin, and what flights are judged by. */
-static int dispatch_router(struct riptide_agent *agent)
+static int dispatch_backend(struct riptide_agent *agent)
 {
-    int r = riptide_router_dispatch(agent->router);
+    int r = agent->backend->dispatch(agent->backend_self);
     struct riptide_prefix dst;
     uint32_t initcwnd;
 
@@ -234,15 +236,15 @@ static int dispatch_router(struct riptide_agent *agent)
 }
 
 /*
- * Each of these fds is readable for something that is done now. The router's alone may stay so with
+ * Each of these fds is readable for something that is done now. A backend's alone may stay so with
  * nothing to be done: for those who ask who it is, where the process has no fd left to accept.
  */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     int r;
 
-    if (fd == riptide_router_get_fd(agent->router))
-        return dispatch_router(agent);
+    if (fd == agent->backend->get_fd(agent->backend_self))
+        return dispatch_backend(agent);
     if (fd == agent->timer_fd)
         r = round_on_timer(agent);
     else if (fd == agent->work_fd)
@@ -307,7 +309,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     const struct riptide_route *route;
 
     agent->event = (struct riptide_agent_event){ 0 };
-    if (riptide_router_pop(agent->router, &route) == 0) {
+    if (agent->backend->pop(agent->backend_self, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)

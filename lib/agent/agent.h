@@ -6,6 +6,7 @@
 #define RIPTIDE_LIB_AGENT_AGENT_H
 
 #include "agent/interval.h"
+#include "apply/backend.h"
 
 #include <riptide/agent.h>
 #include <sys/types.h>
@@ -28,6 +29,8 @@ struct riptide_agent {
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
+    const struct backend *backend; /* that windows are given to, */
+    void *backend_self;            /* and what it is called for */
     struct riptide_router_config router_config; /* as the router has it */
     enum phase phase;
     bool has_dumped;          /* open connections of this round are in the estimator */

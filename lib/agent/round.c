@@ -73,16 +73,27 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
     return set_work(agent, true);
 }
 
-/* Outcomes: RIPTIDE_E_AGAIN, there is none. Where the router has no memory it stays in hand. */
+static struct riptide_wanted wanted_of(const struct riptide_estimate *estimate)
+{
+    return (struct riptide_wanted){
+        .dst = estimate->dst,
+        .may_lower = estimate->may_lower,
+        .initcwnd = estimate->cwnd,
+        .cwnd_max = estimate->cwnd_max,
+        .rto_min_us = estimate->rto_min_us,
+    };
+}
+
+/* Outcomes: RIPTIDE_E_AGAIN, there is none. Where the backend has no memory it stays in hand. */
 static int hand_over_one(struct riptide_agent *agent)
 {
+    struct riptide_wanted wanted;
     int r;
 
     if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0)
         return RIPTIDE_E_AGAIN;
-    r = riptide_router_set(agent->router, &agent->in_hand->dst, agent->in_hand->cwnd,
-                           agent->in_hand->cwnd_max, agent->in_hand->rto_min_us,
-                           agent->in_hand->may_lower);
+    wanted = wanted_of(agent->in_hand);
+    r = agent->backend->set(agent->backend_self, &wanted);
     if (r < 0)
         return r;
     agent->in_hand = NULL;
@@ -237,7 +248,7 @@ void round_end_if_applied(struct riptide_agent *agent)
 {
     struct riptide_estimator_stats stats;
 
-    if (agent->phase != PHASE_APPLYING || !riptide_router_is_idle(agent->router))
+    if (agent->phase != PHASE_APPLYING || !agent->backend->is_idle(agent->backend_self))
         return;
     riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
     agent->tick.destinations = stats.destinations;

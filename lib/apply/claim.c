@@ -134,7 +134,7 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
 }
 
 /*
- * The second scan, of the rules, sees them without a predecessor's. Those go even where we cannot start for a
+ * The second scan sees the rules without a predecessor's. Those go even where we cannot start for a
  * foreign route in our table: they would go on showing it to local TCP.
  */
 static int take_over(struct riptide_router *router, struct riptide_error *error)
@@ -205,7 +205,7 @@ static void remove_known(struct riptide_router *router)
     int r = sync_lift_rules(router);
 
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        targets_at(&router->targets, slot)->initcwnd = 0;
+        targets_at(&router->targets, slot)->wanted.initcwnd = 0;
         targets_push(&router->targets, QUEUE_WRITE, slot);
     }
     while (r == 0 && !targets_is_empty(&router->targets, QUEUE_WRITE))

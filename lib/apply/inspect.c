@@ -18,7 +18,7 @@ static const char *reason_of(const struct target *target)
         return target->failure;
     if (target->reason)
         return target->reason;
-    if (target->state != RIPTIDE_ROUTE_WITHDRAWN || target->initcwnd != 0)
+    if (target->state != RIPTIDE_ROUTE_WITHDRAWN || target->wanted.initcwnd != 0)
         return "";
     if (target->is_inner)
         return "its prefix covers it again";
@@ -32,10 +32,10 @@ void router_describe(const struct riptide_router *router, const struct target *t
     const struct base *base;
 
     *route = (struct riptide_route){
-        .dst = target->dst,
+        .dst = target->wanted.dst,
         .state = (enum riptide_route_state)target->state,
         .initcwnd =
-            target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd : target->initcwnd,
+            target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd : target->wanted.initcwnd,
         .error = target->error,
     };
     if (target->base != BASES_NONE) {

@@ -159,7 +159,8 @@ static bool leads_to_failed(const struct main_table *main, const struct route *r
 
 /*
  * NLM_F_EXCL says that no route has the prefix and metric of a new one, NLM_F_REPLACE that another
- * has gone for it (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in net/ipv6/ip6_fib.c).
+ * has gone for it (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in
+ * net/ipv6/ip6_fib.c).
  */
 int main_table_follow(struct main_table *main, const struct route *route,
                       const struct nlmsghdr *message)

@@ -156,7 +156,7 @@ static void leave_covers(struct riptide_router *router, const struct route *path
         const struct target *cover = targets_at(&router->targets, slot);
         const char *reason = reason_to_leave(router, cover, path);
 
-        len = cover->dst.len;
+        len = cover->wanted.dst.len;
         if (reason && !is_of_other_path(router, cover, path))
             resolve_leave(router, slot, reason);
     }
@@ -188,22 +188,22 @@ static int on_path(void *userdata, const struct nlmsghdr *message)
 static void follow_cover(struct riptide_router *router, uint32_t slot)
 {
     struct target *target = targets_at(&router->targets, slot);
-    uint32_t around = target->pmtu_bytes ? find_cover(router, &target->dst, target->dst.len) : NONE;
+    uint32_t around = target->pmtu_bytes ? find_cover(router, &target->wanted.dst, target->wanted.dst.len) : NONE;
     const struct target *cover = around == NONE ? NULL : targets_at(&router->targets, around);
 
     if (!cover) {
-        target->initcwnd = 0;
+        target->wanted.initcwnd = 0;
         targets_push(&router->targets, QUEUE_WRITE, slot);
         return;
     }
-    if (target->initcwnd == cover->initcwnd && target->cwnd_max == cover->cwnd_max &&
-        target->may_lower == cover->may_lower && target->rto_min_us == cover->rto_min_us)
+    if (target->wanted.initcwnd == cover->wanted.initcwnd && target->wanted.cwnd_max == cover->wanted.cwnd_max &&
+        target->wanted.may_lower == cover->wanted.may_lower && target->wanted.rto_min_us == cover->wanted.rto_min_us)
         return;
-    target->initcwnd = cover->initcwnd;
-    target->cwnd_max = cover->cwnd_max;
-    target->may_lower = cover->may_lower;
+    target->wanted.initcwnd = cover->wanted.initcwnd;
+    target->wanted.cwnd_max = cover->wanted.cwnd_max;
+    target->wanted.may_lower = cover->wanted.may_lower;
     target->for_base = cover->for_base;
-    target->rto_min_us = cover->rto_min_us;
+    target->wanted.rto_min_us = cover->wanted.rto_min_us;
     work_queue(router, slot);
 }
 

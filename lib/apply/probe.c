@@ -23,7 +23,7 @@ void probe_advertised(struct riptide_router *router)
          slot++) {
         struct target *target = targets_at(&router->targets, slot);
 
-        if (target->initcwnd == 0 || target->base == BASES_NONE ||
+        if (target->wanted.initcwnd == 0 || target->base == BASES_NONE ||
             !bases_at(&router->bases, target->base)->is_advertised)
             continue;
         for (i = 0; i < n && probed[i] != target->base; i++)

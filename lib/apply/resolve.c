@@ -147,7 +147,7 @@ static void resolved(struct resolve *resolve, uint32_t slot)
         reason = "main has more specific routes inside it";
     if (!reason)
         reason =
-            main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->dst);
+            main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->wanted.dst);
     router->is_contest_doubted |= reason && !resolve->reason && router->scan.main.is_stale;
     /* Of doubts, those in a row count. */
     if (reason) {
@@ -197,7 +197,7 @@ static const char *parse(struct resolve *resolve, struct base *base, uint32_t *e
 {
     const char *reason = base_malformed;
 
-    if (answer && base_parse(base, expires_s, &target->dst, answer, &reason))
+    if (answer && base_parse(base, expires_s, &target->wanted.dst, answer, &reason))
         return NULL;
     resolve->router->stats.malformed += reason == base_malformed;
     return reason;
@@ -227,7 +227,7 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
     switch (resolve->asked[n].query) {
     case QUERY_MARKED:
         resolve->reason = parse(resolve, &resolve->base, &resolve->expires_s, target, answer);
-        if (!resolve->are_rules_asked[family_index(target->dst.family)])
+        if (!resolve->are_rules_asked[family_index(target->wanted.dst.family)])
             resolved(resolve, slot);
         break;
     case QUERY_ANY:
@@ -271,10 +271,10 @@ static int ask(struct resolve *resolve, uint32_t slot, enum query query, struct 
 static int ask_all(struct resolve *resolve, uint32_t slot)
 {
     struct target *target = targets_at(&resolve->router->targets, slot);
-    struct riptide_prefix address = address_in(&target->dst);
+    struct riptide_prefix address = address_in(&target->wanted.dst);
     uint32_t mark = resolve->router->config.mark;
-    bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
-    bool are_rules_asked = resolve->are_rules_asked[family_index(target->dst.family)];
+    bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
+    bool are_rules_asked = resolve->are_rules_asked[family_index(target->wanted.dst.family)];
     int r = ask(resolve, slot, QUERY_MARKED, message_route_query(&address, mark, IPPROTO_TCP));
 
     if (r == 0 && are_rules_asked)

@@ -33,7 +33,7 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
         if (!target->is_failed)
             continue;
         target->is_failed = false;
-        if (target->initcwnd != 0)
+        if (target->wanted.initcwnd != 0)
             work_queue(router, slot);
         else
             targets_push(&router->targets, QUEUE_WRITE, slot);

@@ -20,6 +20,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -224,9 +225,17 @@ static bool drop_unpopped(struct riptide_router *router)
     return false;
 }
 
+static bool is_valid(const struct riptide_wanted *wanted)
+{
+    static const struct riptide_wanted none;
+
+    return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
+           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
+           memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
+}
+
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
-                                      const struct riptide_prefix *dst, uint32_t initcwnd,
-                                      uint32_t cwnd_max, uint32_t rto_min_us, bool may_lower)
+                                      const struct riptide_wanted *wanted)
 {
     uint32_t slot;
     struct target *target;
@@ -234,30 +243,29 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    if (!prefix_is_valid(dst) || initcwnd > RIPTIDE_CWND_LIMIT ||
-        rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US)
+    if (!is_valid(wanted))
         return RIPTIDE_E_INVALID;
-    if (initcwnd == 0 && prefix_table_find(&router->targets.table, dst) == PREFIX_TABLE_NONE)
+    if (wanted->initcwnd == 0 &&
+        prefix_table_find(&router->targets.table, &wanted->dst) == PREFIX_TABLE_NONE)
         return 0;
-    r = targets_get(&router->targets, dst, &slot);
+    r = targets_get(&router->targets, &wanted->dst, &slot);
     if (r == RIPTIDE_E_FULL && drop_unpopped(router))
-        r = targets_get(&router->targets, dst, &slot);
+        r = targets_get(&router->targets, &wanted->dst, &slot);
     if (r != 0)
         return r;
     target = targets_at(&router->targets, slot);
-    if (initcwnd == 0 && target->is_inner)
+    if (wanted->initcwnd == 0 && target->is_inner)
         return 0;
     targets_set_inner(&router->targets, target, false);
     /* Who withdrew it may have forgotten all that it was told. */
-    if (target->initcwnd == 0)
+    if (target->wanted.initcwnd == 0)
         target->told_base = 0;
-    target->initcwnd = cwnd_max > 0 && initcwnd > cwnd_max ? cwnd_max : initcwnd;
-    target->cwnd_max = cwnd_max;
-    target->rto_min_us = rto_min_us;
-    target->may_lower = may_lower;
+    target->wanted = *wanted;
+    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
+        target->wanted.initcwnd = wanted->cwnd_max;
     target->for_base = target->told_base;
     router_note_base(router, slot);
-    if (initcwnd == 0)
+    if (wanted->initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
     else
         work_queue(router, slot);
@@ -267,7 +275,7 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
 
 static uint32_t base_initcwnd(const struct riptide_router *router, const struct target *target)
 {
-    if (target->initcwnd == 0 || target->base == BASES_NONE)
+    if (target->wanted.initcwnd == 0 || target->base == BASES_NONE)
         return 0;
     return bases_at(&router->bases, target->base)->initcwnd;
 }
@@ -297,7 +305,7 @@ bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
     if (slot == PREFIX_TABLE_NONE)
         return false;
     target = targets_at(&router->targets, slot);
-    *dst = target->dst;
+    *dst = target->wanted.dst;
     *initcwnd = target->told_base = base_initcwnd(router, target);
     targets_forget_if_done(&router->targets, &router->bases, slot);
     return true;

@@ -69,7 +69,7 @@ static bool is_beside(const struct riptide_router *router, const struct target *
                       const struct route *route)
 {
     return router->lock_fd >= 0 && route->priority != target->kernel.priority &&
-           (target->initcwnd != 0 || target->kernel.exists);
+           (target->wanted.initcwnd != 0 || target->kernel.exists);
 }
 
 static void note_foreign(struct riptide_router *router, const struct route *route)
@@ -122,7 +122,7 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
     target->kernel.mtu_bytes = route.mtu_bytes;
     target->kernel.rto_min_ms = route.rto_min_ms;
     targets_set_exists(&router->targets, target, true);
-    if (target->initcwnd == 0)
+    if (target->wanted.initcwnd == 0)
         targets_push(&router->targets, QUEUE_WRITE, slot);
     return 0;
 }

@@ -51,7 +51,7 @@ static int add_delete(struct writes *writes, uint32_t slot)
     struct riptide_router *router = writes->router;
     const struct target *target = targets_at(&router->targets, slot);
     const struct route route = {
-        .dst = target->dst,
+        .dst = target->wanted.dst,
         .table = router->config.table,
         .priority = target->kernel.priority,
         .protocol = router->config.protocol,
@@ -68,11 +68,11 @@ static int put_message(struct writes *writes, const struct target *target)
     const struct riptide_router_config *config = &writes->router->config;
     const struct base *base = bases_at(&writes->router->bases, target->base);
     const struct route_addition addition = {
-        .dst = target->dst,
+        .dst = target->wanted.dst,
         .initcwnd = target_initcwnd(target, base),
         .initrwnd = target_initrwnd(base, config->cwnd_max),
         .mtu_bytes = target_mtu(target, base, &writes->router->links),
-        .rto_min_us = target->rto_min_us,
+        .rto_min_us = target->wanted.rto_min_us,
         .expires_s = target->expires_s,
     };
     int r = 0;
@@ -145,7 +145,7 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.initcwnd = target_initcwnd(target, base);
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
-    target->kernel.rto_min_ms = message_rto_min_ms(base, target->rto_min_us);
+    target->kernel.rto_min_ms = message_rto_min_ms(base, target->wanted.rto_min_us);
     target->is_outliving = false;
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
@@ -160,7 +160,7 @@ static void note_delete(struct riptide_router *router, uint32_t slot)
     targets_set_exists(&router->targets, target, false);
     targets_set_state(&router->targets, slot,
                       target->error      ? RIPTIDE_ROUTE_FAILED
-                      : target->initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
+                      : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
                                          : RIPTIDE_ROUTE_WITHDRAWN);
 }
 
@@ -182,7 +182,7 @@ static void note(struct riptide_router *router, const struct write *write)
 static bool is_held(const struct riptide_router *router, const struct target *target)
 {
     return router->lock_fd >= 0 && target_is_wanted(target, &router->bases, &router->config) &&
-           scan_foreign_reason(&router->scan, family_index(target->dst.family));
+           scan_foreign_reason(&router->scan, family_index(target->wanted.dst.family));
 }
 
 static void note_unwritten(struct riptide_router *router, uint32_t slot)

@@ -84,7 +84,7 @@ static int put_in_order(struct targets *targets)
     if (!order)
         return -ENOMEM;
     for (; (slot = prefix_table_next(&targets->table, slot)) != NONE; slot++)
-        order[n++] = (struct target_place){ targets_at(targets, slot)->dst, slot };
+        order[n++] = (struct target_place){ targets_at(targets, slot)->wanted.dst, slot };
     qsort(order, n, sizeof(*order), compare_places);
     targets->order = order;
     targets->is_ordered = true;
@@ -205,7 +205,7 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
 {
     struct target *target = targets_at(targets, slot);
 
-    if (target->initcwnd != 0 || target->kernel.exists)
+    if (target->wanted.initcwnd != 0 || target->kernel.exists)
         return;
     for (int queue = 0; queue < QUEUES; queue++) {
         if (target->is_queued[queue])
@@ -216,7 +216,7 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
     bases_release(bases, target->kernel.base);
     target_set_failure(target, 0, NULL);
     targets_set_inner(targets, target, false);
-    count(targets, &target->dst, UINT32_MAX);
+    count(targets, &target->wanted.dst, UINT32_MAX);
     prefix_table_remove(&targets->table, slot);
 }
 
@@ -237,10 +237,10 @@ static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_rout
 
 uint32_t target_initcwnd(const struct target *target, const struct base *base)
 {
-    if (target->may_lower)
-        return target->initcwnd;
-    return target->initcwnd > base->initcwnd && target->initcwnd > target->for_base
-               ? target->initcwnd
+    if (target->wanted.may_lower)
+        return target->wanted.initcwnd;
+    return target->wanted.initcwnd > base->initcwnd && target->wanted.initcwnd > target->for_base
+               ? target->wanted.initcwnd
                : base->initcwnd;
 }
 
@@ -250,7 +250,7 @@ bool target_is_at_base(const struct target *target, const struct bases *bases,
     const struct base *base;
     uint32_t initcwnd;
 
-    if (target->initcwnd == 0 || target->base == BASES_NONE || target->rto_min_us > 0)
+    if (target->wanted.initcwnd == 0 || target->base == BASES_NONE || target->wanted.rto_min_us > 0)
         return false;
     base = bases_at(bases, target->base);
     initcwnd = target_initcwnd(target, base);
@@ -262,7 +262,7 @@ bool target_is_at_base(const struct target *target, const struct bases *bases,
 bool target_is_wanted(const struct target *target, const struct bases *bases,
                       const struct riptide_router_config *config)
 {
-    return target->initcwnd != 0 && target->base != BASES_NONE && target->error == 0 &&
+    return target->wanted.initcwnd != 0 && target->base != BASES_NONE && target->error == 0 &&
            !target_is_at_base(target, bases, config);
 }
 
@@ -298,8 +298,8 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
     return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base, links) ||
-           target->kernel.rto_min_ms != message_rto_min_ms(base, target->rto_min_us) ||
-           (target->cwnd_max > 0 && target->kernel.initcwnd > target->cwnd_max &&
+           target->kernel.rto_min_ms != message_rto_min_ms(base, target->wanted.rto_min_us) ||
+           (target->wanted.cwnd_max > 0 && target->kernel.initcwnd > target->wanted.cwnd_max &&
             target->kernel.initcwnd > initcwnd) ||
            !is_within_step(target->kernel.initcwnd, initcwnd, config) ||
            target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);

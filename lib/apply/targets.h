@@ -23,7 +23,7 @@ enum target_queue {
 };
 
 struct target {
-    struct riptide_prefix dst;
+    struct riptide_wanted wanted; /* its destination comes first: it is the table's */
     bool is_queued[QUEUES];
     bool is_inside_contested; /* main has more specific routes inside, */
     bool is_inside_known;     /* which a scan was to find since the target is there */
@@ -35,10 +35,6 @@ struct target {
     uint8_t n_doubts;   /* rounds in which its base may have been about to expire */
     uint8_t state;      /* enum riptide_route_state */
     uint32_t next[QUEUES];
-    uint32_t initcwnd;   /* wanted, segments; 0: none */
-    bool may_lower;      /* it holds below the base route's initcwnd, too */
-    uint32_t cwnd_max;   /* a route with more is written whatever the step; 0: none */
-    uint32_t rto_min_us; /* wanted; 0: the base's */
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t told_base;  /* the base's initcwnd as router_take_base gave it; */
     uint32_t for_base;   /* the one of the time when the window was asked for */

@@ -23,7 +23,7 @@ enum {
 void work_queue(struct riptide_router *router, uint32_t slot)
 {
     const struct target *target = targets_at(&router->targets, slot);
-    bool is_host = target->dst.len == prefix_family_bits(target->dst.family);
+    bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 
     /* How long a base that expires still lives is known only at the moment of asking. */
     if (target->base != BASES_NONE && target->error == 0 && target->expires_s == 0) {
@@ -85,7 +85,7 @@ static void queue_all(struct riptide_router *router)
             bases_release(&router->bases, target->kernel.base);
             target->kernel.base = BASES_NONE;
         }
-        if (target->initcwnd != 0)
+        if (target->wanted.initcwnd != 0)
             targets_push(&router->targets, QUEUE_RESOLVE, slot);
     }
     router->stats.resyncs++;

@@ -62,12 +62,12 @@ static void shrink_queues(int queue_bytes)
 static int follow_line(struct riptide_router *router, struct input *input, const char *line)
 {
     char word[LINE_BYTES];
-    struct riptide_prefix dst;
-    unsigned int cwnd, cwnd_max = 0, rto_min_us = 0;
+    struct riptide_wanted wanted = { .initcwnd = 0 };
 
-    if (sscanf(line, "set %255s %u %u %u", word, &cwnd, &cwnd_max, &rto_min_us) >= 2 &&
-        riptide_prefix_parse(&dst, word) == 0)
-        return riptide_router_set(router, &dst, cwnd, cwnd_max, rto_min_us, false);
+    if (sscanf(line, "set %255s %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
+               &wanted.rto_min_us) >= 2 &&
+        riptide_prefix_parse(&wanted.dst, word) == 0)
+        return riptide_router_set(router, &wanted);
     if (sscanf(line, "quiet %255s", input->token) != 1)
         return -EINVAL;
     riptide_router_retry(router);

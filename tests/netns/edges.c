@@ -147,11 +147,12 @@ static void observer_close(void)
 static void set_all(uint32_t initcwnd)
 {
     for (uint32_t i = 0; i < n_wanted; i++) {
-        struct riptide_prefix dst = { .family = AF_INET, .len = 32 };
+        struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
+                                         .initcwnd = initcwnd };
         uint32_t address = htonl(0xc0000000 + i); /* 192.0.0.0 and on */
 
-        memcpy(dst.addr, &address, sizeof(address));
-        check(riptide_router_set(router, &dst, initcwnd, 0, 0, false), NULL);
+        memcpy(wanted.dst.addr, &address, sizeof(address));
+        check(riptide_router_set(router, &wanted), NULL);
     }
 }
 

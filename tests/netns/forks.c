@@ -166,10 +166,13 @@ static void try_observer(void)
 
 static void try_router(void)
 {
-    const struct riptide_prefix dst = { .family = AF_INET, .len = 32, .addr = { 198, 51, 100, 1 } };
+    const struct riptide_wanted wanted = {
+        .dst = { .family = AF_INET, .len = 32, .addr = { 198, 51, 100, 1 } },
+        .initcwnd = 20,
+    };
     struct riptide_error error = { "" }, none = { "" };
 
-    print("router_set", riptide_router_set(router, &dst, 20, 0, 0, false), &none);
+    print("router_set", riptide_router_set(router, &wanted), &none);
     riptide_router_retry(router);
     print("router_pause", riptide_router_pause(router), &none);
     riptide_router_resume(router);

@@ -62,7 +62,7 @@ static void set_up(struct bed *bed)
         struct riptide_prefix dst = prefix(dsts[i]);
 
         assert_int_equal(targets_get(&bed->router.targets, &dst, &bed->slots[i]), 0);
-        targets_at(&bed->router.targets, bed->slots[i])->initcwnd = 40;
+        targets_at(&bed->router.targets, bed->slots[i])->wanted.initcwnd = 40;
         targets_push(&bed->router.targets, QUEUE_RESOLVE, bed->slots[i]);
     }
 }

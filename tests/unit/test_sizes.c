@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* How much longer a newer caller's struct is here. */
 enum { ROOM_BYTES = 64 };
@@ -185,6 +186,25 @@ static void size_of_a_pointer_is_refused_by_new(void **state)
     }
 }
 
+/* What a newer caller wants beyond what is known here is not left out in silence. */
+static void each_byte_behind_what_is_wanted_is_refused(void **state)
+{
+    struct riptide_router_config config;
+    struct riptide_router *router;
+    struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .initcwnd = 20 };
+
+    (void)state;
+    riptide_router_config_init(&config, sizeof(config));
+    assert_int_equal(riptide_router_new(&router, &config, NULL), 0);
+    assert_int_equal(riptide_router_set(router, &wanted), 0);
+    for (size_t i = offsetof(struct riptide_wanted, reserved); i < sizeof(wanted); i++) {
+        ((char *)&wanted)[i] = 1;
+        assert_int_equal(riptide_router_set(router, &wanted), RIPTIDE_E_INVALID);
+        ((char *)&wanted)[i] = 0;
+    }
+    riptide_router_free(router);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +213,7 @@ int main(void)
         cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
         cmocka_unit_test(sizes_that_no_release_had_are_refused),
         cmocka_unit_test(size_of_a_pointer_is_refused_by_new),
+        cmocka_unit_test(each_byte_behind_what_is_wanted_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void test_wanted_is_a_window_with_a_base_that_works(void **state)
 
     (void)state;
     for (int bits = 0; bits < 8; bits++) {
-        const struct target target = { .initcwnd = bits & 1 ? 36 : 0,
+        const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,
                                        .base = bits & 2 ? base : BASES_NONE,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
@@ -125,7 +125,7 @@ static void test_a_lock_without_an_mtu_is_left_as_it_is(void **state)
 /* In the kernel exactly as it is wanted; each row below changes one thing. */
 static struct target settled(uint32_t base)
 {
-    return (struct target){ .initcwnd = 36,
+    return (struct target){ .wanted.initcwnd = 36,
                             .base = base,
                             .kernel = { true, base, .priority = 100, .initcwnd = 36,
                                         .initrwnd = CWND_MAX } };
@@ -143,7 +143,7 @@ static void test_what_is_not_as_wanted_needs_a_write(void **state)
     other = hold(&bases, 101, 20);
     target = settled(base);
     assert_false(target_needs_write(&target, &bases, &links, &config));
-    target.initcwnd = 37;
+    target.wanted.initcwnd = 37;
     assert_true(target_needs_write(&target, &bases, &links, &config));
     target = settled(base);
     target.base = other;
@@ -217,7 +217,7 @@ static void test_a_window_moves_in_steps(void **state)
 
         target = settled(base);
         target.kernel.initcwnd = cases[i].from;
-        target.initcwnd = cases[i].to;
+        target.wanted.initcwnd = cases[i].to;
         if (target_needs_write(&target, &bases, &links, &stepping) != cases[i].is_step)
             fail_msg("case %zu", i);
     }
@@ -233,11 +233,11 @@ static void test_no_route_stays_above_its_bound(void **state)
 
     (void)state;
     target.kernel.initcwnd = 22;
-    target.initcwnd = 20;
+    target.wanted.initcwnd = 20;
     assert_false(target_needs_write(&target, &bases, &links, &stepping));
-    target.cwnd_max = 22;
+    target.wanted.cwnd_max = 22;
     assert_false(target_needs_write(&target, &bases, &links, &stepping));
-    target.cwnd_max = 21;
+    target.wanted.cwnd_max = 21;
     assert_true(target_needs_write(&target, &bases, &links, &stepping));
     bases_deinit(&bases);
 }
@@ -270,10 +270,10 @@ static void test_no_route_is_below_its_base_but_on_purpose(void **state)
         base.initcwnd = cases[i].of_base;
         assert_int_equal(bases_hold(&bases, &base, &target.base), 0);
         target = (struct target){ .base = target.base,
-                                  .initcwnd = cases[i].initcwnd,
-                                  .cwnd_max = CWND_MAX,
-                                  .may_lower = cases[i].may_lower,
-                                  .rto_min_us = cases[i].rto_min_us,
+                                  .wanted = { .initcwnd = cases[i].initcwnd,
+                                              .cwnd_max = CWND_MAX,
+                                              .may_lower = cases[i].may_lower,
+                                              .rto_min_us = cases[i].rto_min_us },
                                   .kernel = { cases[i].exists, target.base, .initcwnd = 90 } };
         if (target_is_wanted(&target, &bases, &stepping) != (cases[i].written > 0) ||
             (cases[i].written > 0 && target_initcwnd(&target, &base) != cases[i].written) ||
@@ -291,9 +291,9 @@ static void test_a_window_that_was_the_bases_goes_with_it(void **state)
     struct target target = settled(hold(&bases, 100, 20));
 
     (void)state;
-    target.for_base = target.initcwnd;
+    target.for_base = target.wanted.initcwnd;
     assert_true(target_is_at_base(&target, &bases, &config));
-    target.initcwnd++;
+    target.wanted.initcwnd++;
     assert_false(target_is_at_base(&target, &bases, &config));
     bases_deinit(&bases);
 }
@@ -309,7 +309,7 @@ static void test_what_is_not_wanted_must_only_be_gone(void **state)
     for (int why = 0; why < 3; why++) {
         target = settled(base);
         if (why == 0)
-            target.initcwnd = 0;
+            target.wanted.initcwnd = 0;
         else if (why == 1)
             target.base = BASES_NONE;
         else

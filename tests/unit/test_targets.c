@@ -31,16 +31,16 @@ static void test_a_new_target_waits_for_nothing(void **state)
     assert_int_equal(target->state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_int_equal(target->base, BASES_NONE);
     assert_int_equal(target->kernel.base, BASES_NONE);
-    assert_int_equal(target->initcwnd, 0);
+    assert_int_equal(target->wanted.initcwnd, 0);
     assert_false(target->kernel.exists);
     for (int queue = 0; queue < QUEUES; queue++) {
         assert_true(targets_is_empty(&targets, (enum target_queue)queue));
         assert_int_equal(targets_take(&targets, (enum target_queue)queue), NONE);
     }
-    target->initcwnd = 36;
+    target->wanted.initcwnd = 36;
     target->base = 7;
     assert_int_equal(get(&targets, 0), slot);
-    assert_int_equal(targets_at(&targets, slot)->initcwnd, 36);
+    assert_int_equal(targets_at(&targets, slot)->wanted.initcwnd, 36);
     assert_int_equal(targets_at(&targets, slot)->base, 7);
     targets_deinit(&targets);
 }
@@ -74,7 +74,7 @@ static void test_a_queue_keeps_its_order(void **state)
         uint32_t slot = targets_take(&targets, QUEUE_WRITE);
         struct riptide_prefix expected = dst_of(i * 7 % 500);
 
-        assert_true(riptide_prefix_equal(&targets_at(&targets, slot)->dst, &expected));
+        assert_true(riptide_prefix_equal(&targets_at(&targets, slot)->wanted.dst, &expected));
         assert_false(targets_at(&targets, slot)->is_queued[QUEUE_WRITE]);
     }
     assert_true(targets_is_empty(&targets, QUEUE_WRITE));
@@ -197,9 +197,9 @@ static void test_a_target_is_forgotten_only_when_done(void **state)
     (void)state;
     targets_init(&targets, 4, 1);
     slot = get(&targets, 0);
-    targets_at(&targets, slot)->initcwnd = 10;
+    targets_at(&targets, slot)->wanted.initcwnd = 10;
     assert_false(is_forgotten(&targets, &bases, 0));
-    targets_at(&targets, slot)->initcwnd = 0;
+    targets_at(&targets, slot)->wanted.initcwnd = 0;
     targets_set_exists(&targets, targets_at(&targets, slot), true);
     assert_false(is_forgotten(&targets, &bases, 0));
     targets_set_exists(&targets, targets_at(&targets, slot), false);
@@ -298,11 +298,11 @@ static void test_targets_inside_a_prefix_are_found_without_a_walk(void **state)
             targets_forget_if_done(&targets, &bases, prefix_table_next(&targets.table, 0));
         assert_int_equal(targets_find_inside(&targets, &dst, &places, &n), 0);
         for (slot = 0; (slot = prefix_table_next(&targets.table, slot)) != NONE; slot++)
-            n_inside += riptide_prefix_contains(&dst, &targets_at(&targets, slot)->dst);
+            n_inside += riptide_prefix_contains(&dst, &targets_at(&targets, slot)->wanted.dst);
         assert_int_equal(n, n_inside);
         for (uint32_t k = 0; k < n; k++)
             assert_true(riptide_prefix_equal(&places[k].dst,
-                                             &targets_at(&targets, places[k].slot)->dst));
+                                             &targets_at(&targets, places[k].slot)->wanted.dst));
     }
     targets_deinit(&targets);
 }

@@ -12,7 +12,7 @@ from ._handle import KernelHandle, Use
 from ._native import ffi, lib
 from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
 from ._values import (Duration, PrefixLike, address, duration_us, new_config, new_prefix,
-                      read, text, whole)
+                      read, text, whole, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -116,11 +116,12 @@ class Router(KernelHandle, Routed):
         window at or below the base route's initcwnd gets no route, unless it may_lower that.
         Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s).
         """
-        prefix = new_prefix("dst", dst)
-        windows = whole("initcwnd", initcwnd, 32), whole("cwnd_max", cwnd_max, 32)
-        rto_min_us = duration_us("rto_min", rto_min)
+        wanted = ffi.new("struct riptide_wanted *")
+        write(wanted, {"dst": dst, "initcwnd": initcwnd, "cwnd_max": cwnd_max,
+                       "may_lower": may_lower}, [])
+        wanted.rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
-            result = lib.riptide_router_set(c, prefix, *windows, rto_min_us, may_lower)
+            result = lib.riptide_router_set(c, wanted)
         if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else

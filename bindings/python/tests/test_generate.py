@@ -114,11 +114,12 @@ def test_what_the_package_asks_for_and_is_gone_fails_the_build(
     ("observe.h", "riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices)",
      "riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices, int turn)",
      "riptide_observer_set_slices", "_observer.py:"),
-    ("apply.h", ", bool may_lower);", ");", "riptide_router_set", "_router.py:"),
-    ("apply.h", ", bool may_lower);", ", uint32_t may_lower);", "riptide_router_set",
+    ("apply.h", ", const struct riptide_wanted *wanted);", ");", "riptide_router_set",
      "_router.py:"),
-    ("apply.h", ", bool may_lower);", ", bool may_raise);", "riptide_router_set",
-     "_router.py:"),
+    ("apply.h", ", const struct riptide_wanted *wanted);", ", const void *wanted);",
+     "riptide_router_set", "_router.py:"),
+    ("apply.h", ", const struct riptide_wanted *wanted);",
+     ", const struct riptide_wanted *advised);", "riptide_router_set", "_router.py:"),
     ("agent.h", "const struct riptide_hint *hint,", "const struct riptide_override *hint,",
      "riptide_agent_add_hint", "_agent.py:"),
     ("compute.h", "int riptide_estimator_tick(", "void riptide_estimator_tick(",
@@ -150,7 +151,7 @@ def test_stub_is_what_the_headers_make(copy: Path) -> None:
 
 def test_type_checker_sees_a_call_that_no_longer_fits(copy: Path) -> None:
     pytest.importorskip("mypy")
-    edit(copy / "include" / "riptide" / "apply.h", ", bool may_lower);", ");")
+    edit(copy / "include" / "riptide" / "apply.h", ", const struct riptide_wanted *wanted);", ");")
     assert generate(copy, "--stub").returncode == 0
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", BINDINGS / "pyproject.toml", "--cache-dir",
