@@ -3,7 +3,7 @@
  * The agent as the host sees it: its life, its fd, what there is to pop. What happens in a round is
  * round.c's.
  */
-#include "agent/agent.h"
+#include "agent/parts.h"
 
 #include "agent/clock.h"
 #include "agent/config.h"

@@ -4,7 +4,7 @@
  */
 #include "agent/round.h"
 
-#include "agent/agent.h"
+#include "agent/parts.h"
 #include "agent/clock.h"
 #include "internal.h"
 

@@ -2,8 +2,8 @@
 /*
  * What an agent is made of, for the files of this folder.
  */
-#ifndef RIPTIDE_LIB_AGENT_AGENT_H
-#define RIPTIDE_LIB_AGENT_AGENT_H
+#ifndef RIPTIDE_LIB_AGENT_PARTS_H
+#define RIPTIDE_LIB_AGENT_PARTS_H
 
 #include "agent/interval.h"
 #include "apply/backend.h"
