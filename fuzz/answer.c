@@ -3,7 +3,7 @@
  * Any datagrams as answers to a batch of requests, or to a dump: only what answers us is handed
  * out, with the error that stands in it and words that stand there too, and it has an end.
  */
-#include "apply/channel.h"
+#include "netlink.h"
 
 #include "apply/message.h"
 #include "case_bytes.h"
@@ -18,22 +18,29 @@
 
 enum { TABLE = 7230, SOMEBODY = 4711, MAX_REQUESTS = 8 };
 
-static struct channel channel;
+static struct netlink netlink;
 static struct case_bytes said; /* what is left of the datagrams */
 static uint32_t n_datagrams, first_request;
 static bool is_asked;  /* a request was sent: what is said from then on may answer it */
 static int send_error; /* 0: it goes well */
 
 /* The batch as it is sent: one request behind the other, the last of them to be acknowledged. */
-ssize_t send(int fd, const void *bytes, size_t n, int flags)
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t n_to)
 {
     const struct nlmsghdr *request = bytes;
-    int remaining = (int)n;
+    size_t left = n;
 
-    CASE_CHECK(fd >= 0 && flags == 0 && nlmsg_ok(request, remaining));
-    for (; remaining > (int)NLMSG_ALIGN(request->nlmsg_len);
-         request = nlmsg_next((void *)request, &remaining))
-        CASE_CHECK(nlmsg_ok(request, remaining));
+    CASE_CHECK(fd >= 0 && flags == 0 && n_to == sizeof(struct sockaddr_nl));
+    CASE_CHECK(((const struct sockaddr_nl *)(const void *)to.__sockaddr__)->nl_pid == 0);
+    for (;;) {
+        CASE_CHECK(left >= sizeof(*request) && request->nlmsg_len >= sizeof(*request) &&
+                   NLMSG_ALIGN(request->nlmsg_len) <= left);
+        left -= NLMSG_ALIGN(request->nlmsg_len);
+        if (left == 0)
+            break;
+        request = (const void *)((const char *)request + NLMSG_ALIGN(request->nlmsg_len));
+    }
     CASE_CHECK(request->nlmsg_flags & (NLM_F_ACK | NLM_F_DUMP));
     is_asked = true;
     errno = send_error;
@@ -48,7 +55,7 @@ static void answer(uint8_t *bytes, size_t n, uint32_t first)
     for (size_t at = 0; at + sizeof(header) <= n; at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
         memcpy(&header, bytes + at, sizeof(header));
         header.nlmsg_seq += first;
-        header.nlmsg_pid += channel_port(&channel);
+        header.nlmsg_pid += netlink_port(&netlink);
         memcpy(bytes + at, &header, sizeof(header));
         if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > n - at)
             break;
@@ -86,7 +93,7 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 
 static void check_error(const struct nlmsghdr *message, int error, const char *text)
 {
-    const struct nlmsgerr *refusal = nlmsg_data(message);
+    const struct nlmsgerr *refusal = NLMSG_DATA(message);
     bool is_whole = message->nlmsg_len >= NLMSG_LENGTH(sizeof(*refusal));
 
     CASE_CHECK(error == (is_whole && refusal->error <= 0 ? refusal->error : -EBADMSG));
@@ -104,7 +111,7 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message
     struct answers *answers = userdata;
 
     CASE_CHECK(n < answers->n_requests && message->nlmsg_seq == first_request + n);
-    CASE_CHECK(message->nlmsg_pid == channel_port(&channel));
+    CASE_CHECK(message->nlmsg_pid == netlink_port(&netlink));
     if (message->nlmsg_type == NLMSG_ERROR) {
         check_error(message, error, text);
         answers->is_last_answered |= n == answers->n_requests - 1;
@@ -113,36 +120,37 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message
     }
 }
 
-static struct nl_msg *request(void)
+static struct nlmsghdr *request(void *room)
 {
     const struct rule_place place = { .priority = 5, .main_priority = 9 };
     const struct rule_identity identity = { .table = TABLE };
 
-    return message_rule_add(AF_INET, &place, RULE_LOOKUP, &identity);
+    return message_rule_add(room, AF_INET, &place, RULE_LOOKUP, &identity);
 }
 
 static void exchange(uint32_t n_requests)
 {
+    static struct netlink_room elsewhere;
     struct answers answers = { .n_requests = n_requests };
     int r;
 
-    CASE_CHECK(channel_add(&channel, NULL) == -ENOMEM);
-    first_request = channel.sequence + 1;
+    first_request = netlink.sequence + 1;
     for (uint32_t i = 0; i < n_requests; i++) {
-        CASE_CHECK(channel_has_room(&channel, 1));
-        CASE_CHECK(channel_add(&channel, request()) == 0);
+        CASE_CHECK(netlink_has_room(&netlink, 1));
+        /* Built there, or copied. */
+        netlink_add(&netlink, request(i % 2 ? netlink_room(&netlink) : &elsewhere));
     }
-    r = channel_exchange(&channel, on_answer, &answers);
+    r = netlink_exchange(&netlink, on_answer, &answers);
     CASE_CHECK(r <= 0 && (r == 0) == answers.is_last_answered);
-    CASE_CHECK(channel_exchange(&channel, on_answer, &answers) == 0);
+    CASE_CHECK(netlink_exchange(&netlink, on_answer, &answers) == 0);
 }
 
 static void ask_once(void)
 {
     struct riptide_error error = { "" };
 
-    first_request = channel.sequence + 1;
-    CASE_CHECK(channel_request(&channel, request(), &error) <= 0);
+    first_request = netlink.sequence + 1;
+    CASE_CHECK(netlink_request(&netlink, request(netlink_room(&netlink)), &error) <= 0);
     CASE_CHECK(memchr(error.text, '\0', sizeof(error.text)));
 }
 
@@ -152,47 +160,47 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     (void)userdata;
     CASE_CHECK(message->nlmsg_seq == first_request && message->nlmsg_type != NLMSG_DONE &&
                message->nlmsg_type != NLMSG_ERROR);
-    CASE_CHECK(message->nlmsg_pid == channel_port(&channel));
+    CASE_CHECK(message->nlmsg_pid == netlink_port(&netlink));
     return message->nlmsg_type > 2 * RTM_MAX ? -ENOTSUP : 0;
 }
 
-static struct nl_msg *begin(void *userdata)
+static struct nlmsghdr *begin(void *userdata, void *room)
 {
     const uint8_t *kind = userdata;
 
     is_asked = false;
-    first_request = channel.sequence + 1;
+    first_request = netlink.sequence + 1;
     switch (*kind % 5) {
     case 0:
-        return message_routes_dump(AF_INET, TABLE);
+        return message_routes_dump(room, AF_INET, TABLE);
     case 1:
-        return message_rules_dump(AF_INET6);
+        return message_rules_dump(room, AF_INET6);
     case 2:
-        return message_neighbours_dump(AF_INET6);
+        return message_neighbours_dump(room, AF_INET6);
     case 3:
-        return message_links_dump();
+        return message_links_dump(room);
     default:
-        return message_exceptions_dump(AF_INET, TABLE);
+        return message_exceptions_dump(room, AF_INET, TABLE);
     }
 }
 
 static void dump(uint8_t kind)
 {
-    int r = channel_dump(&channel, begin(&kind));
+    int r = netlink_dump(&netlink, begin(&kind, netlink_room(&netlink)));
 
     CASE_CHECK(r == -send_error);
     while (r == 0) {
         n_datagrams = 0;
-        r = channel_dump_step(&channel, on_message, NULL);
+        r = netlink_dump_step(&netlink, on_message, NULL);
         CASE_CHECK(r != 0 || n_datagrams > 0);
     }
     CASE_CHECK(r < 0 || r == RIPTIDE_E_DONE || r == RIPTIDE_E_RESTARTED);
-    CASE_CHECK(r < 0 || channel.is_interrupted == (r == RIPTIDE_E_RESTARTED));
+    CASE_CHECK(r < 0 || netlink.is_interrupted == (r == RIPTIDE_E_RESTARTED));
 }
 
-__attribute__((destructor)) static void close_channel(void)
+__attribute__((destructor)) static void close_socket(void)
 {
-    channel_deinit(&channel);
+    netlink_deinit(&netlink);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -201,14 +209,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint8_t how = case_u8(&bytes);
 
     if (how & 128)
-        channel_deinit(&channel);
-    if (!channel.socket)
-        CASE_CHECK(channel_init(&channel) == 0);
+        netlink_deinit(&netlink);
+    if (!netlink.socket)
+        CASE_CHECK(netlink_init(&netlink) == 0);
     said = bytes;
     is_asked = false;
     send_error = how & 64 ? ENOBUFS : 0;
     if (how & 1 && how & 32)
-        CASE_CHECK(channel_dump_all(&channel, begin, on_message, &how) <= 0);
+        CASE_CHECK(netlink_dump_all(&netlink, begin, on_message, &how) <= 0);
     else if (how & 1)
         dump(how / 2);
     else if (how & 32)

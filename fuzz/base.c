@@ -6,7 +6,6 @@
  */
 #include "apply/base.h"
 
-#include "apply/channel.h"
 #include "apply/links.h"
 #include "apply/message.h"
 #include "libnl_route.h"
@@ -127,16 +126,13 @@ static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
     rtnl_route_put(ours);
 }
 
-static struct nl_msg *put(const struct base *base, const struct route_addition *addition,
-                          uint32_t table)
+static struct nlmsghdr *put(const struct base *base, const struct route_addition *addition,
+                            uint32_t table)
 {
-    struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
-    uint32_t begun_bytes;
+    static struct netlink_room room;
 
-    CASE_CHECK(message);
-    CASE_CHECK(message_route_begin(message, base, table, PROTOCOL, &begun_bytes) == 0);
-    CASE_CHECK(message_route_put(message, begun_bytes, base, addition) == 0);
-    return message;
+    return message_route_put(&room, message_route_begin(&room, base, table, PROTOCOL), base,
+                             addition);
 }
 
 /* What the copy is not to outlive is asked for, once. */
@@ -161,14 +157,13 @@ static void check_base(const struct base *base, const struct route_addition *giv
 {
     struct route_addition addition = *given;
     struct base expected = *base, again;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     const char *reason;
     uint32_t expires_s;
 
     addition.expires_s = 0; /* asked for in another attribute than told in */
     message = put(base, &addition, RT_TABLE_MAIN);
-    CASE_CHECK(base_parse(&again, &expires_s, &addition.dst, nlmsg_hdr(message), &reason));
-    nlmsg_free(message);
+    CASE_CHECK(base_parse(&again, &expires_s, &addition.dst, message, &reason));
     expected.match = addition.dst;
     expected.initcwnd = addition.initcwnd;
     expected.initrwnd = addition.initrwnd;
@@ -185,21 +180,21 @@ static void check_base(const struct base *base, const struct route_addition *giv
 static void check_queries(const struct riptide_prefix *dst, uint32_t mark, uint8_t ip_protocol)
 {
     struct riptide_prefix address;
-    struct nl_msg *message;
+    static struct netlink_room room;
+    struct nlmsghdr *message;
     struct nlattr *found;
     struct route asked;
 
     prefix_from_address(&address, dst->family, dst->addr);
     for (int i = 0; i < 2; i++) {
-        message = i ? message_path_query(&address, mark, ip_protocol)
-                    : message_route_query(&address, mark, ip_protocol);
-        CASE_CHECK(message && route_parse(&asked, nlmsg_hdr(message)) == 0);
+        message = i ? message_path_query(&room, &address, mark, ip_protocol)
+                    : message_route_query(&room, &address, mark, ip_protocol);
+        CASE_CHECK(route_parse(&asked, message) == 0);
         CASE_CHECK(riptide_prefix_equal(&asked.dst, &address));
-        found = nlmsg_find_attr(nlmsg_hdr(message), sizeof(struct rtmsg), RTA_MARK);
+        found = nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_MARK);
         CASE_CHECK(mark ? found && nla_get_u32(found) == mark : !found);
-        found = nlmsg_find_attr(nlmsg_hdr(message), sizeof(struct rtmsg), RTA_IP_PROTO);
+        found = nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_IP_PROTO);
         CASE_CHECK(ip_protocol ? found && nla_get_u8(found) == ip_protocol : !found);
-        nlmsg_free(message);
     }
 }
 
@@ -224,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct nlmsghdr *answer = messages_next(&bytes);
     struct route_addition addition;
     struct riptide_prefix dst;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
     const char *reason = NULL;
     uint32_t expires_s;
@@ -236,9 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         CASE_CHECK(base.has_expiry == (expires_s > 0) && answer->nlmsg_type == RTM_NEWROUTE);
         addition = draw_addition(&bytes, &base, &dst, expires_s);
         message = put(&base, &addition, TABLE);
-        check_meaning(answer, nlmsg_hdr(message), &addition);
-        check_expiry(nlmsg_hdr(message), expires_s);
-        nlmsg_free(message);
+        check_meaning(answer, message, &addition);
+        check_expiry(message, expires_s);
         check_base(&base, &addition);
         check_links(&base);
         check_queries(&dst, case_u8(&bytes), case_u8(&bytes));

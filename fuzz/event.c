@@ -16,6 +16,7 @@
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <sys/socket.h>
 
 enum { TABLE = 7230, PROTOCOL = 230 };

@@ -132,30 +132,32 @@ static void check_hops(const struct route *route, const struct nlmsghdr *message
 /* A delete that is read as a route names that route and none besides. */
 static void check_delete(const struct route *route)
 {
-    struct nl_msg *request = message_route_delete(route);
+    static struct netlink_room room;
+    struct nlmsghdr *request = message_route_delete(&room, route);
     struct route named;
 
-    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_type == RTM_DELROUTE);
-    CASE_CHECK(route_parse(&named, nlmsg_hdr(request)) == 0);
+    CASE_CHECK(request->nlmsg_type == RTM_DELROUTE);
+    CASE_CHECK(route_parse(&named, request) == 0);
     CASE_CHECK(riptide_prefix_equal(&named.dst, &route->dst) && named.tos == route->tos);
     CASE_CHECK(named.table == route->table && named.priority == route->priority);
     CASE_CHECK(named.protocol == route->protocol);
-    nlmsg_free(request);
 }
 
 /* A dump asks for that family and table; one of exceptions for nothing else. */
 static void check_dumps(const struct route *route)
 {
-    struct nl_msg *requests[] = { message_routes_dump(route->dst.family, route->table),
-                                  message_exceptions_dump(route->dst.family, route->table) };
+    static struct netlink_room rooms[2];
+    struct nlmsghdr *requests[] = {
+        message_routes_dump(&rooms[0], route->dst.family, route->table),
+        message_exceptions_dump(&rooms[1], route->dst.family, route->table),
+    };
     struct route asked;
 
     for (size_t i = 0; i < 2; i++) {
-        CASE_CHECK(requests[i] && nlmsg_hdr(requests[i])->nlmsg_flags & NLM_F_DUMP);
-        CASE_CHECK(route_parse(&asked, nlmsg_hdr(requests[i])) == 0);
+        CASE_CHECK(requests[i]->nlmsg_flags & NLM_F_DUMP);
+        CASE_CHECK(route_parse(&asked, requests[i]) == 0);
         CASE_CHECK(asked.table == route->table && asked.dst.family == route->dst.family);
         CASE_CHECK(asked.is_cached == (i == 1));
-        nlmsg_free(requests[i]);
     }
 }
 

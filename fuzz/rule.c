@@ -153,30 +153,38 @@ static void check_meaning(const struct rule *rule, const struct reading *reading
     CASE_CHECK(rule->role == role_of(reading, identity));
 }
 
+static void check_same_body(const struct nlmsghdr *a, const struct nlmsghdr *b)
+{
+    size_t n_bytes = b->nlmsg_len - NLMSG_HDRLEN;
+
+    CASE_CHECK(a->nlmsg_len == NLMSG_ALIGN(b->nlmsg_len));
+    CASE_CHECK(memcmp(a + 1, b + 1, n_bytes) == 0);
+}
+
 static void check_delete(const struct nlmsghdr *dumped)
 {
-    struct nl_msg *request = message_rule_delete_dumped(dumped);
+    static struct netlink_room room;
+    const struct nlmsghdr *request = message_rule_delete_dumped(&room, dumped);
 
-    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_type == RTM_DELRULE);
-    CASE_CHECK(nlmsg_datalen(nlmsg_hdr(request)) >= nlmsg_datalen(dumped));
-    CASE_CHECK(memcmp(nlmsg_data(nlmsg_hdr(request)), nlmsg_data(dumped),
-                      (size_t)nlmsg_datalen(dumped)) == 0);
-    nlmsg_free(request);
+    CASE_CHECK(!request == (dumped->nlmsg_len > REQUEST_MAX_BYTES));
+    if (!request)
+        return;
+    CASE_CHECK(request->nlmsg_type == RTM_DELRULE);
+    check_same_body(request, dumped);
 }
 
 /* Those that need no rule of ours: by its table alone, and for all there are. */
 static void check_other_requests(const struct rule *rule)
 {
-    struct nl_msg *request = message_lookup_delete(AF_INET6, rule->table);
-    struct nlattr *table;
+    static struct netlink_room room;
+    struct nlmsghdr *request = message_lookup_delete(&room, AF_INET6, rule->table);
+    struct reading reading;
 
-    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_type == RTM_DELRULE);
-    table = nlmsg_find_attr(nlmsg_hdr(request), sizeof(struct fib_rule_hdr), FRA_TABLE);
-    CASE_CHECK(table && nla_get_u32(table) == rule->table);
-    nlmsg_free(request);
-    request = message_rules_dump(AF_INET6);
-    CASE_CHECK(request && nlmsg_hdr(request)->nlmsg_flags & NLM_F_DUMP);
-    nlmsg_free(request);
+    CASE_CHECK(request->nlmsg_type == RTM_DELRULE);
+    request->nlmsg_type = RTM_NEWRULE;
+    reading = read_message(request);
+    CASE_CHECK(reading.is_whole && number_of(&reading, FRA_TABLE) == rule->table);
+    CASE_CHECK(message_rules_dump(&room, AF_INET6)->nlmsg_flags & NLM_F_DUMP);
 }
 
 /* Behind those of its priority, as the kernel does. */
@@ -213,16 +221,13 @@ static void add(struct rules *rules, const struct rule_identity *identity,
 static void add_ours(struct rules *rules, const struct rule_identity *identity,
                      const struct rule_place *place, enum rule_role role)
 {
-    struct nl_msg *added = message_rule_add(AF_INET, place, role, identity);
-    struct nl_msg *deleted = message_rule_delete(AF_INET, place, role, identity);
+    static struct netlink_room rooms[2];
+    struct nlmsghdr *added = message_rule_add(&rooms[0], AF_INET, place, role, identity);
+    struct nlmsghdr *deleted = message_rule_delete(&rooms[1], AF_INET, place, role, identity);
 
-    CASE_CHECK(added && deleted && nlmsg_hdr(deleted)->nlmsg_type == RTM_DELRULE);
-    CASE_CHECK(nlmsg_datalen(nlmsg_hdr(added)) == nlmsg_datalen(nlmsg_hdr(deleted)));
-    CASE_CHECK(memcmp(nlmsg_data(nlmsg_hdr(added)), nlmsg_data(nlmsg_hdr(deleted)),
-                      (size_t)nlmsg_datalen(nlmsg_hdr(added))) == 0);
-    add(rules, identity, nlmsg_hdr(added));
-    nlmsg_free(added);
-    nlmsg_free(deleted);
+    CASE_CHECK(deleted->nlmsg_type == RTM_DELRULE);
+    check_same_body(added, deleted);
+    add(rules, identity, added);
 }
 
 static void check_place(struct rules *rules, const struct rule_identity *identity, uint32_t wanted)

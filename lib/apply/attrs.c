@@ -26,11 +26,3 @@ bool attrs_append(struct attrs *attrs, const struct attrs *other)
     attrs->n_bytes += other->n_bytes;
     return true;
 }
-
-bool attr_u32(const struct nlattr *attribute, uint32_t *value)
-{
-    if (nla_len(attribute) != sizeof(*value))
-        return false;
-    memcpy(value, nla_data(attribute), sizeof(*value));
-    return true;
-}

@@ -7,7 +7,6 @@
 #define RIPTIDE_LIB_APPLY_ATTRS_H
 
 #include <linux/rtnetlink.h>
-#include <netlink/attr.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,9 +23,6 @@ bool attrs_add(struct attrs *attrs, const struct nlattr *attribute);
 
 /* Appends all of the other run. Returns false where they do not fit. */
 bool attrs_append(struct attrs *attrs, const struct attrs *other);
-
-/* Reads the number of an attribute; false where it is not 4 bytes long. */
-bool attr_u32(const struct nlattr *attribute, uint32_t *value);
 
 /* RTNH_OK reads the length of a hop before it asks whether there is one left. */
 static inline bool hop_is_whole(const struct rtnexthop *hop, int remaining)

@@ -5,6 +5,7 @@
  */
 #include "base.h"
 
+#include "netlink.h"
 #include "prefix.h"
 #include "route.h"
 
@@ -25,9 +26,9 @@ bool base_is_answer(int error)
 
 static const char *error_reason(const struct nlmsghdr *answer)
 {
-    const struct nlmsgerr *error = nlmsg_data(answer);
+    const struct nlmsgerr *error = mnl_nlmsg_get_payload(answer);
 
-    if (!nlmsg_valid_hdr(answer, sizeof(*error)))
+    if (!netlink_has_header(answer, sizeof(*error)))
         return base_malformed;
     if (!base_is_answer(error->error))
         return "the kernel refused the route query";
@@ -57,19 +58,18 @@ static uint32_t *metric_of(struct base *base, int type)
 static const char *metrics_parse(struct base *base, struct attrs *copied,
                                  const struct nlattr *metrics)
 {
+    struct netlink_attrs attrs = netlink_nested(metrics);
     const struct nlattr *metric;
-    int remaining;
 
-    nla_for_each_nested(metric, metrics, remaining)
-    {
-        uint32_t *value = metric_of(base, nla_type(metric));
+    while ((metric = netlink_next(&attrs))) {
+        uint32_t *value = metric_of(base, mnl_attr_get_type(metric));
 
-        if (value && !attr_u32(metric, value))
+        if (value && !netlink_u32(metric, value))
             return base_malformed;
         if (!value && !attrs_add(copied, metric))
             return no_room;
     }
-    if (remaining != 0)
+    if (attrs.left != 0)
         return base_malformed;
     /* IPv6 gives the MTU of a link that grows to routes which had the link's (rt6_mtu_change). */
     if (base->mtu_bytes > ROUTE_MAX_MTU_BYTES)
@@ -84,12 +84,12 @@ static const char *metrics_parse(struct base *base, struct attrs *copied,
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
     struct nlattr *copy = (struct nlattr *)(base->attrs.bytes + base->attrs.n_bytes);
-    int remaining = nla_len(multipath);
+    int remaining = mnl_attr_get_payload_len(multipath);
     struct rtnexthop *hop;
 
     if (!attrs_add(&base->attrs, multipath))
         return no_room;
-    for (hop = nla_data(copy); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
+    for (hop = mnl_attr_get_payload(copy); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
         hop->rtnh_flags &= RTNH_F_ONLINK;
         remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }
@@ -99,7 +99,7 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
 static const char *attribute_parse(struct base *base, struct attrs *metrics,
                                    const struct nlattr *attribute)
 {
-    switch (nla_type(attribute)) {
+    switch (mnl_attr_get_type(attribute)) {
     case RTA_DST:
     case RTA_TABLE:
     case RTA_CACHEINFO:
@@ -107,7 +107,7 @@ static const char *attribute_parse(struct base *base, struct attrs *metrics,
     case RTA_EXPIRES: /* ours to ask for, and not how the kernel tells it */
         return NULL;
     case RTA_PRIORITY:
-        return attr_u32(attribute, &base->priority) ? NULL : base_malformed;
+        return netlink_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
         return metrics_parse(base, metrics, attribute);
     case RTA_NH_ID:
@@ -183,10 +183,10 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
                 const struct nlmsghdr *answer, const char **reasonp)
 {
     const struct nlattr *attribute;
+    struct netlink_attrs attrs;
     struct attrs metrics = { 0 };
     const struct rtmsg *rtm;
     struct route route;
-    int remaining;
 
     if (answer->nlmsg_type == NLMSG_ERROR)
         *reasonp = error_reason(answer);
@@ -199,7 +199,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
 
     /* Padding too: base_equal compares bytes. */
     memset(base, 0, sizeof(*base));
-    rtm = nlmsg_data(answer);
+    rtm = mnl_nlmsg_get_payload(answer);
     base->match = route.dst;
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
@@ -209,8 +209,8 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
     *expires_s = route.expires_s;
-    nlmsg_for_each_attr(attribute, answer, sizeof(*rtm), remaining)
-    {
+    attrs = netlink_attrs(answer, sizeof(*rtm));
+    while ((attribute = netlink_next(&attrs))) {
         *reasonp = attribute_parse(base, &metrics, attribute);
         if (*reasonp)
             return false;

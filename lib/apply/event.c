@@ -6,7 +6,7 @@
  */
 #include "event.h"
 
-#include "attrs.h"
+#include "netlink.h"
 #include "prefix.h"
 #include "route.h"
 
@@ -33,26 +33,26 @@ static struct event route_event(const struct nlmsghdr *message, uint32_t table, 
 
 static struct event link_event(const struct nlmsghdr *message)
 {
-    const struct ifinfomsg *link = nlmsg_data(message);
+    const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
 
-    if (!nlmsg_valid_hdr(message, sizeof(*link)))
+    if (!netlink_has_header(message, sizeof(*link)))
         return (struct event){ .kind = EVENT_ALL };
     return (struct event){ .kind = EVENT_LINK, .ifindex = (uint32_t)link->ifi_index };
 }
 
 static struct event address_event(const struct nlmsghdr *message)
 {
-    const struct ifaddrmsg *header = nlmsg_data(message);
+    const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
     struct event event = { .kind = EVENT_ADDRESS };
     const struct nlattr *address;
 
-    if (!nlmsg_valid_hdr(message, sizeof(*header)))
+    if (!netlink_has_header(message, sizeof(*header)))
         return (struct event){ .kind = EVENT_ALL };
     event.ifindex = header->ifa_index;
     /* Where there are both, IFA_ADDRESS is the peer's. */
-    address = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFA_LOCAL);
+    address = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_LOCAL);
     if (!address)
-        address = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFA_ADDRESS);
+        address = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_ADDRESS);
     if (!address || !route_address_parse(&event.prefix, header->ifa_family, address))
         event.kind = EVENT_ALL;
     return event;
@@ -61,17 +61,18 @@ static struct event address_event(const struct nlmsghdr *message)
 bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,
                      const struct nlmsghdr *message)
 {
-    const struct ndmsg *neighbour = nlmsg_data(message);
+    const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
     const struct nlattr *dst;
 
-    if (!nlmsg_valid_hdr(message, sizeof(*neighbour)))
+    if (!netlink_has_header(message, sizeof(*neighbour)))
         return false;
-    dst = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*neighbour), NDA_DST);
-    if (!dst || nla_len(dst) == 0 || nla_len(dst) != prefix_family_bits(neighbour->ndm_family) / 8)
+    dst = netlink_find(netlink_attrs(message, sizeof(*neighbour)), NDA_DST);
+    if (!dst || mnl_attr_get_payload_len(dst) == 0 ||
+        mnl_attr_get_payload_len(dst) != prefix_family_bits(neighbour->ndm_family) / 8)
         return false;
     *address = (struct riptide_prefix){ .family = neighbour->ndm_family,
                                         .len = prefix_family_bits(neighbour->ndm_family) };
-    memcpy(address->addr, nla_data(dst), (size_t)nla_len(dst));
+    memcpy(address->addr, mnl_attr_get_payload(dst), mnl_attr_get_payload_len(dst));
     *ifindex = (uint32_t)neighbour->ndm_ifindex;
     *is_failed = message->nlmsg_type == RTM_NEWNEIGH && (neighbour->ndm_state & NUD_FAILED);
     return true;
@@ -92,10 +93,10 @@ static struct event neighbour_event(const struct nlmsghdr *message)
 static struct event netconf_event(const struct nlmsghdr *message)
 {
     const struct nlattr *attribute =
-        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+        netlink_find(netlink_attrs(message, sizeof(struct netconfmsg)), NETCONFA_IFINDEX);
     uint32_t ifindex;
 
-    if (!attribute || !attr_u32(attribute, &ifindex) || (int32_t)ifindex == NETCONFA_IFINDEX_ALL)
+    if (!attribute || !netlink_u32(attribute, &ifindex) || (int32_t)ifindex == NETCONFA_IFINDEX_ALL)
         return (struct event){ .kind = EVENT_ALL };
     if ((int32_t)ifindex == NETCONFA_IFINDEX_DEFAULT) /* of links that are still to come */
         return (struct event){ .kind = EVENT_NOTHING };

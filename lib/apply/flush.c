@@ -25,16 +25,16 @@ struct search {
     uint8_t family;
     uint32_t priorities[16]; /* of rules that look up our table */
     uint32_t n_priorities;
-    struct nl_msg *delete; /* of the first way around that was found */
+    struct netlink_room room;
+    struct nlmsghdr *delete; /* in the room: of the first way around that was found */
 };
 
-static struct nl_msg *begin_rules(void *userdata)
+static struct nlmsghdr *begin_rules(void *userdata, void *room)
 {
     struct search *search = userdata;
 
-    nlmsg_free(search->delete);
     search->delete = NULL;
-    return message_rules_dump(search->family);
+    return message_rules_dump(room, search->family);
 }
 
 static bool is_priority_of_ours(const struct search *search, uint32_t priority)
@@ -68,12 +68,12 @@ static int on_skip(void *userdata, const struct nlmsghdr *message)
         (rule.protocol != search->identity->protocol &&
          !is_priority_of_ours(search, rule.priority)))
         return 0;
-    search->delete = message_rule_delete_dumped(message);
-    return search->delete ? 0 : -ENOMEM;
+    search->delete = message_rule_delete_dumped(&search->room, message);
+    return search->delete ? 0 : -EMSGSIZE;
 }
 
 /* A goto names no table, so it is deleted by all that the kernel tells of it. */
-static int flush_skips(struct channel *channel, struct search *search, uint32_t *n,
+static int flush_skips(struct netlink *channel, struct search *search, uint32_t *n,
                        struct riptide_error *error)
 {
     enum { MAX_ABSENT = 16 };
@@ -81,37 +81,37 @@ static int flush_skips(struct channel *channel, struct search *search, uint32_t 
     int r;
 
     for (;;) {
-        r = channel_dump_all(channel, begin_rules, on_skip, search);
+        r = netlink_dump_all(channel, begin_rules, on_skip, search);
         if (r < 0 || !search->delete)
-            return channel_is_absence(r) ? 0 : r;
-        r = channel_request(channel, search->delete, error);
-        search->delete = NULL;
+            return netlink_is_absence(r) ? 0 : r;
+        r = netlink_request(channel, search->delete, error);
         if (r == 0)
             *n += 1;
         /* Its owner, who runs beside us, was first. */
-        else if (!channel_is_absence(r) || ++n_absent > MAX_ABSENT)
+        else if (!netlink_is_absence(r) || ++n_absent > MAX_ABSENT)
             return r;
         else
             error_set(error, "%s", "");
     }
 }
 
-int flush_rules(struct channel *channel, uint8_t family, const struct rule_identity *identity,
+int flush_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
                 uint32_t *n, struct riptide_error *error)
 {
     struct search search = { .identity = identity, .family = family };
     uint32_t own = 0;
-    int r = channel_dump_all(channel, begin_rules, on_lookup, &search);
+    int r = netlink_dump_all(channel, begin_rules, on_lookup, &search);
 
     if (r < 0)
-        return channel_is_absence(r) ? 0 : r;
+        return netlink_is_absence(r) ? 0 : r;
     /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
      * there.
      */
-    while ((r = channel_request(channel, message_lookup_delete(family, identity->table), error)) ==
-           0)
+    while ((r = netlink_request(
+                channel, message_lookup_delete(netlink_room(channel), family, identity->table),
+                error)) == 0)
         own++;
-    if (channel_is_absence(r)) {
+    if (netlink_is_absence(r)) {
         error_set(error, "%s", ""); /* the kernel's words for it */
         r = flush_skips(channel, &search, &own, error);
     }
@@ -130,12 +130,12 @@ struct found {
     uint32_t capacity;
 };
 
-static struct nl_msg *begin_routes(void *userdata)
+static struct nlmsghdr *begin_routes(void *userdata, void *room)
 {
     struct found *found = userdata;
 
     found->n = 0;
-    return message_routes_dump(found->family, found->table);
+    return message_routes_dump(room, found->family, found->table);
 }
 
 static int on_route(void *userdata, const struct nlmsghdr *message)
@@ -166,14 +166,14 @@ static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer
 
     (void)n;
     (void)answer;
-    if (error == 0 || error == -ESRCH || channel_is_absence(error) || deletion->error)
+    if (error == 0 || error == -ESRCH || netlink_is_absence(error) || deletion->error)
         return;
     deletion->error = error;
     snprintf(deletion->text, sizeof(deletion->text), "%s", text);
 }
 
 /* Deletes what was found, in batches. */
-static int delete_found(struct channel *channel, const struct found *found,
+static int delete_found(struct netlink *channel, const struct found *found,
                         struct riptide_error *error)
 {
     struct deletion deletion = { 0 };
@@ -181,10 +181,9 @@ static int delete_found(struct channel *channel, const struct found *found,
     int r = 0;
 
     while (r == 0 && i < found->n) {
-        for (; r == 0 && i < found->n && channel_has_room(channel, 1); i++)
-            r = channel_add(channel, message_route_delete(&found->routes[i]));
-        if (r == 0)
-            r = channel_exchange(channel, on_deleted, &deletion);
+        for (; i < found->n && netlink_has_room(channel, 1); i++)
+            netlink_add(channel, message_route_delete(netlink_room(channel), &found->routes[i]));
+        r = netlink_exchange(channel, on_deleted, &deletion);
     }
     if (r == 0 && deletion.error)
         error_set(error, "%s", deletion.text[0] ? deletion.text : strerror(-deletion.error));
@@ -192,14 +191,14 @@ static int delete_found(struct channel *channel, const struct found *found,
 }
 
 /* Deletes what is in the table that `found` names, of that family and protocol. */
-static int flush_routes(struct channel *channel, struct found *found, uint32_t *n,
+static int flush_routes(struct netlink *channel, struct found *found, uint32_t *n,
                         struct riptide_error *error)
 {
     int r = 0;
 
     for (int round = 0; r == 0 && round < MAX_ROUNDS; round++) {
-        r = channel_dump_all(channel, begin_routes, on_route, found);
-        if (channel_is_absence(r))
+        r = netlink_dump_all(channel, begin_routes, on_route, found);
+        if (netlink_is_absence(r))
             found->n = 0;
         if (found->n == 0)
             break;
@@ -208,7 +207,7 @@ static int flush_routes(struct channel *channel, struct found *found, uint32_t *
             r = delete_found(channel, found, error);
     }
     free(found->routes);
-    return channel_is_absence(r) ? 0 : r;
+    return netlink_is_absence(r) ? 0 : r;
 }
 
 /* The first failure, with its own line. */
@@ -220,7 +219,7 @@ static void note(int *firstp, struct riptide_error *error, int r, const struct r
     }
 }
 
-int flush_all(struct channel *channel, const struct rule_identity *identity, uint8_t protocol,
+int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error)
 {
     struct riptide_flush_counts own = { 0 };
@@ -256,12 +255,12 @@ struct flushing {
 static int flush_here(void *userdata, struct riptide_error *error)
 {
     const struct flushing *flushing = userdata;
-    struct channel channel;
-    int r = channel_init(&channel);
+    struct netlink channel;
+    int r = netlink_init(&channel);
 
     if (r == 0)
         r = flush_all(&channel, &flushing->identity, 0, flushing->counts, error);
-    channel_deinit(&channel);
+    netlink_deinit(&channel);
     return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "attrs.h"
 #include "internal.h"
+#include "netlink.h"
 #include "prefix.h"
 #include "route.h"
 
@@ -71,28 +72,28 @@ static int put(struct links *links, const struct link *link)
 static uint32_t ipv6_mtu(const struct nlmsghdr *message)
 {
     const struct nlattr *found =
-        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct ifinfomsg), IFLA_AF_SPEC);
+        netlink_find(netlink_attrs(message, sizeof(struct ifinfomsg)), IFLA_AF_SPEC);
     int32_t settings[DEVCONF_MTU6 + 1];
 
     if (found)
-        found = nla_find(nla_data(found), nla_len(found), AF_INET6);
+        found = netlink_find(netlink_nested(found), AF_INET6);
     if (found)
-        found = nla_find(nla_data(found), nla_len(found), IFLA_INET6_CONF);
-    if (!found || nla_len(found) < (int)sizeof(settings))
+        found = netlink_find(netlink_nested(found), IFLA_INET6_CONF);
+    if (!found || mnl_attr_get_payload_len(found) < sizeof(settings))
         return 0;
-    memcpy(settings, nla_data(found), sizeof(settings));
+    memcpy(settings, mnl_attr_get_payload(found), sizeof(settings));
     return (uint32_t)settings[DEVCONF_MTU6];
 }
 
 int links_take(struct links *links, const struct nlmsghdr *message)
 {
-    const struct ifinfomsg *header = nlmsg_data(message);
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *mtu;
     struct link link;
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return 0;
-    if (!nlmsg_valid_hdr(message, sizeof(*header)))
+    if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
     /* Bridges tell of their ports in messages of the same kind: that one goes is no end of a link.
      */
@@ -103,8 +104,8 @@ int links_take(struct links *links, const struct nlmsghdr *message)
         drop(links, link.ifindex);
         return 0;
     }
-    mtu = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(*header), IFLA_MTU);
-    if (!mtu || !attr_u32(mtu, &link.mtu_bytes[family_index(AF_INET)]))
+    mtu = netlink_find(netlink_attrs(message, sizeof(*header)), IFLA_MTU);
+    if (!mtu || !netlink_u32(mtu, &link.mtu_bytes[family_index(AF_INET)]))
         return -EBADMSG;
     link.mtu_bytes[family_index(AF_INET6)] = ipv6_mtu(message);
     for (int i = 0; i < 2; i++) {
@@ -132,10 +133,13 @@ uint32_t links_mtu(const struct links *links, const struct base *base)
 
     if (!base->is_multipath)
         return links_mtu_at(links, base->ifindex, family);
-    several = nla_find((const struct nlattr *)base->attrs.bytes,
-                       (int)(base->attrs.n_bytes - base->metrics_bytes), RTA_MULTIPATH);
-    hop = nla_data(several);
-    for (remaining = nla_len(several); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
+    several =
+        netlink_find((struct netlink_attrs){ (const struct nlattr *)base->attrs.bytes,
+                                             (int)(base->attrs.n_bytes - base->metrics_bytes) },
+                     RTA_MULTIPATH);
+    hop = mnl_attr_get_payload(several);
+    for (remaining = mnl_attr_get_payload_len(several); hop_is_whole(hop, remaining);
+         hop = RTNH_NEXT(hop)) {
         uint32_t found = links_mtu_at(links, (uint32_t)hop->rtnh_ifindex, family);
 
         if (!is_first && found != mtu_bytes)

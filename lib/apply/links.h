@@ -8,7 +8,7 @@
 
 #include "base.h"
 
-#include <netlink/msg.h>
+#include <linux/netlink.h>
 
 struct link {
     uint32_t ifindex;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rtnetlink requests that apply sends. Pure but for memory: values in, a message out, NULL
- * where there is no memory or no room. Sequence numbers are the channel's.
+ * The rtnetlink requests that apply sends. Pure: values in, a message out, which is written to the
+ * start of a room of REQUEST_MAX_BYTES. Sequence numbers are the sender's.
  */
 #ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
 #include "base.h"
+#include "netlink.h"
 #include "route.h"
 #include "rule.h"
 
@@ -14,12 +15,12 @@
  * What would the kernel do for `address`? mark 0 and protocol 0 ask for any packet. The answer is
  * the route that matches.
  */
-struct nl_msg *message_route_query(const struct riptide_prefix *address, uint32_t mark,
-                                   uint8_t ip_protocol);
+struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
+                                     uint32_t mark, uint8_t ip_protocol);
 
 /* The same; the answer is what a connection gets, with a path MTU that was learned. */
-struct nl_msg *message_path_query(const struct riptide_prefix *address, uint32_t mark,
-                                  uint8_t ip_protocol);
+struct nlmsghdr *message_path_query(void *room, const struct riptide_prefix *address, uint32_t mark,
+                                    uint8_t ip_protocol);
 
 /* What our route adds to its base. */
 struct route_addition {
@@ -37,44 +38,44 @@ uint32_t message_rto_min_ms(const struct base *base, uint32_t rto_min_us);
 /*
  * A route of ours is written in two parts, for there are thousands of them: what all routes with
  * that base have, and what completes it for one destination after the other. The request adds our
- * route, or overwrites the one of the same table, prefix and priority. *begun_bytes is handed from
- * the first part to the second. Errors: -ENOMEM where it does not fit.
+ * route, or overwrites the one of the same table, prefix and priority. What begin returns goes from
+ * the first part to the second, of the same room.
  */
-int message_route_begin(struct nl_msg *message, const struct base *base, uint32_t table,
-                        uint8_t protocol, uint32_t *begun_bytes);
-int message_route_put(struct nl_msg *message, uint32_t begun_bytes, const struct base *base,
-                      const struct route_addition *addition);
+uint32_t message_route_begin(void *room, const struct base *base, uint32_t table, uint8_t protocol);
+struct nlmsghdr *message_route_put(void *room, uint32_t begun_bytes, const struct base *base,
+                                   const struct route_addition *addition);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
-struct nl_msg *message_route_delete(const struct route *route);
+struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
 /* One of our two rules; see rule.h. */
-struct nl_msg *message_rule_add(uint8_t family, const struct rule_place *place, enum rule_role role,
-                                const struct rule_identity *identity);
+struct nlmsghdr *message_rule_add(void *room, uint8_t family, const struct rule_place *place,
+                                  enum rule_role role, const struct rule_identity *identity);
 
 /* Deletes exactly that rule of ours: by all that message_rule_add says of it. */
-struct nl_msg *message_rule_delete(uint8_t family, const struct rule_place *place,
-                                   enum rule_role role, const struct rule_identity *identity);
+struct nlmsghdr *message_rule_delete(void *room, uint8_t family, const struct rule_place *place,
+                                     enum rule_role role, const struct rule_identity *identity);
 
 /* Deletes the first rule of that family that looks up `table`, whoever made it. */
-struct nl_msg *message_lookup_delete(uint8_t family, uint32_t table);
+struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);
 
-/* Deletes the rule that a dump has shown as `dumped`. */
-struct nl_msg *message_rule_delete_dumped(const struct nlmsghdr *dumped);
+/* Deletes the rule that a dump has shown as `dumped`; NULL: it does not fit. */
+struct nlmsghdr *message_rule_delete_dumped(void *room, const struct nlmsghdr *dumped);
 
 /* What is the link like? */
-struct nl_msg *message_link_query(uint32_t ifindex);
+struct nlmsghdr *message_link_query(void *room, uint32_t ifindex);
 
 /*
  * Dump requests. Tables are filtered by the kernel (strict checking).
  */
-struct nl_msg *message_rules_dump(uint8_t family);
-struct nl_msg *message_routes_dump(uint8_t family, uint32_t table); /* 0: all tables */
+struct nlmsghdr *message_rules_dump(void *room, uint8_t family);
+struct nlmsghdr *message_routes_dump(void *room, uint8_t family,
+                                     uint32_t table); /* 0: all tables */
 
-struct nl_msg *message_neighbours_dump(uint8_t family);
-struct nl_msg *message_links_dump(void);
+struct nlmsghdr *message_neighbours_dump(void *room, uint8_t family);
+struct nlmsghdr *message_links_dump(void *room);
 
 /* What was learned on the paths of that table's routes: exceptions, and no routes. */
-struct nl_msg *message_exceptions_dump(uint8_t family, uint32_t table);
+struct nlmsghdr *message_exceptions_dump(void *room, uint8_t family, uint32_t table);
 
 #endif

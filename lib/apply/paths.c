@@ -249,8 +249,9 @@ static int ask(struct riptide_router *router)
     paths->step = paths->next++;
     if (is_main && router->scan.main.n_routes[family_index(family)] > MAX_MAIN_ROUTES)
         return 0;
-    r = channel_dump(&paths->channel, message_exceptions_dump(
-                                          family, is_main ? RT_TABLE_MAIN : router->config.table));
+    r = netlink_dump(&paths->channel,
+                     message_exceptions_dump(netlink_room(&paths->channel), family,
+                                             is_main ? RT_TABLE_MAIN : router->config.table));
     paths->is_asked = r == 0;
     return r;
 }
@@ -265,7 +266,7 @@ int paths_step(struct riptide_router *router, bool is_before_writes)
     if (!paths->is_asked)
         r = ask(router);
     if (r == 0 && paths->is_asked)
-        r = channel_dump_step(&paths->channel, on_path, router);
+        r = netlink_dump_step(&paths->channel, on_path, router);
     else if (r == 0)
         r = RIPTIDE_E_DONE;
     if (r == 0) {
@@ -273,7 +274,7 @@ int paths_step(struct riptide_router *router, bool is_before_writes)
         return paths->is_cut ? end(router) : 0;
     }
     paths->is_asked = false;
-    if (r < 0 && !channel_is_absence(r)) {
+    if (r < 0 && !netlink_is_absence(r)) {
         paths->is_running = false;
         return r;
     }

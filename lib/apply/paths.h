@@ -7,13 +7,13 @@
 #ifndef RIPTIDE_LIB_APPLY_PATHS_H
 #define RIPTIDE_LIB_APPLY_PATHS_H
 
-#include "channel.h"
+#include "netlink.h"
 #include "route.h"
 
 struct riptide_router;
 
 struct paths {
-    struct channel channel; /* of its own: a dump may be left off and gone on with much later */
+    struct netlink channel; /* of its own: a dump may be left off and gone on with much later */
     uint32_t step, next, end;
     uint32_t n_buffers; /* read by this look */
     bool is_running;
@@ -26,7 +26,7 @@ struct paths {
 /*
  * One piece of a look: at what was learned on our routes, which is lost when they are written, and
  * before there are routes to prefixes on main's; or at main's alone. Returns RIPTIDE_E_DONE at its
- * end. Errors: those of channel_dump_step.
+ * end. Errors: those of netlink_dump_step.
  */
 int paths_step(struct riptide_router *router, bool is_before_writes);
 

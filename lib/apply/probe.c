@@ -65,12 +65,12 @@ int probe_links(struct riptide_router *router)
 {
     struct links_probe probe = { .router = router };
     uint32_t n = bases_list_links(&router->bases, probe.ifindexes, MAX_PROBES);
-    int r = 0;
+    int r;
 
     router->are_links_wanted = false;
-    for (uint32_t i = 0; i < n && r == 0; i++)
-        r = channel_add(&router->channel, message_link_query(probe.ifindexes[i]));
-    if (r == 0)
-        r = channel_exchange(&router->channel, on_link, &probe);
+    for (uint32_t i = 0; i < n; i++)
+        netlink_add(&router->channel,
+                    message_link_query(netlink_room(&router->channel), probe.ifindexes[i]));
+    r = netlink_exchange(&router->channel, on_link, &probe);
     return r == 0 && probe.has_moved ? watch_touch_all(router) : r;
 }

@@ -15,7 +15,7 @@ void probe_advertised(struct riptide_router *router);
 
 /*
  * The MTU that IPv6 has for a link may be set by a router or a sysctl: asks for the links that
- * bases lead through. Errors: those of channel_exchange.
+ * bases lead through. Errors: those of netlink_exchange.
  */
 int probe_links(struct riptide_router *router);
 

@@ -260,51 +260,54 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, resolve->n_answered++, answer, error);
 }
 
-static int ask(struct resolve *resolve, uint32_t slot, enum query query, struct nl_msg *message)
+static void ask(struct resolve *resolve, uint32_t slot, enum query query,
+                const struct nlmsghdr *message)
 {
     resolve->asked[resolve->n_asked].slot = slot;
     resolve->asked[resolve->n_asked++].query = query;
-    return channel_add(&resolve->router->channel, message);
+    netlink_add(&resolve->router->channel, message);
 }
 
 /* Asks what there is to ask about one destination. */
-static int ask_all(struct resolve *resolve, uint32_t slot)
+static void ask_all(struct resolve *resolve, uint32_t slot)
 {
+    struct netlink *channel = &resolve->router->channel;
     struct target *target = targets_at(&resolve->router->targets, slot);
     struct riptide_prefix address = address_in(&target->wanted.dst);
     uint32_t mark = resolve->router->config.mark;
     bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
     bool are_rules_asked = resolve->are_rules_asked[family_index(target->wanted.dst.family)];
-    int r = ask(resolve, slot, QUERY_MARKED, message_route_query(&address, mark, IPPROTO_TCP));
 
-    if (r == 0 && are_rules_asked)
-        r = ask(resolve, slot, QUERY_ANY, message_route_query(&address, 0, 0));
-    if (r == 0 && are_rules_asked)
-        r = ask(resolve, slot, QUERY_PLAIN, message_route_query(&address, 0, IPPROTO_TCP));
+    ask(resolve, slot, QUERY_MARKED,
+        message_route_query(netlink_room(channel), &address, mark, IPPROTO_TCP));
+    if (are_rules_asked) {
+        ask(resolve, slot, QUERY_ANY, message_route_query(netlink_room(channel), &address, 0, 0));
+        ask(resolve, slot, QUERY_PLAIN,
+            message_route_query(netlink_room(channel), &address, 0, IPPROTO_TCP));
+    }
     /* A new one is to take over what main has learned, one that exists what its own route has. */
-    if (r == 0 && is_host && (!target->kernel.exists || target->must_ask_path))
-        r = ask(resolve, slot, QUERY_PATH,
-                message_path_query(&address, target->kernel.exists ? 0 : mark, IPPROTO_TCP));
+    if (is_host && (!target->kernel.exists || target->must_ask_path))
+        ask(resolve, slot, QUERY_PATH,
+            message_path_query(netlink_room(channel), &address, target->kernel.exists ? 0 : mark,
+                               IPPROTO_TCP));
     target->must_ask_path = false;
-    return r;
 }
 
 int resolve_batch(struct riptide_router *router)
 {
     struct resolve resolve = { .router = router };
     uint32_t slots[RESOLVE_MAX_TARGETS], n = 0, slot;
-    int r = 0;
+    int r;
 
     for (int i = 0; i < 2; i++)
         resolve.are_rules_asked[i] = !rules_are_unconditional(&router->scan.rules[i]) ||
                                      router->bases.n_advertised > 0;
-    while (r == 0 && n < RESOLVE_MAX_TARGETS && channel_has_room(&router->channel, MAX_QUERIES) &&
+    while (n < RESOLVE_MAX_TARGETS && netlink_has_room(&router->channel, MAX_QUERIES) &&
            (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
         slots[n++] = slot;
-        r = ask_all(&resolve, slot);
+        ask_all(&resolve, slot);
     }
-    if (r == 0)
-        r = channel_exchange(&router->channel, on_answer, &resolve);
+    r = netlink_exchange(&router->channel, on_answer, &resolve);
     router->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)

@@ -12,7 +12,7 @@ struct riptide_router;
 /* Of one batch: without CAP_NET_ADMIN the receive buffer takes no more answers. */
 enum { RESOLVE_MAX_TARGETS = 64 };
 
-/* Asks for the base routes of up to RESOLVE_MAX_TARGETS. Errors: channel_exchange. */
+/* Asks for the base routes of up to RESOLVE_MAX_TARGETS. Errors: netlink_exchange. */
 int resolve_batch(struct riptide_router *router);
 
 /* Leaves a target alone whose path is unlike its base route. The reason is a literal. */

@@ -5,6 +5,7 @@
 #include "route.h"
 
 #include "attrs.h"
+#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -15,10 +16,10 @@
 bool route_address_parse(struct riptide_prefix *address, uint8_t family,
                          const struct nlattr *attribute)
 {
-    const uint8_t *bytes = nla_data(attribute);
-    int n_bytes = nla_len(attribute);
+    const uint8_t *bytes = mnl_attr_get_payload(attribute);
+    int n_bytes = mnl_attr_get_payload_len(attribute);
 
-    if (nla_type(attribute) == RTA_VIA) {
+    if (mnl_attr_get_type(attribute) == RTA_VIA) {
         uint16_t via_family;
 
         if (n_bytes < (int)sizeof(via_family))
@@ -39,9 +40,9 @@ bool route_address_parse(struct riptide_prefix *address, uint8_t family,
 
 static bool parse_dst(struct route *route, const struct nlattr *attribute)
 {
-    if (nla_len(attribute) != prefix_family_bits(route->dst.family) / 8)
+    if (mnl_attr_get_payload_len(attribute) != prefix_family_bits(route->dst.family) / 8)
         return false;
-    memcpy(route->dst.addr, nla_data(attribute), (size_t)nla_len(attribute));
+    memcpy(route->dst.addr, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
     return true;
 }
 
@@ -65,17 +66,16 @@ static uint32_t *metric_of(struct route *route, int type)
 
 static bool parse_metrics(struct route *route, const struct nlattr *metrics)
 {
+    struct netlink_attrs attrs = netlink_nested(metrics);
     const struct nlattr *metric;
-    int remaining;
 
-    nla_for_each_nested(metric, metrics, remaining)
-    {
-        uint32_t *value = metric_of(route, nla_type(metric));
+    while ((metric = netlink_next(&attrs))) {
+        uint32_t *value = metric_of(route, mnl_attr_get_type(metric));
 
-        if (value && !attr_u32(metric, value))
+        if (value && !netlink_u32(metric, value))
             return false;
     }
-    return remaining == 0;
+    return attrs.left == 0;
 }
 
 /* struct rta_cacheinfo counts in USER_HZ, which is 100 but on Alpha. */
@@ -86,9 +86,9 @@ static bool parse_expiry(struct route *route, const struct nlattr *attribute)
 {
     struct rta_cacheinfo cacheinfo;
 
-    if (nla_len(attribute) < (int)sizeof(cacheinfo))
+    if (mnl_attr_get_payload_len(attribute) < sizeof(cacheinfo))
         return false;
-    memcpy(&cacheinfo, nla_data(attribute), sizeof(cacheinfo));
+    memcpy(&cacheinfo, mnl_attr_get_payload(attribute), sizeof(cacheinfo));
     route->has_expiry = cacheinfo.rta_expires > 0;
     route->expires_s = route->has_expiry ? (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ : 0;
     return true;
@@ -96,15 +96,15 @@ static bool parse_expiry(struct route *route, const struct nlattr *attribute)
 
 static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 {
-    switch (nla_type(attribute)) {
+    switch (mnl_attr_get_type(attribute)) {
     case RTA_DST:
         return parse_dst(route, attribute);
     case RTA_TABLE:
-        return attr_u32(attribute, &route->table);
+        return netlink_u32(attribute, &route->table);
     case RTA_PRIORITY:
-        return attr_u32(attribute, &route->priority);
+        return netlink_u32(attribute, &route->priority);
     case RTA_OIF:
-        return attr_u32(attribute, &route->ifindex);
+        return netlink_u32(attribute, &route->ifindex);
     case RTA_GATEWAY:
     case RTA_VIA:
         return route_address_parse(&route->gateway, route->dst.family, attribute);
@@ -121,14 +121,14 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 
 int route_parse(struct route *route, const struct nlmsghdr *message)
 {
+    struct netlink_attrs attrs;
     const struct rtmsg *rtm;
     const struct nlattr *attribute;
     bool has_dst = false;
-    int remaining;
 
-    if (!nlmsg_valid_hdr(message, sizeof(*rtm)))
+    if (!netlink_has_header(message, sizeof(*rtm)))
         return -EBADMSG;
-    rtm = nlmsg_data(message);
+    rtm = mnl_nlmsg_get_payload(message);
     *route = (struct route){
         .dst = { .family = rtm->rtm_family, .len = rtm->rtm_dst_len },
         .table = rtm->rtm_table,
@@ -140,14 +140,14 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         .is_redirected = rtm->rtm_protocol == RTPROT_REDIRECT || (rtm->rtm_flags & RTCF_REDIRECTED),
         .is_cached = rtm->rtm_flags & RTM_F_CLONED,
     };
-    nlmsg_for_each_attr(attribute, message, sizeof(*rtm), remaining)
-    {
-        has_dst |= nla_type(attribute) == RTA_DST;
+    attrs = netlink_attrs(message, sizeof(*rtm));
+    while ((attribute = netlink_next(&attrs))) {
+        has_dst |= mnl_attr_get_type(attribute) == RTA_DST;
         if (!parse_attribute(route, attribute))
             return -EBADMSG;
     }
     /* What is left over is an attribute whose length lies. */
-    if (remaining != 0 || (route->dst.len > 0 && !has_dst))
+    if (attrs.left != 0 || (route->dst.len > 0 && !has_dst))
         return -EBADMSG;
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
 }
@@ -157,11 +157,11 @@ bool route_next_hop(struct hop *hop, const struct route *route, const struct nlm
     const struct nlattr *several, *gateway;
 
     if (!hop->is_begun) {
-        several = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
+        several = netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
         *hop = (struct hop){ route->gateway, route->ifindex, NULL, 0, true };
         if (several) {
-            hop->next = nla_data(several);
-            hop->remaining = nla_len(several);
+            hop->next = mnl_attr_get_payload(several);
+            hop->remaining = mnl_attr_get_payload_len(several);
         }
         if (route->gateway.family)
             return true;
@@ -172,8 +172,9 @@ bool route_next_hop(struct hop *hop, const struct route *route, const struct nlm
         hop->ifindex = (uint32_t)this->rtnh_ifindex;
         hop->next = RTNH_NEXT(this);
         hop->remaining -= (int)NLMSG_ALIGN(this->rtnh_len);
-        gateway = nla_find((const struct nlattr *)(this + 1), this->rtnh_len - (int)sizeof(*this),
-                           RTA_GATEWAY);
+        gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(this + 1),
+                                                       this->rtnh_len - (int)sizeof(*this) },
+                               RTA_GATEWAY);
         if (gateway && route_address_parse(&hop->gateway, route->dst.family, gateway))
             return true;
     }

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
-#include <netlink/msg.h>
+#include <linux/netlink.h>
 #include <riptide/riptide.h>
 
 /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */

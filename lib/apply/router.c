@@ -17,8 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
-#include <netlink/netlink.h>
-#include <netlink/socket.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -60,13 +58,13 @@ static int keep_netns(struct riptide_router *router, struct riptide_error *error
 static int open_sockets(void *userdata, struct riptide_error *error)
 {
     struct riptide_router *router = userdata;
-    int r = channel_init(&router->channel);
+    int r = netlink_init(&router->channel);
 
     (void)error;
     if (r == 0)
-        r = channel_init(&router->dumps);
+        r = netlink_init(&router->dumps);
     if (r == 0)
-        r = channel_init(&router->paths.channel);
+        r = netlink_init(&router->paths.channel);
     return r < 0 ? r : watch_open(router);
 }
 
@@ -99,7 +97,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     if (r == 0)
         r = netns_call(router->netns_fd, open_sockets, router, error);
     if (r == 0)
-        r = add_to_epoll(router->epoll_fd, nl_socket_get_fd(router->notifications));
+        r = add_to_epoll(router->epoll_fd, mnl_socket_get_fd(router->notifications));
     if (r < 0)
         return r;
 
@@ -120,11 +118,10 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
 {
     if (!router)
         return NULL;
-    if (router->notifications)
-        nl_socket_free(router->notifications);
-    channel_deinit(&router->channel);
-    channel_deinit(&router->dumps);
-    channel_deinit(&router->paths.channel);
+    netlink_close(router->notifications);
+    netlink_deinit(&router->channel);
+    netlink_deinit(&router->dumps);
+    netlink_deinit(&router->paths.channel);
     closep(&router->netns_fd);
     closep(&router->lock_fd);
     closep(&router->work_fd);
@@ -329,7 +326,7 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: what the batch did, the next look will tell. */
-    else if (channel_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS)
+    else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS)
         r = watch_overrun(router);
     if (r < 0)
         return r;

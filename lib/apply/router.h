@@ -6,7 +6,7 @@
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
 #include "bases.h"
-#include "channel.h"
+#include "netlink.h"
 #include "links.h"
 #include "paths.h"
 #include "prefix.h"
@@ -29,9 +29,9 @@ struct riptide_router {
     pid_t pid; /* of the process that made it */
     struct riptide_router_config config;
     struct rule_identity identity;
-    struct channel channel; /* requests */
-    struct channel dumps;   /* another socket: a dump under way is no obstacle to a request */
-    struct nl_sock *notifications;
+    struct netlink channel; /* requests */
+    struct netlink dumps;   /* another socket: a dump under way is no obstacle to a request */
+    struct mnl_socket *notifications;
     int epoll_fd;
     int work_fd; /* eventfd: readable while there is work */
     bool has_work;

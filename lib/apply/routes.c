@@ -2,7 +2,7 @@
 /*
  * Our routes as the kernel has them, for tools.
  */
-#include "channel.h"
+#include "netlink.h"
 #include "config.h"
 #include "internal.h"
 #include "message.h"
@@ -25,12 +25,12 @@ struct reading {
     uint32_t capacity;
 };
 
-static struct nl_msg *begin(void *userdata)
+static struct nlmsghdr *begin(void *userdata, void *room)
 {
     struct reading *reading = userdata;
 
     reading->n = reading->n_before;
-    return message_routes_dump(reading->family, reading->config->table);
+    return message_routes_dump(room, reading->family, reading->config->table);
 }
 
 static int on_route(void *userdata, const struct nlmsghdr *message)
@@ -69,15 +69,15 @@ static int compare(const void *a, const void *b)
     return order ? order : left->dst.len - right->dst.len;
 }
 
-static int read_families(struct channel *channel, struct reading *reading)
+static int read_families(struct netlink *channel, struct reading *reading)
 {
     int r;
 
     for (size_t i = 0; i < 2; i++) {
         reading->family = families[i];
         reading->n_before = reading->n;
-        r = channel_dump_all(channel, begin, on_route, reading);
-        if (r < 0 && !channel_is_absence(r))
+        r = netlink_dump_all(channel, begin, on_route, reading);
+        if (r < 0 && !netlink_is_absence(r))
             return r;
     }
     return 0;
@@ -85,13 +85,13 @@ static int read_families(struct channel *channel, struct reading *reading)
 
 static int read_here(void *userdata, struct riptide_error *error)
 {
-    struct channel channel;
-    int r = channel_init(&channel);
+    struct netlink channel;
+    int r = netlink_init(&channel);
 
     (void)error;
     if (r == 0)
         r = read_families(&channel, userdata);
-    channel_deinit(&channel);
+    netlink_deinit(&channel);
     return r;
 }
 

@@ -4,14 +4,15 @@
  */
 #include "rule.h"
 
-#include "attrs.h"
 #include "internal.h"
+#include "netlink.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What a parse has found besides the figures of struct rule. */
 struct selectors {
@@ -21,44 +22,50 @@ struct selectors {
     bool has_others; /* any selector or modifier that our own rule does not have */
 };
 
+static bool is_loopback(const struct nlattr *name)
+{
+    return mnl_attr_get_payload_len(name) == sizeof("lo") &&
+           memcmp(mnl_attr_get_payload(name), "lo", sizeof("lo")) == 0;
+}
+
 static bool parse_attribute(struct rule *rule, struct selectors *selectors,
                             const struct nlattr *attribute)
 {
     uint32_t value;
 
-    switch (nla_type(attribute)) {
+    switch (mnl_attr_get_type(attribute)) {
     case FRA_TABLE:
-        return attr_u32(attribute, &rule->table);
+        return netlink_u32(attribute, &rule->table);
     case FRA_PRIORITY:
-        return attr_u32(attribute, &rule->priority);
+        return netlink_u32(attribute, &rule->priority);
     case FRA_GOTO:
-        return attr_u32(attribute, &rule->target);
+        return netlink_u32(attribute, &rule->target);
     case FRA_FWMARK:
-        return attr_u32(attribute, &rule->fwmark);
+        return netlink_u32(attribute, &rule->fwmark);
     case FRA_FWMASK:
-        return attr_u32(attribute, &selectors->fwmask);
+        return netlink_u32(attribute, &selectors->fwmask);
     case FRA_PROTOCOL:
-        if (nla_len(attribute) < 1)
+        if (mnl_attr_get_payload_len(attribute) < 1)
             return false;
-        rule->protocol = nla_get_u8(attribute);
+        rule->protocol = mnl_attr_get_u8(attribute);
         return true;
     case FRA_IP_PROTO:
-        if (nla_len(attribute) < 1)
+        if (mnl_attr_get_payload_len(attribute) < 1)
             return false;
-        selectors->is_ip_proto_tcp = nla_get_u8(attribute) == IPPROTO_TCP;
+        selectors->is_ip_proto_tcp = mnl_attr_get_u8(attribute) == IPPROTO_TCP;
         selectors->has_others |= !selectors->is_ip_proto_tcp;
         return true;
     case FRA_IIFNAME:
-        selectors->has_iif = nla_strcmp(attribute, "lo") == 0;
+        selectors->has_iif = is_loopback(attribute);
         selectors->has_others |= !selectors->has_iif;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
     case FRA_SUPPRESS_IFGROUP:
         /* The kernel shows them with -1 where they are not set. */
-        if (!attr_u32(attribute, &value))
+        if (!netlink_u32(attribute, &value))
             return false;
         selectors->has_others |= value != UINT32_MAX;
-        if (nla_type(attribute) == FRA_SUPPRESS_PREFIXLEN)
+        if (mnl_attr_get_type(attribute) == FRA_SUPPRESS_PREFIXLEN)
             rule->suppress_prefixlength = (int32_t)value;
         return true;
     case FRA_PAD:
@@ -88,21 +95,21 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
 {
     const struct fib_rule_hdr *header;
     struct selectors selectors = { 0 };
+    struct netlink_attrs attrs;
     const struct nlattr *attribute;
-    int remaining;
 
-    if (message->nlmsg_type != RTM_NEWRULE || !nlmsg_valid_hdr(message, sizeof(*header)))
+    if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
-    header = nlmsg_data(message);
+    header = mnl_nlmsg_get_payload(message);
     *rule = (struct rule){ .table = header->table, .suppress_prefixlength = -1 };
     selectors.has_others =
         header->dst_len || header->src_len || header->tos || (header->flags & FIB_RULE_INVERT);
-    nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)
-    {
+    attrs = netlink_attrs(message, sizeof(*header));
+    while ((attribute = netlink_next(&attrs))) {
         if (!parse_attribute(rule, &selectors, attribute))
             return -EBADMSG;
     }
-    if (remaining != 0)
+    if (attrs.left != 0)
         return -EBADMSG;
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_RULE_H
 #define RIPTIDE_LIB_APPLY_RULE_H
 
-#include <netlink/msg.h>
+#include <linux/netlink.h>
 #include <riptide/riptide.h>
 
 /*

@@ -2,7 +2,7 @@
 /*
  * The rules as the kernel has them, for tools.
  */
-#include "channel.h"
+#include "netlink.h"
 #include "config.h"
 #include "internal.h"
 #include "message.h"
@@ -21,12 +21,12 @@ struct reading {
     size_t n;
 };
 
-static struct nl_msg *begin(void *userdata)
+static struct nlmsghdr *begin(void *userdata, void *room)
 {
     struct reading *reading = userdata;
 
     reading->rules.n = 0;
-    return message_rules_dump(reading->family);
+    return message_rules_dump(room, reading->family);
 }
 
 static int on_rule(void *userdata, const struct nlmsghdr *message)
@@ -66,19 +66,19 @@ static int append(struct reading *reading)
 static int read_here(void *userdata, struct riptide_error *error)
 {
     struct reading *reading = userdata;
-    struct channel channel;
-    int r = channel_init(&channel);
+    struct netlink channel;
+    int r = netlink_init(&channel);
 
     (void)error;
     for (size_t i = 0; i < 2 && r == 0; i++) {
         reading->family = families[i];
-        r = channel_dump_all(&channel, begin, on_rule, reading);
+        r = netlink_dump_all(&channel, begin, on_rule, reading);
         if (r == 0)
             r = append(reading);
-        else if (channel_is_absence(r))
+        else if (netlink_is_absence(r))
             r = 0;
     }
-    channel_deinit(&channel);
+    netlink_deinit(&channel);
     return r;
 }
 

@@ -16,16 +16,17 @@
 #include <stdio.h>
 
 struct step {
-    struct nl_msg *(*request)(const struct riptide_router *router, uint8_t family);
+    struct nlmsghdr *(*request)(const struct riptide_router *router, uint8_t family, void *room);
     int (*on_message)(struct riptide_router *router, uint8_t family,
                       const struct nlmsghdr *message);
     uint8_t family;
 };
 
-static struct nl_msg *request_rules(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_rules(const struct riptide_router *router, uint8_t family,
+                                      void *room)
 {
     (void)router;
-    return message_rules_dump(family);
+    return message_rules_dump(room, family);
 }
 
 static int on_rule(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
@@ -33,9 +34,10 @@ static int on_rule(struct riptide_router *router, uint8_t family, const struct n
     return rules_add(&router->scan.rules[family_index(family)], &router->identity, message);
 }
 
-static struct nl_msg *request_ours(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_ours(const struct riptide_router *router, uint8_t family,
+                                     void *room)
 {
-    return message_routes_dump(family, router->config.table);
+    return message_routes_dump(room, family, router->config.table);
 }
 
 /* Whether the route is what writing `target` with its base made. */
@@ -61,7 +63,8 @@ static void remove_stray(struct riptide_router *router, const struct route *rout
                                  .protocol = route->protocol };
 
     if (router->lock_fd >= 0)
-        channel_request(&router->channel, message_route_delete(&stray), NULL);
+        netlink_request(&router->channel,
+                        message_route_delete(netlink_room(&router->channel), &stray), NULL);
 }
 
 /* Whether it stands beside ours, with another metric: the kernel would take the lower one. */
@@ -127,10 +130,11 @@ static int on_our_route(struct riptide_router *router, uint8_t family,
     return 0;
 }
 
-static struct nl_msg *request_main(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_main(const struct riptide_router *router, uint8_t family,
+                                     void *room)
 {
     (void)router;
-    return message_routes_dump(family, RT_TABLE_MAIN);
+    return message_routes_dump(room, family, RT_TABLE_MAIN);
 }
 
 /* 1: a route of main, 0: another one, or what was learned on one. */
@@ -172,18 +176,19 @@ static int on_failed_route(struct riptide_router *router, uint8_t family,
  * A dump of one table that meets a route larger than any buffer ends there as if it were complete.
  * A dump of all tables comes to `local` behind main, and the host's own addresses are there.
  */
-static struct nl_msg *request_tables(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_tables(const struct riptide_router *router, uint8_t family,
+                                       void *room)
 {
     (void)router;
-    return message_routes_dump(family, RT_TABLE_UNSPEC);
+    return message_routes_dump(room, family, RT_TABLE_UNSPEC);
 }
 
 static int on_any_route(struct riptide_router *router, uint8_t family,
                         const struct nlmsghdr *message)
 {
-    const struct rtmsg *rtm = nlmsg_data(message);
+    const struct rtmsg *rtm = mnl_nlmsg_get_payload(message);
 
-    if (!nlmsg_valid_hdr(message, sizeof(*rtm)))
+    if (!netlink_has_header(message, sizeof(*rtm)))
         return -EBADMSG;
     if (rtm->rtm_table == RT_TABLE_LOCAL)
         router->scan.main.is_cut[family_index(family)] = false;
@@ -194,10 +199,11 @@ static int on_any_route(struct riptide_router *router, uint8_t family,
     return 0;
 }
 
-static struct nl_msg *request_neighbours(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_neighbours(const struct riptide_router *router, uint8_t family,
+                                           void *room)
 {
     (void)router;
-    return message_neighbours_dump(family);
+    return message_neighbours_dump(room, family);
 }
 
 static int on_neighbour(struct riptide_router *router, uint8_t family,
@@ -217,11 +223,12 @@ static int on_neighbour(struct riptide_router *router, uint8_t family,
     return 0;
 }
 
-static struct nl_msg *request_links(const struct riptide_router *router, uint8_t family)
+static struct nlmsghdr *request_links(const struct riptide_router *router, uint8_t family,
+                                      void *room)
 {
     (void)router;
     (void)family;
-    return message_links_dump();
+    return message_links_dump(room);
 }
 
 static int on_link(struct riptide_router *router, uint8_t family, const struct nlmsghdr *message)
@@ -337,17 +344,18 @@ int scan_step(struct riptide_router *router, enum scan_extent extent)
         scan->main.previous = (struct route){ 0 };
         if (step->on_message == on_any_route)
             scan->main.is_cut[family_index(step->family)] = true;
-        r = channel_dump(&router->dumps, step->request(router, step->family));
+        r = netlink_dump(&router->dumps,
+                         step->request(router, step->family, netlink_room(&router->dumps)));
         if (r < 0)
             goto fail;
         scan->is_asked = true;
     }
-    r = channel_dump_step(&router->dumps, on_message, router);
+    r = netlink_dump_step(&router->dumps, on_message, router);
     if (r == 0)
         return 0;
     if (r == -EMSGSIZE)
         scan->main.is_cut[family_index(step->family)] = true;
-    else if (r < 0 && !channel_is_absence(r))
+    else if (r < 0 && !netlink_is_absence(r))
         goto fail;
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;

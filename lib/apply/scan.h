@@ -45,7 +45,7 @@ const char *scan_foreign_reason(const struct scan *scan, int i);
 /*
  * One piece of a scan, which it begins with that extent where none is running. Returns
  * RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED where changes interrupted a dump: what it found
- * may be incomplete. Errors: those of channel_dump_step.
+ * may be incomplete. Errors: those of netlink_dump_step.
  */
 int scan_step(struct riptide_router *router, enum scan_extent extent);
 

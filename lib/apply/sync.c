@@ -23,8 +23,8 @@ struct write {
 
 struct writes {
     struct riptide_router *router;
-    struct nl_msg *message; /* used for one route after the other */
-    uint32_t base;          /* that it was begun with; BASES_NONE: with none */
+    struct netlink_room message; /* used for one route after the other */
+    uint32_t base;               /* that it was begun with; BASES_NONE: with none */
     uint32_t begun_bytes;
     struct write list[BATCH_MAX_REQUESTS];
     uint32_t n;
@@ -46,7 +46,7 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
                        text[0] ? text : strerror(-error));
 }
 
-static int add_delete(struct writes *writes, uint32_t slot)
+static void add_delete(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
     const struct target *target = targets_at(&router->targets, slot);
@@ -58,12 +58,12 @@ static int add_delete(struct writes *writes, uint32_t slot)
     };
 
     writes->list[writes->n++] = (struct write){ .slot = slot };
-    if (router->config.dry_run)
-        return 0;
-    return channel_add(&router->channel, message_route_delete(&route));
+    if (!router->config.dry_run)
+        netlink_add(&router->channel,
+                    message_route_delete(netlink_room(&router->channel), &route));
 }
 
-static int put_message(struct writes *writes, const struct target *target)
+static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
 {
     const struct riptide_router_config *config = &writes->router->config;
     const struct base *base = bases_at(&writes->router->bases, target->base);
@@ -75,13 +75,12 @@ static int put_message(struct writes *writes, const struct target *target)
         .rto_min_us = target->wanted.rto_min_us,
         .expires_s = target->expires_s,
     };
-    int r = 0;
 
     if (writes->base != target->base)
-        r = message_route_begin(writes->message, base, config->table, config->protocol,
-                                &writes->begun_bytes);
-    writes->base = r == 0 ? target->base : BASES_NONE;
-    return r == 0 ? message_route_put(writes->message, writes->begun_bytes, base, &addition) : r;
+        writes->begun_bytes = message_route_begin(&writes->message, base, config->table,
+                                                  config->protocol);
+    writes->base = target->base;
+    return message_route_put(&writes->message, writes->begun_bytes, base, &addition);
 }
 
 static void note_failed(struct riptide_router *router, uint32_t slot)
@@ -102,22 +101,15 @@ static void note_failed_put(struct riptide_router *router, uint32_t slot)
 static void add_put(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
-    struct target *target = targets_at(&router->targets, slot);
+    const struct target *target = targets_at(&router->targets, slot);
 
-    if (!router->config.dry_run) {
-        if (put_message(writes, target) < 0) {
-            router->stats.failed++;
-            target_set_failure(target, -ENOMEM, "no room for the message");
-            note_failed_put(router, slot);
-            return;
-        }
-        channel_add_copy(&router->channel, writes->message);
-    }
+    if (!router->config.dry_run)
+        netlink_add(&router->channel, put_message(writes, target));
     writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
-static int add_write(struct writes *writes, uint32_t slot)
+static void add_write(struct writes *writes, uint32_t slot)
 {
     struct riptide_router *router = writes->router;
     const struct target *target = targets_at(&router->targets, slot);
@@ -126,9 +118,9 @@ static int add_write(struct writes *writes, uint32_t slot)
         add_put(writes, slot);
         if (!target->kernel.exists ||
             target->kernel.priority == bases_at(&router->bases, target->base)->priority)
-            return 0;
+            return;
     }
-    return add_delete(writes, slot);
+    add_delete(writes, slot);
 }
 
 static void note_put(struct riptide_router *router, uint32_t slot)
@@ -193,26 +185,22 @@ static void note_unwritten(struct riptide_router *router, uint32_t slot)
 
 int sync_write(struct riptide_router *router)
 {
-    struct writes writes = { .router = router,
-                             .message = nlmsg_alloc_size(REQUEST_MAX_BYTES),
-                             .base = BASES_NONE };
+    struct writes writes = { .router = router, .base = BASES_NONE };
     uint32_t slot;
-    int r = writes.message ? 0 : -ENOMEM;
+    int r;
 
     /* A target is at most two requests. */
-    while (r == 0 && writes.n + 2 <= BATCH_MAX_REQUESTS && channel_has_room(&router->channel, 2) &&
+    while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(&router->channel, 2) &&
            (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
         if (is_held(router, targets_at(&router->targets, slot)))
             continue;
         if (target_needs_write(targets_at(&router->targets, slot), &router->bases, &router->links,
                                &router->config))
-            r = add_write(&writes, slot);
+            add_write(&writes, slot);
         else
             note_unwritten(router, slot);
     }
-    if (r == 0)
-        r = channel_exchange(&router->channel, on_written, &writes);
-    nlmsg_free(writes.message);
+    r = netlink_exchange(&router->channel, on_written, &writes);
     if (r != 0) {
         for (uint32_t i = 0; i < writes.n; i++)
             targets_push(&router->targets, QUEUE_WRITE, writes.list[i].slot);
@@ -234,8 +222,10 @@ static int delete_rule(struct riptide_router *router, int i, const struct rule_p
         .protocol = router->config.protocol,
         .mark = mark,
     };
-    int r = channel_request(&router->channel,
-                            message_rule_delete(families[i], place, role, &identity), NULL);
+    int r = netlink_request(&router->channel,
+                            message_rule_delete(netlink_room(&router->channel), families[i],
+                                                place, role, &identity),
+                            NULL);
 
     return r == -ENOENT ? 0 : r;
 }
@@ -282,9 +272,10 @@ int sync_clear_rules(struct riptide_router *router, int i)
 static int add_rule(struct riptide_router *router, int i, enum rule_role role,
                     struct riptide_error *error)
 {
-    return channel_request(
-        &router->channel,
-        message_rule_add(families[i], &router->rules[i].place, role, &router->identity), error);
+    return netlink_request(&router->channel,
+                           message_rule_add(netlink_room(&router->channel), families[i],
+                                            &router->rules[i].place, role, &router->identity),
+                           error);
 }
 
 /* The way around for queries stands first, or a query of that moment would see our own routes. */

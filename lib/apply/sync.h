@@ -9,7 +9,7 @@
 
 struct riptide_router;
 
-/* Writes up to a batch of routes. Errors: channel_exchange; what was not written stays queued. */
+/* Writes up to a batch of routes. Errors: netlink_exchange; what was not written stays queued. */
 int sync_write(struct riptide_router *router);
 
 /* Puts the rule of every family into its place, or away where it has none. */

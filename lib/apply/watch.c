@@ -13,8 +13,6 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/rtnetlink.h>
-#include <netlink/netlink.h>
-#include <netlink/socket.h>
 #include <sys/eventfd.h>
 
 enum {
@@ -48,31 +46,24 @@ static int ignore_own(int fd, uint32_t port)
 
 int watch_open(struct riptide_router *router)
 {
-    const int queue_bytes = NOTIFICATION_QUEUE_BYTES;
-    int fd;
+    int r = netlink_open(&router->notifications, NETLINK_ROUTE);
 
-    router->notifications = nl_socket_alloc();
-    if (!router->notifications)
-        return -ENOMEM;
-    errno = 0;
-    if (nl_connect(router->notifications, NETLINK_ROUTE) < 0)
-        return errno ? -errno : -EIO;
-    fd = nl_socket_get_fd(router->notifications);
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue_bytes, sizeof(queue_bytes)) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof(queue_bytes));
+    if (r < 0)
+        return r;
+    netlink_set_queue(router->notifications, NOTIFICATION_QUEUE_BYTES);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        r = netlink_set_membership(router->notifications, NETLINK_ADD_MEMBERSHIP, groups[i]);
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects to hear of. */
-        if (nl_socket_add_membership(router->notifications, groups[i]) < 0 &&
-            groups[i] != RTNLGRP_NEXTHOP)
-            return errno ? -errno : -EIO;
+        if (r < 0 && groups[i] != RTNLGRP_NEXTHOP)
+            return r;
     }
-    return ignore_own(fd, channel_port(&router->channel));
+    return ignore_own(mnl_socket_get_fd(router->notifications), netlink_port(&router->channel));
 }
 
 void watch_unsubscribe(struct riptide_router *router)
 {
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-        nl_socket_drop_membership(router->notifications, groups[i]);
+        netlink_set_membership(router->notifications, NETLINK_DROP_MEMBERSHIP, groups[i]);
 }
 
 void watch_set_work(struct riptide_router *router, bool is_there)
@@ -266,33 +257,24 @@ static int touch_unread(struct riptide_router *router)
 int watch_read(struct riptide_router *router)
 {
     _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
-    struct sockaddr_nl from = { 0 };
-    socklen_t from_bytes = sizeof(from);
-    ssize_t n = recvfrom(nl_socket_get_fd(router->notifications), buffer, sizeof(buffer),
-                         MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &from_bytes);
     const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
-    int r = 0, remaining = (int)n;
+    size_t n = 0;
+    int r = netlink_receive(router->notifications, buffer, sizeof(buffer), &n);
+    int remaining = (int)n;
 
-    if (n < 0 && errno == EAGAIN)
+    if (r == RIPTIDE_E_AGAIN)
         return 0;
-    if (n < 0 && errno == EINTR)
-        return 1;
-    if (n < 0) {
-        r = errno == ENOBUFS ? watch_overrun(router) : -errno;
-        return r < 0 ? r : 1;
-    }
-    /* Another process may write to us; only the kernel is believed. */
-    if (from.nl_pid != 0) {
+    /* A multicast may come from another process; only the kernel is believed. */
+    if (r == RIPTIDE_E_INVALID) {
         router->stats.malformed++;
         return 1;
     }
-    /* With MSG_TRUNC the size is what it was before it was cut. */
-    if ((size_t)n > sizeof(buffer)) {
+    if (r == -ENOBUFS)
+        r = watch_overrun(router);
+    else if (r == -EMSGSIZE)
         r = touch_unread(router);
-        return r < 0 ? r : 1;
-    }
-    for (; r == 0 && nlmsg_ok(message, remaining);
-         message = nlmsg_next((void *)message, &remaining))
+    for (; r == 0 && netlink_is_message(message, remaining);
+         message = mnl_nlmsg_next(message, &remaining))
         r = handle_event(router, message);
     if (r == 0 && remaining > 0)
         r = touch_unread(router);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of requests, and what to do where an answer is not whole. The bytes are understood in
- * reply.c and local.c, those of requests written in request.c; each netlink socket is channel.c's.
+ * reply.c and local.c, those of requests written in request.c.
  */
 #include "observe/dump.h"
 
 #include "internal.h"
-#include "observe/request.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -44,11 +43,11 @@ static int open_one(struct dump *dump, enum dump_channel index)
 {
     struct epoll_event event = { .events = EPOLLIN };
     struct channel *channel = &dump->channels[index];
-    int r = channel_open(channel, channel_kinds[index].bus);
+    int r = netlink_open(&channel->socket, channel_kinds[index].bus);
 
     if (r < 0)
         return r;
-    if (epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, channel->fd, &event) < 0)
+    if (epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(channel->socket), &event) < 0)
         return -errno;
     return 0;
 }
@@ -57,10 +56,15 @@ static struct reply_expected expect(const struct dump *dump, enum dump_channel i
 {
     return (struct reply_expected){
         .seq = dump->channels[index].seq,
-        .portid = dump->channels[index].portid,
+        .portid = mnl_socket_get_portid(dump->channels[index].socket),
         .type = channel_kinds[index].data_type,
         .is_idle = !dump->channels[index].is_asked,
     };
+}
+
+static int receive(struct dump *dump, enum dump_channel index, size_t *lenp)
+{
+    return netlink_receive(dump->channels[index].socket, dump->buffer, sizeof(dump->buffer), lenp);
 }
 
 static int ask_for_sockets(struct dump *dump, uint32_t states)
@@ -76,8 +80,7 @@ static int receive_end(struct dump *dump)
     struct walk walk = { .at = dump->buffer };
     const struct nlmsghdr *message;
     struct reply reply = { .kind = REPLY_STRAY };
-    int r =
-        channel_receive(&dump->channels[SOCKETS], dump->buffer, sizeof(dump->buffer), &walk.left);
+    int r = receive(dump, SOCKETS, &walk.left);
 
     if (r < 0)
         return r;
@@ -102,7 +105,7 @@ static int check_filter(struct dump *dump, struct riptide_error *error)
     r = ask_for_sockets(dump, 0);
     if (r == 0)
         r = receive_end(dump);
-    channel_abandon(&dump->channels[SOCKETS]);
+    request_abandon(&dump->channels[SOCKETS]);
     if (r == -EPERM)
         error_set(error, "scope.mark: the kernel tells marks only to CAP_NET_ADMIN");
     else if (r < 0)
@@ -113,8 +116,6 @@ static int check_filter(struct dump *dump, struct riptide_error *error)
 void dump_init(struct dump *dump)
 {
     dump->epoll_fd = -1;
-    for (enum dump_channel i = 0; i < N_CHANNELS; i++)
-        dump->channels[i].fd = -1;
 }
 
 int dump_open(struct dump *dump, struct riptide_error *error)
@@ -141,7 +142,7 @@ int dump_open(struct dump *dump, struct riptide_error *error)
 void dump_close(struct dump *dump)
 {
     for (enum dump_channel i = 0; i < N_CHANNELS; i++)
-        channel_close(&dump->channels[i]);
+        netlink_close(dump->channels[i].socket);
     closep(&dump->epoll_fd);
     local_set_deinit(&dump->local);
     local_set_deinit(&dump->next_local);
@@ -151,7 +152,7 @@ void dump_close(struct dump *dump)
 static void abandon(struct dump *dump)
 {
     for (enum dump_channel i = 0; i < N_CHANNELS; i++)
-        channel_abandon(&dump->channels[i]);
+        request_abandon(&dump->channels[i]);
 }
 
 static int give_up(struct dump *dump, int error)
@@ -168,7 +169,7 @@ static int request_phase(struct dump *dump)
     enum dump_channel index = phases[dump->phase].channel;
     int r;
 
-    if (!channel_is_empty(&dump->channels[index])) {
+    if (!netlink_is_empty(dump->channels[index].socket)) {
         dump->channels[index].is_waiting = true;
         return 0;
     }
@@ -255,7 +256,7 @@ static int end_phase(struct dump *dump, int error)
     if (error < 0)
         return lose(dump, error);
 
-    channel_abandon(&dump->channels[index]);
+    request_abandon(&dump->channels[index]);
     if (dump->phase == LOCAL6)
         take_local(dump);
     dump->phase++;
@@ -341,12 +342,12 @@ int dump_dispatch(struct dump *dump)
 
     if (dump->unread.left > 0)
         return 0;
-    r = channel_receive(&dump->channels[index], dump->buffer, sizeof(dump->buffer), &len);
+    r = receive(dump, index, &len);
     if (r == RIPTIDE_E_AGAIN) {
         /* On the other one only the rest of an old dump can wait; unread it would keep the fd
          * readable for good. */
         index = index == ROUTES ? SOCKETS : ROUTES;
-        r = channel_receive(&dump->channels[index], dump->buffer, sizeof(dump->buffer), &len);
+        r = receive(dump, index, &len);
     }
     if (r == 0) {
         dump->n_fruitless = 0;

@@ -7,10 +7,10 @@
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
 
-#include "observe/channel.h"
 #include "observe/filter.h"
 #include "observe/local.h"
 #include "observe/reply.h"
+#include "observe/request.h"
 #include "observe/walk.h"
 
 #include <riptide/observe.h>

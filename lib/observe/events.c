@@ -13,16 +13,16 @@ static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTRO
 
 static int fd_of(const struct events *events)
 {
-    return events->channel.fd;
+    return mnl_socket_get_fd(events->socket);
 }
 
 static int set_membership(const struct events *events, int option)
 {
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        if (setsockopt(fd_of(events), SOL_NETLINK, option, &groups[i], sizeof(groups[i])) < 0)
-            return -errno;
-    }
-    return 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++)
+        r = netlink_set_membership(events->socket, option, groups[i]);
+    return r;
 }
 
 static void unsubscribe(struct events *events, int reason)
@@ -46,20 +46,18 @@ static void subscribe(struct events *events)
 
 int events_open(struct events *events, uint32_t buffer_bytes)
 {
-    int r = channel_open(&events->channel, NETLINK_SOCK_DIAG);
+    int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG);
 
     if (r < 0)
         return r;
-    /* Beyond rmem_max with CAP_NET_ADMIN; without it what is allowed. */
-    if (setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
-        setsockopt(fd_of(events), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
+    netlink_set_queue(events->socket, buffer_bytes);
     subscribe(events);
     return 0;
 }
 
 void events_close(struct events *events)
 {
-    channel_close(&events->channel);
+    netlink_close(events->socket);
 }
 
 static void end_interval(struct events *events)
@@ -110,7 +108,7 @@ bool events_is_caught_up(const struct events *events)
     if (has_unread(events))
         return false;
     /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
-    return events->is_drained || channel_is_empty(&events->channel);
+    return events->is_drained || netlink_is_empty(events->socket);
 }
 
 /*

@@ -7,7 +7,7 @@
 #ifndef RIPTIDE_LIB_OBSERVE_EVENTS_H
 #define RIPTIDE_LIB_OBSERVE_EVENTS_H
 
-#include "observe/channel.h"
+#include "netlink.h"
 #include "observe/overrun.h"
 #include "observe/walk.h"
 
@@ -19,7 +19,7 @@ enum { EVENTS_BATCH = 32, EVENT_MAX_BYTES = 1024 };
 struct events {
     struct riptide_observer_stats *stats; /* not ours */
     int epoll_fd;                         /* not ours: whether we are read is said there */
-    struct channel channel;
+    struct mnl_socket *socket;
     struct overrun overrun;
     bool is_listening;
     bool is_drained;    /* the queue was empty once since listening began */

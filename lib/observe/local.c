@@ -7,7 +7,7 @@
 #include "observe/local.h"
 
 #include "internal.h"
-#include "observe/walk.h"
+#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -53,16 +53,16 @@ static int add(struct local_set *set, const struct riptide_prefix *prefix)
     return 0;
 }
 
-/* False where the attributes do not fill the message exactly. Without RTA_DST, `at` stays NULL. */
-static bool find_dst(struct walk *dst, struct walk walk)
+/* False where the attributes do not fill the message exactly. Without RTA_DST, *dstp stays NULL. */
+static bool find_dst(const struct nlattr **dstp, struct netlink_attrs attrs)
 {
-    const struct nlattr *attribute;
+    const struct nlattr *attr;
 
-    while ((attribute = walk_attribute(&walk))) {
-        if ((attribute->nla_type & NLA_TYPE_MASK) == RTA_DST)
-            *dst = attribute_payload(attribute);
+    while ((attr = netlink_next(&attrs))) {
+        if (mnl_attr_get_type(attr) == RTA_DST)
+            *dstp = attr;
     }
-    return walk.left == 0;
+    return attrs.left == 0;
 }
 
 int local_set_add_route(struct local_set *set, const void *payload, size_t len)
@@ -70,7 +70,7 @@ int local_set_add_route(struct local_set *set, const void *payload, size_t len)
     static const struct riptide_prefix loopback = { AF_INET, 8, { 127 } };
     static const uint8_t any[16];
     struct riptide_prefix prefix;
-    struct walk dst = { 0 };
+    const struct nlattr *dst = NULL;
     struct rtmsg route;
     uint8_t bits;
 
@@ -83,13 +83,13 @@ int local_set_add_route(struct local_set *set, const void *payload, size_t len)
 
     bits = prefix_family_bits(route.rtm_family);
     if (bits == 0 || route.rtm_dst_len > bits ||
-        !find_dst(&dst, (struct walk){ (const unsigned char *)payload + sizeof(route),
-                                       len - sizeof(route) }))
+        !find_dst(&dst, (struct netlink_attrs){ (const void *)((const struct rtmsg *)payload + 1),
+                                                (int)(len - sizeof(route)) }))
         return RIPTIDE_E_INVALID;
-    if (dst.at ? dst.left != bits / 8 : route.rtm_dst_len != 0)
+    if (dst ? mnl_attr_get_payload_len(dst) != bits / 8 : route.rtm_dst_len != 0)
         return RIPTIDE_E_INVALID;
 
-    prefix_from_address(&prefix, route.rtm_family, dst.at ? dst.at : any);
+    prefix_from_address(&prefix, route.rtm_family, dst ? mnl_attr_get_payload(dst) : any);
     /* No socket has such a peer: TCP to an IPv4-mapped address is IPv4 and asks IPv4 routes. */
     if (prefix.family != route.rtm_family)
         return 0;

@@ -5,7 +5,7 @@
  */
 #include "observe/reply.h"
 
-#include "observe/walk.h"
+#include "netlink.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,11 +16,10 @@
  */
 static struct reply read_end(const struct nlmsghdr *message)
 {
-    struct walk payload = message_payload(message);
     int32_t error = 0;
 
-    if (payload.left >= sizeof(error))
-        memcpy(&error, payload.at, sizeof(error));
+    if (netlink_has_header(message, sizeof(error)))
+        memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
     else if (message->nlmsg_type == NLMSG_ERROR)
         return (struct reply){ .kind = REPLY_STRAY };
     if (message->nlmsg_type == NLMSG_ERROR && error == 0)

@@ -4,20 +4,50 @@
  */
 #include "observe/request.h"
 
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
+#include <sys/socket.h>
+
+/*
+ * Sends the request with the n bytes of `tail` behind it, a multiple of four that its length does
+ * not count yet.
+ */
+static int send_request(struct channel *channel, struct nlmsghdr *request, const void *tail,
+                        size_t n)
+{
+    struct iovec parts[] = {
+        { .iov_base = request, .iov_len = request->nlmsg_len },
+        { .iov_base = (void *)tail, .iov_len = n },
+    };
+    const struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+
+    request->nlmsg_len += (uint32_t)n;
+    request->nlmsg_seq = ++channel->seq;
+    channel->is_asked = true;
+    channel->is_waiting = false;
+    return sendmsg(mnl_socket_get_fd(channel->socket), &msg, 0) < 0 ? -errno : 0;
+}
+
+void request_abandon(struct channel *channel)
+{
+    channel->seq++;
+    channel->is_asked = false;
+    channel->is_waiting = false;
+}
 
 int request_local(struct channel *channel, uint8_t family)
 {
-    _Alignas(struct nlmsghdr) unsigned char buffer[128];
-    struct nlmsghdr *request = channel_prepare(buffer, RTM_GETROUTE);
-    struct rtmsg *route = channel_put(request, sizeof(*route));
+    const struct rtmsg route = {
+        .rtm_family = family,
+        .rtm_table = RT_TABLE_LOCAL,
+        .rtm_type = RTN_LOCAL,
+    };
+    _Alignas(struct nlmsghdr) uint8_t room[128];
+    struct nlmsghdr *request =
+        netlink_begin(room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route));
 
-    route->rtm_family = family;
-    route->rtm_table = RT_TABLE_LOCAL;
-    route->rtm_type = RTN_LOCAL;
-    return channel_send(channel, request, NULL, 0);
+    return send_request(channel, request, NULL, 0);
 }
 
 /*
@@ -27,21 +57,23 @@ int request_local(struct channel *channel, uint8_t family)
 int request_sockets(struct channel *channel, const struct filter *filter, bool congestion_control,
                     uint32_t states)
 {
-    _Alignas(struct nlmsghdr) unsigned char buffer[128];
-    struct nlmsghdr *request = channel_prepare(buffer, TCPDIAG_GETSOCK);
-    struct inet_diag_req *diag = channel_put(request, sizeof(*diag));
-    struct nlattr attribute = { .nla_type = INET_DIAG_REQ_BYTECODE };
+    struct inet_diag_req diag = {
+        .idiag_states = states,
+        .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+    };
+    _Alignas(struct nlmsghdr) uint8_t room[128];
+    struct nlmsghdr *request;
+    struct nlattr *attr;
     size_t n_bytes;
     const void *code = filter_get(filter, &n_bytes);
 
-    diag->idiag_states = states;
-    diag->idiag_ext = 1 << (INET_DIAG_INFO - 1);
     if (congestion_control)
-        diag->idiag_ext |= 1 << (INET_DIAG_CONG - 1);
+        diag.idiag_ext |= 1 << (INET_DIAG_CONG - 1);
+    request = netlink_begin(room, TCPDIAG_GETSOCK, NLM_F_DUMP, &diag, sizeof(diag));
     if (n_bytes > 0) {
-        attribute.nla_len = (uint16_t)(sizeof(attribute) + n_bytes);
-        memcpy((char *)buffer + request->nlmsg_len, &attribute, sizeof(attribute));
-        request->nlmsg_len += (uint32_t)sizeof(attribute);
+        attr = mnl_nlmsg_get_payload_tail(request);
+        mnl_attr_put(request, INET_DIAG_REQ_BYTECODE, 0, "");
+        attr->nla_len = (uint16_t)(attr->nla_len + n_bytes);
     }
-    return channel_send(channel, request, code, n_bytes);
+    return send_request(channel, request, code, n_bytes);
 }

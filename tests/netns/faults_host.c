@@ -4,44 +4,78 @@
  */
 #include "faults_host.h"
 
+#include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int on_rule(struct nl_msg *message, void *text)
-{
-    struct fib_rule_hdr *rule = nlmsg_data(nlmsg_hdr(message));
-    struct nlattr *protocol = nlmsg_find_attr(nlmsg_hdr(message), sizeof(*rule), FRA_PROTOCOL);
+/* Room for a request, and for what answers it. */
+union room {
+    struct nlmsghdr header;
+    char bytes[32 * 1024];
+};
 
-    if (protocol && *(uint8_t *)nla_data(protocol) == 230)
+static struct nlmsghdr *begin(union room *room, uint16_t type, int flags, const void *header,
+                              size_t n)
+{
+    struct nlmsghdr *request = mnl_nlmsg_put_header(room);
+
+    request->nlmsg_type = type;
+    request->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
+    memcpy(mnl_nlmsg_put_extra_header(request, n), header, n);
+    return request;
+}
+
+static void ask(union room *room, mnl_cb_t on_answer, void *userdata)
+{
+    struct mnl_socket *socket = mnl_socket_open(NETLINK_ROUTE);
+    ssize_t n;
+
+    mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID);
+    mnl_socket_sendto(socket, room, room->header.nlmsg_len);
+    do
+        n = mnl_socket_recvfrom(socket, room, sizeof(*room));
+    while (n > 0 && mnl_cb_run(room, (size_t)n, 0, 0, on_answer, userdata) == MNL_CB_OK);
+    mnl_socket_close(socket);
+}
+
+static int on_attribute(const struct nlattr *attribute, void *protocol)
+{
+    if (mnl_attr_get_type(attribute) == FRA_PROTOCOL)
+        *(uint8_t *)protocol = mnl_attr_get_u8(attribute);
+    return MNL_CB_OK;
+}
+
+static int on_rule(const struct nlmsghdr *message, void *text)
+{
+    const struct fib_rule_hdr *rule = mnl_nlmsg_get_payload(message);
+    uint8_t protocol = 0;
+
+    mnl_attr_parse(message, sizeof(*rule), on_attribute, &protocol);
+    if (protocol == 230)
         sprintf((char *)text + strlen(text), "rule of family %u, action %u\n", rule->family,
                 rule->action);
-    return NL_OK;
+    return MNL_CB_OK;
 }
 
 /* Our rules and routes, as the kernel has them. */
 void host_read(const struct riptide_router_config *config, char text[HOST_TEXT_BYTES])
 {
-    struct nl_sock *socket = nl_socket_alloc();
     struct riptide_route *routes = NULL;
+    union room room;
     size_t n = 0;
 
     *text = '\0';
-    nl_connect(socket, NETLINK_ROUTE);
-    nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, on_rule, text);
     for (unsigned char family = AF_INET; family; family = family == AF_INET ? AF_INET6 : 0) {
         struct fib_rule_hdr rule = { .family = family };
 
-        nl_send_simple(socket, RTM_GETRULE, NLM_F_DUMP, &rule, sizeof(rule));
-        nl_recvmsgs_default(socket);
+        begin(&room, RTM_GETRULE, NLM_F_DUMP, &rule, sizeof(rule));
+        ask(&room, on_rule, text);
     }
-    nl_socket_free(socket);
 
     if (riptide_routes_read(config, &routes, &n) < 0)
         strcat(text, "unreadable\n");
@@ -68,16 +102,13 @@ static void change(uint16_t type, const struct rtmsg *route, uint32_t table)
 {
     static const uint8_t dst[] = { 203, 0, 113, 0 }, gateway[] = { 10, 0, 0, 2 };
     int flags = type == RTM_NEWROUTE ? NLM_F_CREATE : 0;
-    struct nl_sock *socket = nl_socket_alloc();
-    struct nl_msg *message = nlmsg_alloc_simple(type, flags);
+    union room room;
+    struct nlmsghdr *request = begin(&room, type, flags | NLM_F_ACK, route, sizeof(*route));
 
-    nl_connect(socket, NETLINK_ROUTE);
-    nlmsg_append(message, (void *)route, sizeof(*route), NLMSG_ALIGNTO);
-    nla_put(message, RTA_DST, sizeof(dst), dst);
-    nla_put(message, RTA_GATEWAY, sizeof(gateway), gateway);
-    nla_put_u32(message, RTA_TABLE, table);
-    nl_send_sync(socket, message); /* frees the message */
-    nl_socket_free(socket);
+    mnl_attr_put(request, RTA_DST, sizeof(dst), dst);
+    mnl_attr_put(request, RTA_GATEWAY, sizeof(gateway), gateway);
+    mnl_attr_put_u32(request, RTA_TABLE, table);
+    ask(&room, NULL, NULL);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2. */

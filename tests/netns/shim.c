@@ -285,11 +285,6 @@ static void answer_refused(void *bytes, ssize_t n)
 #define SENDING   CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
 #define RECEIVING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
 
-ssize_t send(int fd, const void *bytes, size_t n, int flags)
-{
-    return fails(SENDING) ? -1 : REAL(send)(fd, with_refusals(bytes, n), n, flags);
-}
-
 ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *address,
                socklen_t n_address)
 {
@@ -323,12 +318,6 @@ ssize_t recvmsg(int fd, struct msghdr *header, int flags)
     n = REAL(recvmsg)(fd, header, flags);
     answer_refused(header->msg_iov[0].iov_base, n);
     return n;
-}
-
-ssize_t recvfrom(int fd, void *bytes, size_t n, int flags, struct sockaddr *address,
-                 socklen_t *n_address)
-{
-    return fails(RECEIVING) ? -1 : REAL(recvfrom)(fd, bytes, n, flags, address, n_address);
 }
 
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags, struct timespec *timeout)

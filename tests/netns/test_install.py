@@ -232,9 +232,9 @@ def test_host_program_builds_and_runs_with_the_static_library(net, tree, tmp_pat
     run_in(net, tree, program)
 
 
-def test_shared_library_needs_nothing_but_libnl(tree):
+def test_shared_library_needs_nothing_but_libmnl(tree):
     assert set(needed(tree.find("libriptide.so.0.1.0"))) <= {
-        "libnl-3.so.200", "libc.so.6", "libm.so.6"}
+        "libmnl.so.0", "libc.so.6", "libm.so.6"}
 
 
 def test_programs_run_from_the_installed_tree(tree):

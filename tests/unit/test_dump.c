@@ -53,7 +53,8 @@ static struct fixture {
 
 static struct queue *queue_of(int fd)
 {
-    return &fixture.queues[fd == fixture.dump.channels[ROUTES].fd ? ROUTES : SOCKETS];
+    return &fixture.queues[fd == mnl_socket_get_fd(fixture.dump.channels[ROUTES].socket) ? ROUTES
+                                                                                       : SOCKETS];
 }
 
 static bool is_empty(const struct queue *queue)
@@ -89,7 +90,8 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
     queue->n_requests++;
     queue->n_busy -= is_busy;
     if (!queue->is_congested)
-        put(queue, request->nlmsg_seq, fixture.dump.channels[queue - fixture.queues].portid,
+        put(queue, request->nlmsg_seq, 
+            mnl_socket_get_portid(fixture.dump.channels[queue - fixture.queues].socket),
             is_busy ? NLMSG_ERROR : NLMSG_DONE, is_busy ? -EBUSY : 0);
     return request->nlmsg_len;
 }
@@ -241,7 +243,7 @@ static void a_dump_that_makes_progress_is_not_given_up(void **state)
         struct queue *queue = &fixture.queues[ROUTES];
 
         queue->n = queue->next = 0;
-        put(queue, channel->seq, channel->portid, NLMSG_NOOP, 0);
+        put(queue, channel->seq, mnl_socket_get_portid(channel->socket), NLMSG_NOOP, 0);
         assert_int_equal(dump_dispatch(&fixture.dump), 0);
         assert_int_equal(dump_start(&fixture.dump), -EBUSY);
     }

@@ -5,8 +5,6 @@
  */
 #include "apply/message.h"
 
-#include "apply/channel.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,21 +18,19 @@
 
 #include "message_case.h"
 
-/* Into a message that held something else before, as they are used one after the other. */
-static struct nl_msg *put(const struct base *base, uint32_t table,
-                          const struct route_addition *addition)
+/* Into a room that held something else before, as they are used one after the other. */
+static struct nlmsghdr *put(const struct base *base, uint32_t table,
+                            const struct route_addition *addition)
 {
     const struct route_addition other = { .dst = base->match, .initcwnd = 7, .expires_s = 9 };
-    struct nl_msg *message = nlmsg_alloc_size(REQUEST_MAX_BYTES);
+    static const uint8_t other_header[100];
+    void *at = room();
     uint32_t begun_bytes;
 
-    nlmsg_put(message, 1, 2, RTM_DELROUTE, 100, NLM_F_DUMP);
-    if (message_route_begin(message, base, table, PROTOCOL, &begun_bytes) == 0 &&
-        message_route_put(message, begun_bytes, base, &other) == 0 &&
-        message_route_put(message, begun_bytes, base, addition) == 0)
-        return message;
-    nlmsg_free(message);
-    return NULL;
+    netlink_begin(at, RTM_DELROUTE, NLM_F_DUMP, other_header, sizeof(other_header));
+    begun_bytes = message_route_begin(at, base, table, PROTOCOL);
+    message_route_put(at, begun_bytes, base, &other);
+    return message_route_put(at, begun_bytes, base, addition);
 }
 
 static void add(struct attrs *attrs, int type, const void *payload, size_t n)
@@ -121,7 +117,7 @@ static struct route_addition addition_to(const struct base *base)
 }
 
 /* As an answer of main the message reads as the base that it was made of. */
-static void assert_reads_as(struct nl_msg *message, const struct base *base,
+static void assert_reads_as(struct nlmsghdr *message, const struct base *base,
                             const struct route_addition *addition)
 {
     uint32_t expires_s;
@@ -130,21 +126,20 @@ static void assert_reads_as(struct nl_msg *message, const struct base *base,
     struct base read;
 
     assert_non_null(message);
-    assert_true(base_parse(&read, &expires_s, &base->match, nlmsg_hdr(message), &reason));
+    assert_true(base_parse(&read, &expires_s, &base->match, message, &reason));
     assert_int_equal(read.initcwnd, addition->initcwnd);
     read.initcwnd = base->initcwnd;
     assert_true(base_equal(&read, base));
-    assert_int_equal(route_parse(&route, nlmsg_hdr(message)), 0);
+    assert_int_equal(route_parse(&route, message), 0);
     assert_int_equal(route.protocol, PROTOCOL);
     assert_int_equal(route.initcwnd, addition->initcwnd);
     assert_int_equal(route.initrwnd, addition->initrwnd);
-    nlmsg_free(message);
 }
 
 static void test_a_route_is_its_base_and_the_windows(void **state)
 {
     struct route_addition addition;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
@@ -169,7 +164,6 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
     assert_int_equal(u32_of(message, RTM, RTA_OIF), 3);
     assert_payload(find(message, RTM, RTA_PREFSRC), "\xc0\0\x02\x01", 4);
     assert_int_equal(u32_of(message, RTM, RTA_EXPIRES), 300);
-    nlmsg_free(message);
 }
 
 static void test_every_kind_of_base_comes_back(void **state)
@@ -216,7 +210,7 @@ static void test_every_kind_of_base_comes_back(void **state)
 static void test_an_object_of_the_base_is_not_named(void **state)
 {
     struct route_addition addition;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
@@ -227,14 +221,23 @@ static void test_an_object_of_the_base_is_not_named(void **state)
     addition = addition_to(&base);
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
-    nlmsg_free(message);
+}
+
+/* Of the message's own; 0: not set. */
+static uint32_t metric(const struct nlmsghdr *message, uint16_t type)
+{
+    const struct nlattr *metrics = find(message, RTM, RTA_METRICS);
+    const struct nlattr *found = netlink_find(netlink_nested(metrics), type);
+    uint32_t value = 0;
+
+    assert_true(!found || netlink_u32(found, &value));
+    return value;
 }
 
 static void test_metrics_are_the_bases_and_ours(void **state)
 {
-    struct nlattr *metrics[RTAX_MAX + 1];
     struct route_addition addition;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
@@ -244,28 +247,23 @@ static void test_metrics_are_the_bases_and_ours(void **state)
     addition.mtu_bytes = 1300;
     addition.initrwnd = 100;
     message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
-    assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU);
-    assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
-    assert_int_equal(nla_get_u32(metrics[RTAX_MTU]), 1300);
-    assert_int_equal(nla_get_u32(metrics[RTAX_INITRWND]), 100);
-    nlmsg_free(message);
+    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU);
+    assert_int_equal(metric(message, RTAX_INITCWND), 36);
+    assert_int_equal(metric(message, RTAX_MTU), 1300);
+    assert_int_equal(metric(message, RTAX_INITRWND), 100);
     addition.mtu_bytes = addition.initrwnd = 0;
     message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
-    assert_int_equal(nla_get_u32(metrics[RTAX_INITCWND]), 36);
-    assert_null(metrics[RTAX_MTU]);
-    assert_null(metrics[RTAX_INITRWND]);
-    assert_null(metrics[RTAX_RTO_MIN]);
-    nlmsg_free(message);
+    assert_int_equal(metric(message, RTAX_INITCWND), 36);
+    assert_int_equal(metric(message, RTAX_MTU), 0);
+    assert_int_equal(metric(message, RTAX_INITRWND), 0);
+    assert_int_equal(metric(message, RTAX_RTO_MIN), 0);
 }
 
 /* The kernel heeds it only with its lock. */
 static void test_rto_min_comes_with_its_lock(void **state)
 {
-    struct nlattr *metrics[RTAX_MAX + 1];
     struct route_addition addition;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
@@ -274,10 +272,8 @@ static void test_rto_min_comes_with_its_lock(void **state)
     addition = addition_to(&base);
     addition.rto_min_us = 49001; /* the kernel counts in ms */
     message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(nla_parse_nested(metrics, RTAX_MAX, find(message, RTM, RTA_METRICS), NULL), 0);
-    assert_int_equal(nla_get_u32(metrics[RTAX_RTO_MIN]), 50);
-    assert_int_equal(nla_get_u32(metrics[RTAX_LOCK]), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
-    nlmsg_free(message);
+    assert_int_equal(metric(message, RTAX_RTO_MIN), 50);
+    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
 }
 
 static void test_the_largest_base_fits_a_message(void **state)
@@ -285,7 +281,7 @@ static void test_the_largest_base_fits_a_message(void **state)
     enum { HALF = ATTRS_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
     struct route_addition addition;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
@@ -299,8 +295,7 @@ static void test_the_largest_base_fits_a_message(void **state)
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_non_null(message);
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
-    assert_int_equal(nla_len(find(message, RTM, RTA_METRICS)), HALF + 24);
-    nlmsg_free(message);
+    assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
 }
 
 #ifdef HAVE_LIBNL_ROUTE
@@ -323,14 +318,14 @@ static void test_libnl_reads_the_same_route(void **state)
 {
     struct route_addition addition;
     struct rtnl_route *route;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     init_gateway(&base);
     addition = addition_to(&base);
     message = put(&base, TABLE, &addition);
-    assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
+    assert_int_equal(rtnl_route_parse(message, &route), 0);
     assert_address(rtnl_route_get_dst(route), "203.0.113.0/24");
     assert_address(rtnl_route_get_pref_src(route), "192.0.2.1");
     assert_int_equal(rtnl_route_get_table(route), TABLE);
@@ -346,7 +341,6 @@ static void test_libnl_reads_the_same_route(void **state)
     assert_address(rtnl_route_nh_get_gateway(rtnl_route_nexthop_n(route, 0)), "192.0.2.254");
     assert_int_equal(rtnl_route_nh_get_ifindex(rtnl_route_nexthop_n(route, 0)), 3);
     rtnl_route_put(route);
-    nlmsg_free(message);
 }
 
 static void test_libnl_reads_the_same_hops(void **state)
@@ -354,14 +348,14 @@ static void test_libnl_reads_the_same_hops(void **state)
     struct route_addition addition;
     struct rtnl_nexthop *hops[2];
     struct rtnl_route *route;
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     init_hops(&base);
     addition = addition_to(&base);
     message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(rtnl_route_parse(nlmsg_hdr(message), &route), 0);
+    assert_int_equal(rtnl_route_parse(message, &route), 0);
     assert_int_equal(rtnl_route_get_nnexthops(route), 2);
     for (int i = 0; i < 2; i++)
         hops[i] = rtnl_route_nexthop_n(route, i);
@@ -375,7 +369,6 @@ static void test_libnl_reads_the_same_hops(void **state)
     assert_int_equal(rtnl_route_nh_get_flags(hops[1]), RTNH_F_ONLINK);
     assert_int_equal(metric_of(route, RTAX_INITCWND), 36);
     rtnl_route_put(route);
-    nlmsg_free(message);
 }
 #endif
 

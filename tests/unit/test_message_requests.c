@@ -19,7 +19,7 @@ static const struct rule_identity identity = { .table = TABLE, .protocol = PROTO
 static void test_a_query_says_mark_and_protocol_where_given(void **state)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
-    struct nl_msg *message = message_route_query(&address, MARK, IPPROTO_TCP);
+    struct nlmsghdr *message = message_route_query(room(), &address, MARK, IPPROTO_TCP);
 
     (void)state;
     assert_header(message, RTM_GETROUTE, 0,
@@ -31,23 +31,21 @@ static void test_a_query_says_mark_and_protocol_where_given(void **state)
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
     assert_int_equal(u32_of(message, RTM, RTA_MARK), MARK);
     assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
-    nlmsg_free(message);
 
     address = prefix("2001:db8::9");
-    message = message_route_query(&address, 0, 0);
+    message = message_route_query(room(), &address, 0, 0);
     assert_header(
         message, RTM_GETROUTE, 0,
         &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
         RTM);
     assert_types(message, RTM, TYPES(RTA_DST));
     assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
-    nlmsg_free(message);
 }
 
 static void test_a_query_for_a_path_wants_no_match(void **state)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
-    struct nl_msg *message = message_path_query(&address, MARK, IPPROTO_TCP);
+    struct nlmsghdr *message = message_path_query(room(), &address, MARK, IPPROTO_TCP);
 
     (void)state;
     assert_header(message, RTM_GETROUTE, 0,
@@ -55,12 +53,10 @@ static void test_a_query_for_a_path_wants_no_match(void **state)
                       .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_LOOKUP_TABLE },
                   RTM);
     assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
-    nlmsg_free(message);
     address = prefix("2001:db8::9");
-    message = message_path_query(&address, MARK, IPPROTO_TCP);
+    message = message_path_query(room(), &address, MARK, IPPROTO_TCP);
     assert_header(message, RTM_GETROUTE, 0,
                   &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128 }, RTM);
-    nlmsg_free(message);
 }
 
 static void test_a_delete_names_exactly_one_route(void **state)
@@ -73,7 +69,7 @@ static void test_a_delete_names_exactly_one_route(void **state)
         .protocol = PROTOCOL,
         .initcwnd = 36,
     };
-    struct nl_msg *message = message_route_delete(&route);
+    struct nlmsghdr *message = message_route_delete(room(), &route);
 
     (void)state;
     assert_header(message, RTM_DELROUTE, 0,
@@ -87,13 +83,11 @@ static void test_a_delete_names_exactly_one_route(void **state)
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
     assert_payload(find(message, RTM, RTA_DST), route.dst.addr, 16);
     assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 1024);
-    nlmsg_free(message);
     route.dst = prefix("203.0.113.9");
     route.priority = 0;
-    message = message_route_delete(&route);
+    message = message_route_delete(room(), &route);
     assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST));
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
-    nlmsg_free(message);
 }
 
 static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
@@ -105,7 +99,8 @@ static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         enum rule_role role = roles[i % 2];
-        struct nl_msg *message = message_rule_add(families[i / 2], &place, role, &identity);
+        struct nlmsghdr *message =
+            message_rule_add(room(), families[i / 2], &place, role, &identity);
         struct fib_rule_hdr header = {
             .family = families[i / 2],
             .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL,
@@ -113,19 +108,18 @@ static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
         struct rule rule;
 
         assert_header(message, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, FRH);
-        assert_int_equal(rule_parse(&rule, &identity, nlmsg_hdr(message)), 0);
+        assert_int_equal(rule_parse(&rule, &identity, message), 0);
         assert_int_equal(rule.role, role);
         assert_int_equal(rule.priority, 32765);
         assert_int_equal(rule.target, role == RULE_SKIP ? 32766 : 0);
         assert_int_equal(rule.table, role == RULE_SKIP ? 0 : TABLE);
-        nlmsg_free(message);
     }
 }
 
 static void test_rules_say_nothing_more_than_they_must(void **state)
 {
     static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    struct nl_msg *message = message_rule_add(AF_INET, &place, RULE_SKIP, &identity);
+    struct nlmsghdr *message = message_rule_add(room(), AF_INET, &place, RULE_SKIP, &identity);
 
     (void)state;
     assert_types(message, FRH,
@@ -135,11 +129,9 @@ static void test_rules_say_nothing_more_than_they_must(void **state)
     assert_payload(find(message, FRH, FRA_IP_PROTO), "\6", 1);
     assert_int_equal(u32_of(message, FRH, FRA_FWMARK), MARK);
     assert_int_equal(u32_of(message, FRH, FRA_FWMASK), UINT32_MAX);
-    nlmsg_free(message);
-    message = message_rule_add(AF_INET, &place, RULE_LOOKUP, &identity);
+    message = message_rule_add(room(), AF_INET, &place, RULE_LOOKUP, &identity);
     assert_types(message, FRH,
                  TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
-    nlmsg_free(message);
 }
 
 /* Somebody else's rule may look up our table: the kernel takes the first that fits. */
@@ -149,23 +141,21 @@ static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
 
     (void)state;
     for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
-        struct nl_msg *added = message_rule_add(AF_INET6, &place, role, &identity);
-        struct nl_msg *message = message_rule_delete(AF_INET6, &place, role, &identity);
+        struct netlink_room other;
+        struct nlmsghdr *added = message_rule_add(&other, AF_INET6, &place, role, &identity);
+        struct nlmsghdr *message = message_rule_delete(room(), AF_INET6, &place, role, &identity);
 
-        assert_int_equal(nlmsg_hdr(message)->nlmsg_type, RTM_DELRULE);
-        assert_int_equal(nlmsg_hdr(message)->nlmsg_flags, NLM_F_REQUEST);
-        assert_int_equal(nlmsg_datalen(nlmsg_hdr(message)), nlmsg_datalen(nlmsg_hdr(added)));
-        assert_memory_equal(nlmsg_data(nlmsg_hdr(message)), nlmsg_data(nlmsg_hdr(added)),
-                            (size_t)nlmsg_datalen(nlmsg_hdr(added)));
-        nlmsg_free(added);
-        nlmsg_free(message);
+        assert_int_equal(message->nlmsg_type, RTM_DELRULE);
+        assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);
+        assert_int_equal(message->nlmsg_len, added->nlmsg_len);
+        assert_memory_equal(message + 1, added + 1, added->nlmsg_len - sizeof(*added));
     }
 }
 
 static void test_a_dumped_rule_is_deleted_as_it_was_shown(void **state)
 {
     const struct fib_rule_hdr header = { .family = AF_INET6, .action = FR_ACT_GOTO, .flags = 2 };
-    struct nl_msg *message;
+    struct nlmsghdr *message;
     struct bytes dumped;
 
     (void)state;
@@ -173,48 +163,41 @@ static void test_a_dumped_rule_is_deleted_as_it_was_shown(void **state)
     bytes_put_u32(&dumped, FRA_PRIORITY, 32765);
     bytes_put(&dumped, FRA_IIFNAME, "lo", 3);
     bytes_put(&dumped, 99, "\1\2\3\4\5", 5);
-    message = message_rule_delete_dumped(bytes_message(&dumped));
+    message = message_rule_delete_dumped(room(), bytes_message(&dumped));
     assert_header(message, RTM_DELRULE, 0, bytes_header(&dumped),
                   bytes_message(&dumped)->nlmsg_len - NLMSG_HDRLEN);
-    assert_int_equal(nlmsg_hdr(message)->nlmsg_len, bytes_message(&dumped)->nlmsg_len);
-    nlmsg_free(message);
+    assert_int_equal(message->nlmsg_len, bytes_message(&dumped)->nlmsg_len);
 }
 
 /* The kernel refuses strict dumps with anything more in the header. */
 static void test_dumps_and_short_deletes(void **state)
 {
-    struct nl_msg *message = message_rules_dump(AF_INET6);
+    struct nlmsghdr *message = message_rules_dump(room(), AF_INET6);
 
     (void)state;
     assert_header(message, RTM_GETRULE, NLM_F_DUMP, &(struct fib_rule_hdr){ .family = AF_INET6 },
                   FRH);
     assert_types(message, FRH, TYPES(-1));
-    nlmsg_free(message);
-    message = message_routes_dump(AF_INET, TABLE);
+    message = message_routes_dump(room(), AF_INET, TABLE);
     assert_header(message, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = AF_INET }, RTM);
     assert_types(message, RTM, TYPES(RTA_TABLE));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
-    nlmsg_free(message);
-    message = message_exceptions_dump(AF_INET6, TABLE);
+    message = message_exceptions_dump(room(), AF_INET6, TABLE);
     assert_header(message, RTM_GETROUTE, NLM_F_DUMP,
                   &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_flags = RTM_F_CLONED }, RTM);
     assert_types(message, RTM, TYPES(RTA_TABLE));
-    nlmsg_free(message);
-    message = message_links_dump();
+    message = message_links_dump(room());
     assert_header(message, RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ 0 }, IFI);
     assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
     assert_int_equal(u32_of(message, IFI, IFLA_EXT_MASK), RTEXT_FILTER_SKIP_STATS);
-    nlmsg_free(message);
-    message = message_link_query(3);
+    message = message_link_query(room(), 3);
     assert_header(message, RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_index = 3 }, IFI);
     assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
-    nlmsg_free(message);
-    message = message_lookup_delete(AF_INET, TABLE);
+    message = message_lookup_delete(room(), AF_INET, TABLE);
     assert_header(message, RTM_DELRULE, 0,
                   &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
     assert_types(message, FRH, TYPES(FRA_TABLE));
     assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
-    nlmsg_free(message);
 }
 
 int main(void)

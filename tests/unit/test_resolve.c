@@ -53,9 +53,9 @@ static void set_up(struct bed *bed)
     bed->router.scan.rules[0] = (struct rules){ .list = &rule, .n = 1 };
     riptide_router_config_init(&bed->router.config, sizeof(bed->router.config));
     targets_init(&bed->router.targets, 16, 1);
-    assert_int_equal(channel_init(&bed->router.channel), 0);
+    assert_int_equal(netlink_init(&bed->router.channel), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    assert_true(dup2(pair[0], nl_socket_get_fd(bed->router.channel.socket)) >= 0);
+    assert_true(dup2(pair[0], mnl_socket_get_fd(bed->router.channel.socket)) >= 0);
     close(pair[0]);
     bed->kernel = pair[1];
     for (uint32_t i = 0; i < TARGETS; i++) {
@@ -71,7 +71,7 @@ static void tear_down(struct bed *bed)
 {
     targets_deinit(&bed->router.targets);
     bases_deinit(&bed->router.bases);
-    channel_deinit(&bed->router.channel);
+    netlink_deinit(&bed->router.channel);
     close(bed->kernel);
 }
 
@@ -134,7 +134,7 @@ static void send_answer(const struct bed *bed, struct bytes *answer, uint32_t se
     struct nlmsghdr *message = bytes_message(answer);
 
     message->nlmsg_seq = seq;
-    message->nlmsg_pid = channel_port(&bed->router.channel);
+    message->nlmsg_pid = netlink_port(&bed->router.channel);
     assert_int_equal(send(bed->kernel, message, n_bytes, 0), n_bytes);
 }
 

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Netlink sockets and what goes through them. Which requests and what their answers mean is the
+ * callers'.
+ */
+#include "netlink.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    BUFFER_BYTES = 32 * 1024,
+    /* Answers to a full batch, each an skb of about 1 KB with its bookkeeping. */
+    RECEIVE_BUFFER_BYTES = 1024 * 1024,
+    MAX_DUMP_RESTARTS = 8,
+};
+
+static int set_option(const struct mnl_socket *socket, int option, int value)
+{
+    return mnl_socket_setsockopt(socket, option, &value, sizeof(value)) < 0 ? -errno : 0;
+}
+
+/* libmnl does not connect: its sockets take what any process sends. */
+static int bind_and_connect(struct mnl_socket *socket)
+{
+    const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+    if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+        connect(mnl_socket_get_fd(socket), (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
+        return -errno;
+    return 0;
+}
+
+int netlink_open(struct mnl_socket **socketp, int bus)
+{
+    struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int r = socket ? bind_and_connect(socket) : -errno;
+
+    if (r < 0) {
+        netlink_close(socket);
+        return r;
+    }
+    /* Old kernels have no better words, no acknowledgements without the request that they are
+     * about, which may be longer than our buffer, and no filters of dumps: who needs one of these
+     * asks again. */
+    set_option(socket, NETLINK_EXT_ACK, 1);
+    set_option(socket, NETLINK_CAP_ACK, 1);
+    set_option(socket, NETLINK_GET_STRICT_CHK, 1);
+    *socketp = socket;
+    return 0;
+}
+
+void netlink_close(struct mnl_socket *socket)
+{
+    if (socket)
+        mnl_socket_close(socket);
+}
+
+void netlink_set_queue(const struct mnl_socket *socket, uint32_t n_bytes)
+{
+    int fd = mnl_socket_get_fd(socket);
+
+    /* Beyond rmem_max with CAP_NET_ADMIN; without it what is allowed. */
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n_bytes, sizeof(n_bytes)) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
+}
+
+int netlink_set_membership(const struct mnl_socket *socket, int option, int group)
+{
+    return set_option(socket, option, group);
+}
+
+/* Not mnl_socket_recvfrom, which does not say who has sent: a multicast comes from anybody. */
+int netlink_receive(const struct mnl_socket *socket, void *buffer, size_t size, size_t *lenp)
+{
+    struct sockaddr_nl from = { 0 };
+    struct iovec iov = { .iov_base = buffer, .iov_len = size };
+    struct msghdr msg = {
+        .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &iov, .msg_iovlen = 1
+    };
+    ssize_t len;
+
+    do
+        len = recvmsg(mnl_socket_get_fd(socket), &msg, MSG_DONTWAIT);
+    while (len < 0 && errno == EINTR);
+    if (len < 0)
+        return errno == EAGAIN ? RIPTIDE_E_AGAIN : -errno;
+    if (from.nl_pid != 0)
+        return RIPTIDE_E_INVALID;
+    if (msg.msg_flags & MSG_TRUNC)
+        return -EMSGSIZE;
+    *lenp = (size_t)len;
+    return 0;
+}
+
+bool netlink_is_empty(const struct mnl_socket *socket)
+{
+    struct pollfd fd = { .fd = mnl_socket_get_fd(socket), .events = POLLIN };
+
+    return poll(&fd, 1, 0) == 0;
+}
+
+struct netlink_attrs netlink_attrs(const struct nlmsghdr *message, size_t header_bytes)
+{
+    size_t begin = NLMSG_ALIGN(header_bytes), n_bytes = mnl_nlmsg_get_payload_len(message);
+
+    return (struct netlink_attrs){ mnl_nlmsg_get_payload_offset(message, begin),
+                                   n_bytes < begin ? 0 : (int)(n_bytes - begin) };
+}
+
+struct netlink_attrs netlink_nested(const struct nlattr *attr)
+{
+    return (struct netlink_attrs){ mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr) };
+}
+
+const struct nlattr *netlink_find(struct netlink_attrs attrs, uint16_t type)
+{
+    const struct nlattr *attr;
+
+    do
+        attr = netlink_next(&attrs);
+    while (attr && mnl_attr_get_type(attr) != type);
+    return attr;
+}
+
+bool netlink_u32(const struct nlattr *attr, uint32_t *value)
+{
+    if (mnl_attr_get_payload_len(attr) != sizeof(*value))
+        return false;
+    *value = mnl_attr_get_u32(attr);
+    return true;
+}
+
+struct nlmsghdr *netlink_begin(void *room, uint16_t type, uint16_t flags, const void *header,
+                               size_t header_bytes)
+{
+    struct nlmsghdr *request = mnl_nlmsg_put_header(room);
+
+    request->nlmsg_type = type;
+    request->nlmsg_flags = flags | NLM_F_REQUEST;
+    memcpy(mnl_nlmsg_put_extra_header(request, header_bytes), header, header_bytes);
+    return request;
+}
+
+void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size_t n_bytes)
+{
+    memset(mnl_nlmsg_get_payload_tail(request), 0,
+           sizeof(struct nlattr) + NLMSG_ALIGN(n_bytes));
+    mnl_attr_put(request, type, n_bytes, data);
+}
+
+int netlink_init(struct netlink *netlink)
+{
+    int r;
+
+    *netlink = (struct netlink){ .buffer = malloc(BUFFER_BYTES) };
+    netlink->batch = malloc(BATCH_MAX_BYTES);
+    if (!netlink->buffer || !netlink->batch)
+        return -ENOMEM;
+    r = netlink_open(&netlink->socket, NETLINK_ROUTE);
+    if (r < 0)
+        return r;
+    netlink_set_queue(netlink->socket, RECEIVE_BUFFER_BYTES);
+    /* Without strict checking the kernel ignores the table of a dump request. */
+    return set_option(netlink->socket, NETLINK_GET_STRICT_CHK, 1);
+}
+
+void netlink_deinit(struct netlink *netlink)
+{
+    netlink_close(netlink->socket);
+    free(netlink->buffer);
+    free(netlink->batch);
+    *netlink = (struct netlink){ 0 };
+}
+
+uint32_t netlink_port(const struct netlink *netlink)
+{
+    return mnl_socket_get_portid(netlink->socket);
+}
+
+bool netlink_has_room(const struct netlink *netlink, uint32_t n)
+{
+    return netlink->batch_n + n <= BATCH_MAX_REQUESTS &&
+           netlink->batch_bytes + (size_t)n * REQUEST_MAX_BYTES <= BATCH_MAX_BYTES;
+}
+
+void *netlink_room(const struct netlink *netlink)
+{
+    return netlink->batch + netlink->batch_bytes;
+}
+
+void netlink_add(struct netlink *netlink, const struct nlmsghdr *request)
+{
+    struct nlmsghdr *added = netlink_room(netlink);
+
+    if (added != request)
+        memcpy(added, request, request->nlmsg_len);
+    added->nlmsg_pid = 0;
+    added->nlmsg_seq = ++netlink->sequence;
+    netlink->last_request = (uint32_t)netlink->batch_bytes;
+    netlink->batch_bytes += NLMSG_ALIGN(added->nlmsg_len);
+    netlink->batch_n++;
+}
+
+static int send_all(const struct netlink *netlink, const void *bytes, size_t n_bytes)
+{
+    ssize_t n;
+
+    do
+        n = mnl_socket_sendto(netlink->socket, bytes, n_bytes);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : 0;
+}
+
+/*
+ * One datagram from the kernel. Returns its bytes, 0 where there is none. Whatever another process
+ * sent to us is skipped.
+ */
+static int receive(struct netlink *netlink)
+{
+    size_t n_bytes;
+    int r;
+
+    for (;;) {
+        r = netlink_receive(netlink->socket, netlink->buffer, BUFFER_BYTES, &n_bytes);
+        if (r == RIPTIDE_E_AGAIN)
+            return 0;
+        if (r == 0)
+            return (int)n_bytes;
+        if (r < 0 && r != -EMSGSIZE)
+            return r;
+        netlink->malformed++;
+    }
+}
+
+static int error_of(const struct nlmsghdr *message)
+{
+    const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+
+    /* Above 0 it is none, and would be taken for an outcome of ours. */
+    return mnl_nlmsg_get_payload_len(message) >= sizeof(*error) && error->error <= 0 ? error->error
+                                                                                     : -EBADMSG;
+}
+
+/* A dump may end early, at a route larger than any buffer: its last message says so. */
+static int done_error(const struct nlmsghdr *message)
+{
+    int error = 0;
+
+    if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
+        memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
+    return error < 0 ? error : 0;
+}
+
+/* The kernel's words behind an error; they stand behind the request that it echoes. */
+static void text_of(const struct nlmsghdr *message, char *text, size_t size)
+{
+    const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+    size_t skip = sizeof(*error);
+    const struct nlattr *words;
+
+    text[0] = '\0';
+    if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) || mnl_nlmsg_get_payload_len(message) < skip)
+        return;
+    if (!(message->nlmsg_flags & NLM_F_CAPPED)) {
+        if (error->msg.nlmsg_len < sizeof(error->msg) || error->msg.nlmsg_len > message->nlmsg_len)
+            return;
+        skip += error->msg.nlmsg_len - sizeof(error->msg);
+    }
+    words = netlink_find(netlink_attrs(message, skip), NLMSGERR_ATTR_MSG);
+    if (words)
+        snprintf(text, size, "%.*s", mnl_attr_get_payload_len(words),
+                 (const char *)mnl_attr_get_payload(words));
+}
+
+/* Hands out the answers of one datagram. Returns whether the last request was answered. */
+static bool answers_of(struct netlink *netlink, int remaining, uint32_t n_requests,
+                       netlink_answer_fn *on_answer, void *userdata)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)netlink->buffer;
+    uint32_t first = netlink->sequence - n_requests + 1;
+    bool is_last = false;
+
+    for (; netlink_is_message(message, remaining);
+         message = mnl_nlmsg_next(message, &remaining)) {
+        uint32_t n = message->nlmsg_seq - first;
+        char text[96] = "";
+        int error = 0;
+
+        if (n >= n_requests || message->nlmsg_pid != netlink_port(netlink)) {
+            netlink->malformed++;
+            continue;
+        }
+        if (message->nlmsg_type == NLMSG_ERROR) {
+            error = error_of(message);
+            text_of(message, text, sizeof(text));
+            is_last |= n == n_requests - 1;
+        }
+        on_answer(userdata, n, message, error, text);
+    }
+    netlink->malformed += remaining > 0;
+    return is_last;
+}
+
+int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void *userdata)
+{
+    uint32_t n_requests = netlink->batch_n;
+    size_t n_bytes = netlink->batch_bytes;
+    bool is_answered = false;
+    int r;
+
+    if (n_requests == 0)
+        return 0;
+    netlink->batch_n = 0;
+    netlink->batch_bytes = 0;
+    /* The acknowledgement of the last one tells that there are no more answers. */
+    ((struct nlmsghdr *)(netlink->batch + netlink->last_request))->nlmsg_flags |= NLM_F_ACK;
+    r = send_all(netlink, netlink->batch, n_bytes);
+    while (r >= 0 && !is_answered) {
+        r = receive(netlink);
+        if (r == 0)
+            return -ENOBUFS;
+        if (r > 0)
+            is_answered = answers_of(netlink, r, n_requests, on_answer, userdata);
+    }
+    return r < 0 ? r : 0;
+}
+
+struct request_result {
+    int error;
+    struct riptide_error *text;
+};
+
+static void request_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                           const char *text)
+{
+    struct request_result *result = userdata;
+
+    (void)n;
+    (void)answer;
+    result->error = error;
+    if (error)
+        error_set(result->text, "%s", text[0] ? text : strerror(-error));
+}
+
+int netlink_request(struct netlink *netlink, const struct nlmsghdr *request,
+                    struct riptide_error *error)
+{
+    struct request_result result = { .text = error };
+    int r;
+
+    netlink_add(netlink, request);
+    r = netlink_exchange(netlink, request_answer, &result);
+    return r < 0 ? r : result.error;
+}
+
+int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
+{
+    /* What is left of a dump that was given up would make the kernel refuse this one. */
+    while (receive(netlink) > 0)
+        ;
+    request->nlmsg_seq = ++netlink->sequence;
+    netlink->is_interrupted = false;
+    return send_all(netlink, request, request->nlmsg_len);
+}
+
+int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, void *userdata)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)netlink->buffer;
+    int r, remaining = receive(netlink);
+
+    if (remaining <= 0)
+        return remaining < 0 ? remaining : -ENOBUFS;
+    for (; netlink_is_message(message, remaining);
+         message = mnl_nlmsg_next(message, &remaining)) {
+        if (message->nlmsg_seq != netlink->sequence ||
+            message->nlmsg_pid != netlink_port(netlink)) {
+            netlink->malformed++;
+            continue;
+        }
+        if (message->nlmsg_flags & NLM_F_DUMP_INTR)
+            netlink->is_interrupted = true;
+        if (message->nlmsg_type == NLMSG_DONE) {
+            r = done_error(message);
+            if (r < 0)
+                return r;
+            return netlink->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+        }
+        if (message->nlmsg_type == NLMSG_ERROR)
+            return error_of(message);
+        r = on_message(userdata, message);
+        if (r < 0)
+            return r;
+    }
+    netlink->malformed += remaining > 0;
+    return 0;
+}
+
+int netlink_dump_all(struct netlink *netlink, netlink_begin_fn *begin,
+                     netlink_message_fn *on_message, void *userdata)
+{
+    int r = RIPTIDE_E_RESTARTED;
+
+    for (int i = 0; r == RIPTIDE_E_RESTARTED && i <= MAX_DUMP_RESTARTS; i++) {
+        r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
+        while (r == 0)
+            r = netlink_dump_step(netlink, on_message, userdata);
+    }
+    return r == RIPTIDE_E_DONE ? 0 : r == RIPTIDE_E_RESTARTED ? -EINTR : r;
+}
+
+bool netlink_is_transient(int error)
+{
+    return error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN || error == -EINTR ||
+           error == -EBUSY;
+}
+
+bool netlink_is_absence(int error)
+{
+    return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;
+}
