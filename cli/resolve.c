@@ -5,7 +5,7 @@
  */
 #include "resolve.h"
 
-#include "rtnetlink.h"
+#include "lib/netlink.h"
 #include "verify/route_query.h"
 
 #include <errno.h>
@@ -85,32 +85,52 @@ struct question {
     const struct riptide_route *routes;
     size_t n;
     struct start *starts; /* of each */
+    size_t first;         /* that the batch at hand asks for */
 };
 
+/* Questions whose answers fit the socket's queue. */
+enum { BATCH = 64 };
+
 /* A prefix's own address may be a broadcast address. */
-static struct nl_msg *ask_start(void *userdata, size_t i)
+static void ask_start(struct netlink *netlink, const struct riptide_prefix *dst)
 {
-    const struct question *question = userdata;
-    struct probe probe = { .peer = question->routes[i].dst };
+    struct probe probe = { .peer = *dst };
     uint8_t bits = probe.peer.family == AF_INET ? 32 : 128;
 
     if (probe.peer.len + 1 < bits)
         probe.peer.addr[bits / 8 - 1] |= 1;
     probe.peer.len = bits;
-    return route_query_new(&probe, geteuid(), 0);
+    netlink_add(netlink, route_query_put(netlink_room(netlink), &probe, geteuid(), 0));
 }
 
-static void on_start(void *userdata, const struct nlmsghdr *message)
+static void on_start(void *userdata, uint32_t n, const struct nlmsghdr *message, int error,
+                     const char *text)
 {
     const struct question *question = userdata;
-    size_t i = message->nlmsg_seq;
+    size_t i = question->first + n;
     struct route_answer answer;
 
-    if (i >= question->n)
+    (void)text;
+    /* The acknowledgement that closes the batch is no answer to a query. */
+    if (message->nlmsg_type == NLMSG_ERROR && error == 0)
         return;
     route_query_read(message, &answer);
     rules_judge_start(question->rules, question->n_rules, question->routes[i].dst.family,
                       question->config->table, &answer, &question->starts[i]);
+}
+
+static int ask_starts(struct question *question)
+{
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
+
+    for (size_t i = 0; r == 0 && i < question->n; question->first = i) {
+        while (i < question->n && i < question->first + BATCH)
+            ask_start(&netlink, &question->routes[i++].dst);
+        r = netlink_exchange(&netlink, on_start, question);
+    }
+    netlink_deinit(&netlink);
+    return r;
 }
 
 static bool has_doubt(const struct question *question)
@@ -142,7 +162,7 @@ int resolve_starts(const struct riptide_router_config *config, const struct ript
         return r;
     if (has_doubt(&question)) {
         question.starts = calloc(n, sizeof(*question.starts));
-        r = question.starts ? rtnetlink_ask_each(n, ask_start, on_start, &question) : -ENOMEM;
+        r = question.starts ? ask_starts(&question) : -ENOMEM;
     }
     riptide_rules_free(question.rules);
     if (r < 0)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Makes DIRECTORY/dist: the source distribution and a manylinux wheel for CPython 3.9 and later,
-# which brings libriptide and libnl along. The tag of glibc is that of the system it is made on.
+# which brings libriptide and libmnl along. The tag of glibc is that of the system it is made on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 directory=${1:?DIRECTORY}

@@ -1,90 +1,97 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after the other, again where it was interrupted by changes. What messages mean is
- * link.c's.
+ * One dump after the other. What messages mean is link.c's.
  */
 #include "dump.h"
 
-#include "rtnetlink.h"
+#include "lib/netlink.h"
 
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <netlink/msg.h>
 #include <sys/socket.h>
 
-/* How often an interrupted dump begins anew. */
-enum { MAX_TRIES = 4 };
-
-static void on_link(void *links, const struct nlmsghdr *message)
+static struct nlmsghdr *begin_links(void *userdata, void *room)
 {
-    links_add(links, message);
-}
-
-static void on_queue(void *links, const struct nlmsghdr *message)
-{
-    links_add_queue(links, message);
-}
-
-static void on_route(void *routes, const struct nlmsghdr *message)
-{
-    main_routes_add(routes, message);
-}
-
-/* A dump of `type`; its request is a header that holds nothing but the family. */
-static int dump(int type, uint8_t family, size_t header_bytes, rtnetlink_message_fn *on_message,
-                void *userdata)
-{
-    struct nl_msg *request = nlmsg_alloc_simple(type, NLM_F_DUMP);
-    uint8_t *header = request ? nlmsg_reserve(request, header_bytes, NLMSG_ALIGNTO) : NULL;
-
-    if (!header) {
-        nlmsg_free(request);
-        return -ENOMEM;
-    }
-    header[0] = family;
-    return rtnetlink_ask(request, on_message, userdata);
-}
-
-static int dump_links_once(void *userdata)
-{
+    const struct ifinfomsg header = { .ifi_family = AF_UNSPEC };
     struct links *links = userdata;
-    int r;
 
     links->n = 0;
-    r = dump(RTM_GETLINK, AF_UNSPEC, sizeof(struct ifinfomsg), on_link, links);
-    if (r == 0)
-        r = dump(RTM_GETQDISC, AF_UNSPEC, sizeof(struct tcmsg), on_queue, links);
-    return r;
+    return netlink_begin(room, RTM_GETLINK, NLM_F_DUMP, &header, sizeof(header));
 }
 
-static int dump_main_routes_once(void *userdata)
+static int on_link(void *links, const struct nlmsghdr *message)
 {
-    struct main_routes *routes = userdata;
-    int r;
-
-    *routes = (struct main_routes){ .error = 0 };
-    r = dump(RTM_GETROUTE, AF_INET, sizeof(struct rtmsg), on_route, routes);
-    /* Without IPv6 it has no routes to ask for. */
-    if (r == 0 && dump(RTM_GETROUTE, AF_INET6, sizeof(struct rtmsg), on_route, routes) == -EINTR)
-        r = -EINTR;
-    return r;
+    links_add(links, message);
+    return 0;
 }
 
-static int dump_whole(int (*dump_once)(void *userdata), void *userdata)
+static struct nlmsghdr *begin_queues(void *userdata, void *room)
 {
-    int r = -EINTR;
+    const struct tcmsg header = { .tcm_family = AF_UNSPEC };
+    struct links *links = userdata;
 
-    for (int i = 0; i < MAX_TRIES && r == -EINTR; i++)
-        r = dump_once(userdata);
-    return r;
+    for (size_t i = 0; i < links->n; i++)
+        links->list[i].n_children = links->list[i].n_fq_children = 0;
+    return netlink_begin(room, RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header));
+}
+
+static int on_queue(void *links, const struct nlmsghdr *message)
+{
+    links_add_queue(links, message);
+    return 0;
 }
 
 void dump_links(struct links *links)
 {
-    links->error = dump_whole(dump_links_once, links);
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
+
+    if (r == 0)
+        r = netlink_dump_all(&netlink, begin_links, on_link, links);
+    if (r == 0)
+        r = netlink_dump_all(&netlink, begin_queues, on_queue, links);
+    netlink_deinit(&netlink);
+    links->error = r;
+}
+
+struct reading {
+    uint8_t family;
+    struct main_routes routes, before; /* of the family read first */
+};
+
+static struct nlmsghdr *begin_routes(void *userdata, void *room)
+{
+    struct reading *reading = userdata;
+    const struct rtmsg header = { .rtm_family = reading->family };
+
+    reading->routes = reading->before;
+    return netlink_begin(room, RTM_GETROUTE, NLM_F_DUMP, &header, sizeof(header));
+}
+
+static int on_route(void *userdata, const struct nlmsghdr *message)
+{
+    struct reading *reading = userdata;
+
+    main_routes_add(&reading->routes, message);
+    return 0;
 }
 
 void dump_main_routes(struct main_routes *routes)
 {
-    routes->error = dump_whole(dump_main_routes_once, routes);
+    struct reading reading = { .family = AF_INET };
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
+
+    if (r == 0)
+        r = netlink_dump_all(&netlink, begin_routes, on_route, &reading);
+    if (r == 0) {
+        reading.family = AF_INET6;
+        reading.before = reading.routes;
+        r = netlink_dump_all(&netlink, begin_routes, on_route, &reading);
+        /* Without IPv6 it has no routes to ask for. */
+        if (netlink_is_absence(r))
+            r = 0;
+    }
+    netlink_deinit(&netlink);
+    *routes = reading.routes;
+    routes->error = r;
 }

@@ -4,58 +4,57 @@
  */
 #include "link.h"
 
-#include "initcwnd.h"
+#include "lib/apply/route.h"
+#include "lib/netlink.h"
 
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+static void copy_name(char name[IF_NAMESIZE], const struct nlattr *attr)
+{
+    snprintf(name, IF_NAMESIZE, "%.*s", mnl_attr_get_payload_len(attr),
+             (const char *)mnl_attr_get_payload(attr));
+}
+
 static bool is_vrf_info(const struct nlattr *info)
 {
-    const struct nlattr *attribute;
-    char kind[16];
-    int remaining;
+    const struct nlattr *attr = netlink_find(netlink_nested(info), IFLA_INFO_KIND);
+    char kind[IF_NAMESIZE] = "";
 
-    nla_for_each_nested(attribute, info, remaining)
-    {
-        if (nla_type(attribute) == IFLA_INFO_KIND) {
-            nla_strlcpy(kind, attribute, sizeof(kind));
-            return strcmp(kind, "vrf") == 0;
-        }
-    }
-    return false;
+    if (attr)
+        copy_name(kind, attr);
+    return strcmp(kind, "vrf") == 0;
 }
 
 void links_add(struct links *links, const struct nlmsghdr *message)
 {
-    const struct ifinfomsg *header = nlmsg_data(message);
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct link *link = &links->list[links->n];
-    const struct nlattr *attribute;
-    int remaining;
+    struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    const struct nlattr *attr;
 
     if (message->nlmsg_type != RTM_NEWLINK || links->n == LINKS_MAX ||
-        !nlmsg_valid_hdr(message, sizeof(*header)))
+        !netlink_has_header(message, sizeof(*header)))
         return;
     *link = (struct link){
         .ifindex = (uint32_t)header->ifi_index,
         .is_up = header->ifi_flags & IFF_UP,
         .is_loopback = header->ifi_flags & IFF_LOOPBACK,
     };
-    nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)
-    {
-        switch (nla_type(attribute)) {
+    while ((attr = netlink_next(&attrs))) {
+        switch (mnl_attr_get_type(attr)) {
         case IFLA_IFNAME:
-            nla_strlcpy(link->name, attribute, sizeof(link->name));
+            copy_name(link->name, attr);
             break;
         case IFLA_QDISC:
-            nla_strlcpy(link->queue, attribute, sizeof(link->queue));
+            copy_name(link->queue, attr);
             break;
         case IFLA_LINKINFO:
-            link->is_vrf = is_vrf_info(attribute);
+            link->is_vrf = is_vrf_info(attr);
             break;
         }
     }
@@ -64,19 +63,16 @@ void links_add(struct links *links, const struct nlmsghdr *message)
 
 void links_add_queue(struct links *links, const struct nlmsghdr *message)
 {
-    const struct tcmsg *header = nlmsg_data(message);
-    const struct nlattr *attribute;
+    const struct tcmsg *header = mnl_nlmsg_get_payload(message);
     char kind[IF_NAMESIZE] = "";
-    int remaining;
+    const struct nlattr *attr;
 
-    if (message->nlmsg_type != RTM_NEWQDISC || !nlmsg_valid_hdr(message, sizeof(*header)) ||
+    if (message->nlmsg_type != RTM_NEWQDISC || !netlink_has_header(message, sizeof(*header)) ||
         header->tcm_parent == TC_H_ROOT || header->tcm_parent == TC_H_INGRESS)
         return;
-    nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)
-    {
-        if (nla_type(attribute) == TCA_KIND)
-            nla_strlcpy(kind, attribute, sizeof(kind));
-    }
+    attr = netlink_find(netlink_attrs(message, sizeof(*header)), TCA_KIND);
+    if (attr)
+        copy_name(kind, attr);
     for (size_t i = 0; i < links->n; i++) {
         if (links->list[i].ifindex != (uint32_t)header->tcm_ifindex)
             continue;
@@ -93,31 +89,14 @@ bool link_is_paced(const struct link *link)
 
 void main_routes_add(struct main_routes *routes, const struct nlmsghdr *message)
 {
-    const struct rtmsg *header = nlmsg_data(message);
-    struct riptide_prefix dst = { .family = 0 };
-    const struct nlattr *attribute;
-    uint32_t initcwnd = 0;
-    int address_bytes;
-    int remaining;
+    struct route route;
 
-    if (message->nlmsg_type != RTM_NEWROUTE || !nlmsg_valid_hdr(message, sizeof(*header)) ||
-        header->rtm_table != RT_TABLE_MAIN || (header->rtm_flags & RTM_F_CLONED))
-        return;
-    dst.family = header->rtm_family;
-    dst.len = header->rtm_dst_len;
-    address_bytes = dst.family == AF_INET ? 4 : 16;
-    nlmsg_for_each_attr(attribute, message, sizeof(*header), remaining)
-    {
-        if (nla_type(attribute) == RTA_METRICS)
-            initcwnd = initcwnd_find(attribute);
-        else if (nla_type(attribute) == RTA_DST && nla_len(attribute) == address_bytes)
-            memcpy(dst.addr, nla_data(attribute), (size_t)address_bytes);
-    }
-    if (initcwnd == 0)
+    if (message->nlmsg_type != RTM_NEWROUTE || route_parse(&route, message) < 0 ||
+        route.table != RT_TABLE_MAIN || route.is_cached || route.initcwnd == 0)
         return;
     if (routes->n_windows++ == 0) {
-        routes->example = dst;
-        routes->example_initcwnd = initcwnd;
+        routes->example = route.dst;
+        routes->example_initcwnd = route.initcwnd;
     }
-    routes->n_hosts += dst.len == 8 * address_bytes;
+    routes->n_hosts += route.dst.len == (route.dst.family == AF_INET ? 32 : 128);
 }

@@ -5,8 +5,8 @@
  */
 #include "probe.h"
 
+#include "lib/netlink.h"
 #include "route_query.h"
-#include "rtnetlink.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -153,16 +153,28 @@ int probe_run(struct probe *probe, uint64_t timeout_ns, struct riptide_error *er
     return r;
 }
 
-static void on_answer(void *answer, const struct nlmsghdr *message)
+static void on_answer(void *answer, uint32_t n, const struct nlmsghdr *message, int error,
+                      const char *text)
 {
-    route_query_read(message, answer);
+    (void)n;
+    (void)text;
+    /* The acknowledgement behind the answer is none. */
+    if (message->nlmsg_type != NLMSG_ERROR || error < 0)
+        route_query_read(message, answer);
 }
 
 void probe_ask_route(const struct probe *probe, struct route_answer *answer)
 {
     uint32_t ifindex = probe->interface ? if_nametoindex(probe->interface) : 0;
-    int r = rtnetlink_ask(route_query_new(probe, geteuid(), ifindex), on_answer, answer);
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
 
+    *answer = (struct route_answer){ .error = -EBADMSG };
+    if (r == 0) {
+        netlink_add(&netlink, route_query_put(netlink_room(&netlink), probe, geteuid(), ifindex));
+        r = netlink_exchange(&netlink, on_answer, answer);
+    }
+    netlink_deinit(&netlink);
     if (r < 0)
-        *answer = (struct route_answer){ .error = r };
+        answer->error = r;
 }

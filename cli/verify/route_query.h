@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's route for one connection, all that rules can look at included: request and answer.
- * Pure but for memory.
+ * Pure.
  */
 #ifndef CLI_VERIFY_ROUTE_QUERY_H
 #define CLI_VERIFY_ROUTE_QUERY_H
@@ -10,13 +10,12 @@
 
 #include <linux/netlink.h>
 
-struct nl_msg;
-
 /*
- * The request, with what is set of source and ports; NULL without memory. `uid` is the caller's,
+ * The request, with what is set of source and ports, in a room for one. `uid` is the caller's,
  * ifindex that of probe->interface or 0.
  */
-struct nl_msg *route_query_new(const struct probe *probe, uint32_t uid, uint32_t ifindex);
+struct nlmsghdr *route_query_put(void *room, const struct probe *probe, uint32_t uid,
+                                 uint32_t ifindex);
 
 /* Reads the answer: answer->error is the kernel's, or -EBADMSG where it is no route. */
 void route_query_read(const struct nlmsghdr *message, struct route_answer *answer);

@@ -144,7 +144,7 @@ def source_files():
     """The sources of a checkout or of a copy without .git, but for what builds left in it."""
     for folder, folders, names in os.walk(REPOSITORY):
         folders[:] = [name for name in folders if name not in (".git", "corpus", "__pycache__")
-                      and not name.startswith(("build", ".mesonpy-"))
+                      and not name.startswith(("build", ".mesonpy-", "libmnl-"))
                       and not (Path(folder) / name / "meson-info").exists()]
         for path in (Path(folder) / name for name in names):
             if path.suffix in SOURCES or path.name == "meson_options.txt":
