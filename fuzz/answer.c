@@ -180,7 +180,7 @@ static struct nlmsghdr *begin(void *userdata, void *room)
     case 3:
         return message_links_dump(room);
     default:
-        return message_exceptions_dump(room, AF_INET, TABLE);
+        return message_routes_dump(room, AF_INET6, TABLE);
     }
 }
 

@@ -10,8 +10,9 @@
  *
  * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
  * first rule leads around the table) and add initcwnd. They say the MTU as well that the kernel
- * would take from the link or has learned. Destinations whose route is not a plain unicast route of
- * the main table are left alone. Needs CAP_NET_ADMIN, but for dry_run and what only reads.
+ * would take from the link, or that connections have found. Destinations
+ * whose route is not a plain unicast route of the main table are left alone. Needs CAP_NET_ADMIN,
+ * but for dry_run and what only reads.
  *
  * A change of routing is followed as soon as dispatch has read of it: it lifts the rule first, so
  * that TCP is without us until our routes are right. A host that does not dispatch leaves TCP on
@@ -159,16 +160,22 @@ struct riptide_wanted {
     uint32_t initcwnd;    /* segments; 0 withdraws */
     uint32_t cwnd_max;    /* no route gets or keeps more, segments; 0: no such bound */
     uint32_t rto_min_us;  /* the kernel keeps it in whole ms, rounded up; 0: as without us */
-    uint32_t reserved[8]; /* 0: room for a pacing rate, a round trip time and others */
+    /*
+     * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0: not
+     * known. The route says it where it is less than what the base route, or its link, says, and as
+     * long as the base route stays and connections find no less than the route says: otherwise
+     * something takes room of its own from it, such as IPsec. Ignored for a prefix.
+     */
+    uint32_t pmtu_bytes;
+    uint32_t reserved[7]; /* 0: room for a pacing rate, a round trip time and others */
 };
 
 /*
  * Asks for that, in the place of what was asked for its destination before. Takes effect in
- * dispatch, all changes since the last one right after another. A host inside the
- * prefix `dst` whose path MTU the kernel has learned gets a route of its own, popped and listed
- * like those that were asked for. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix,
- * a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, something in
- * `reserved`). Errors: -ENOMEM, -ECHILD.
+ * dispatch, all changes since the last one right after another. Outcomes: RIPTIDE_E_FULL
+ * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
+ * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
+ * Errors: -ENOMEM, -ECHILD.
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
@@ -184,7 +191,7 @@ void riptide_router_resume(struct riptide_router *router);
  * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
  * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
  * destination that fails as before is not popped again. Looks for what the kernel does not
- * announce: path MTUs that others have learned, changes of advertised routes, and of the MTU that
+ * announce: changes of advertised routes, and of the MTU that
  * IPv6 has for a link. Without it those are followed when something else happens. Pays for what a
  * storm of route changes has cost: beyond a bound the rules stay lifted until the next rounds.
  */

@@ -206,7 +206,7 @@ struct riptide_estimator_config {
 /* What is known of one destination, and how it came about. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    uint32_t samples;    /* connections seen in the last tick that saw any */
+    uint32_t samples;    /* connections seen in the last tick that saw any; up to 65535 */
     double combined;     /* their windows as one, segments */
     double smoothed;     /* with history, segments, unbounded */
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
@@ -216,6 +216,12 @@ struct riptide_estimate {
                             RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
     bool may_lower;      /* losses, a hint or an override took it down: for struct riptide_wanted */
+    /*
+     * Of a host: the smallest path MTU that open connections have shown which had sent within
+     * half a minute. Let go each ten minutes, for a minute, to see whether the path has grown. 0:
+     * not known.
+     */
+    uint32_t pmtu_bytes;
 };
 
 /* What bounded a window, as bits. */
@@ -239,7 +245,7 @@ struct riptide_explanation {
     struct riptide_prefix dst;
     const char *policy;                          /* its name */
     const char *smoothing;                       /* its name */
-    uint32_t samples;                            /* counted in the last tick that saw any */
+    uint32_t samples;                            /* counted in the last tick that saw any; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */

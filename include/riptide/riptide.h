@@ -62,6 +62,12 @@ extern "C" {
 /* No smallest retransmission timeout beyond this, a minute: a lost segment would wait for it. */
 #define RIPTIDE_RTO_MIN_LIMIT_US 60000000
 
+/*
+ * No path MTU below this: where the kernel learns a smaller one, it lets packets be fragmented
+ * instead (net.ipv4.route.min_pmtu).
+ */
+#define RIPTIDE_PMTU_MIN_BYTES 553
+
 /* How many destinations an estimator or a router can be configured for. */
 #define RIPTIDE_MAX_DESTINATIONS 16777216
 

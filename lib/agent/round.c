@@ -81,6 +81,7 @@ static struct riptide_wanted wanted_of(const struct riptide_estimate *estimate)
         .initcwnd = estimate->cwnd,
         .cwnd_max = estimate->cwnd_max,
         .rto_min_us = estimate->rto_min_us,
+        .pmtu_bytes = estimate->pmtu_bytes,
     };
 }
 

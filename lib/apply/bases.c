@@ -187,16 +187,3 @@ bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *a
     }
     return false;
 }
-
-bool bases_has_mtu(const struct bases *bases, const struct riptide_prefix *gateway,
-                   uint32_t mtu_bytes)
-{
-    for (uint32_t i = 0; i < bases->n; i++) {
-        const struct held_base *held = bases->list[i];
-
-        if (held && held->base.mtu_bytes == mtu_bytes &&
-            riptide_prefix_equal(&held->base.gateway, gateway))
-            return true;
-    }
-    return false;
-}

@@ -47,8 +47,4 @@ uint32_t bases_list_links(const struct bases *bases, uint32_t *ifindexes, uint32
 /* Whether a base has that source address. */
 bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);
 
-/* Whether a base through that gateway has that mtu configured. */
-bool bases_has_mtu(const struct bases *bases, const struct riptide_prefix *gateway,
-                   uint32_t mtu_bytes);
-
 #endif

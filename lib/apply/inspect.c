@@ -20,8 +20,6 @@ static const char *reason_of(const struct target *target)
         return target->reason;
     if (target->state != RIPTIDE_ROUTE_WITHDRAWN || target->wanted.initcwnd != 0)
         return "";
-    if (target->is_inner)
-        return "its prefix covers it again";
     /* What was asked for once has been resolved before it was written. */
     return target->base == BASES_NONE ? "nobody asked for it" : "";
 }
@@ -96,7 +94,6 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
 
     current.routes = router->targets.n_in_kernel;
     current.left_alone = router->targets.n_left_alone;
-    current.malformed +=
-        router->channel.malformed + router->dumps.malformed + router->paths.channel.malformed;
+    current.malformed += router->channel.malformed + router->dumps.malformed;
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -82,15 +82,6 @@ static void add_link(struct main_table *main, const struct route *route)
     main->links = links;
 }
 
-static void add_mtu(struct main_table *main, uint32_t mtu_bytes)
-{
-    if (mtu_bytes == 0 || main_table_has_mtu(main, mtu_bytes))
-        return;
-    if (main->n_mtus < MAIN_MAX_MTUS)
-        main->mtus_bytes[main->n_mtus] = mtu_bytes;
-    main->n_mtus++;
-}
-
 static int add_gateway(struct main_table *main, const struct hop *hop)
 {
     struct gateway *gateways;
@@ -113,7 +104,6 @@ static int add_ways(struct main_table *main, const struct route *route,
     int r = 0;
 
     add_link(main, route);
-    add_mtu(main, route->mtu_bytes);
     /* IPv4 falls over only between routes that compete, and those are left alone. */
     while (route->dst.family == AF_INET6 && r == 0 && route_next_hop(&hop, route, message))
         r = add_gateway(main, &hop);
@@ -131,7 +121,7 @@ int main_table_add(struct main_table *main, const struct route *route,
     const struct route previous = main->previous;
     int r;
 
-    main->n_routes[family_index(route->dst.family)]++;
+    main->n_routes++;
     main->previous = *route;
     r = add_ways(main, route, message);
     if (r < 0)
@@ -210,15 +200,6 @@ bool main_table_has_link(const struct main_table *main, uint32_t ifindex)
             return true;
     }
     return main->has_unknown_links;
-}
-
-bool main_table_has_mtu(const struct main_table *main, uint32_t mtu_bytes)
-{
-    for (uint32_t i = 0; i < main->n_mtus && i < MAIN_MAX_MTUS; i++) {
-        if (main->mtus_bytes[i] == mtu_bytes)
-            return true;
-    }
-    return main->n_mtus > MAIN_MAX_MTUS;
 }
 
 struct gateway *main_table_find_gateway(const struct main_table *main,

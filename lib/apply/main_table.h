@@ -32,9 +32,6 @@ struct gateway {
     bool is_failed;
 };
 
-/* How many different MTUs of routes are kept apart. */
-enum { MAIN_MAX_MTUS = 16 };
-
 struct main_table {
     struct contested *contested;
     uint32_t n_contested, capacity;
@@ -43,9 +40,7 @@ struct main_table {
     uint32_t n_links;
     struct gateway *gateways;
     uint32_t n_gateways;
-    uint32_t n_routes[2];
-    uint32_t mtus_bytes[MAIN_MAX_MTUS]; /* those that its routes say, each once */
-    uint32_t n_mtus;                    /* beyond MAIN_MAX_MTUS: some are not known */
+    uint32_t n_routes; /* read */
     struct route previous;              /* to see routes that compete */
     bool is_cut[2];         /* ended at a route too large for the kernel to show: what is behind it
                                is not known */
@@ -77,9 +72,6 @@ bool main_table_has_failed(const struct main_table *main);
 
 /* Whether routes lead through that link, as far as is known. */
 bool main_table_has_link(const struct main_table *main, uint32_t ifindex);
-
-/* Whether routes say that `mtu`, as far as is known. */
-bool main_table_has_mtu(const struct main_table *main, uint32_t mtu_bytes);
 
 /* The gateway of that address, or NULL. */
 struct gateway *main_table_find_gateway(const struct main_table *main,

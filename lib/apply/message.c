@@ -24,14 +24,15 @@ static void put_address(struct nlmsghdr *request, uint16_t type,
     mnl_attr_put(request, type, prefix_family_bits(address->family) / 8u, address->addr);
 }
 
-static struct nlmsghdr *query(void *room, const struct riptide_prefix *address, uint32_t flags,
-                              uint32_t mark, uint8_t ip_protocol)
+struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
+                                     uint32_t mark, uint8_t ip_protocol)
 {
     const struct rtmsg rtm = {
         .rtm_family = address->family,
         .rtm_dst_len = prefix_family_bits(address->family),
         /* IPv6 always tells the table, and refuses to be asked for it. */
-        .rtm_flags = flags | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
+        .rtm_flags =
+            RTM_F_FIB_MATCH | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
     };
     struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, 0, &rtm, sizeof(rtm));
 
@@ -41,18 +42,6 @@ static struct nlmsghdr *query(void *room, const struct riptide_prefix *address, 
     if (ip_protocol)
         netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
     return request;
-}
-
-struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     uint32_t mark, uint8_t ip_protocol)
-{
-    return query(room, address, RTM_F_FIB_MATCH, mark, ip_protocol);
-}
-
-struct nlmsghdr *message_path_query(void *room, const struct riptide_prefix *address, uint32_t mark,
-                                    uint8_t ip_protocol)
-{
-    return query(room, address, 0, mark, ip_protocol);
 }
 
 uint32_t message_rto_min_ms(const struct base *base, uint32_t rto_min_us)
@@ -207,24 +196,14 @@ struct nlmsghdr *message_rules_dump(void *room, uint8_t family)
     return netlink_begin(room, RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header));
 }
 
-static struct nlmsghdr *table_dump(void *room, uint8_t family, uint32_t table, uint32_t flags)
+struct nlmsghdr *message_routes_dump(void *room, uint8_t family, uint32_t table)
 {
-    const struct rtmsg rtm = { .rtm_family = family, .rtm_flags = flags };
+    const struct rtmsg rtm = { .rtm_family = family };
     struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
 
     if (table)
         mnl_attr_put_u32(request, RTA_TABLE, table);
     return request;
-}
-
-struct nlmsghdr *message_routes_dump(void *room, uint8_t family, uint32_t table)
-{
-    return table_dump(room, family, table, 0);
-}
-
-struct nlmsghdr *message_exceptions_dump(void *room, uint8_t family, uint32_t table)
-{
-    return table_dump(room, family, table, RTM_F_CLONED);
 }
 
 /* Without counters, which are most of what there is to say about a link. */

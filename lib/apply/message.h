@@ -18,10 +18,6 @@
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      uint32_t mark, uint8_t ip_protocol);
 
-/* The same; the answer is what a connection gets, with a path MTU that was learned. */
-struct nlmsghdr *message_path_query(void *room, const struct riptide_prefix *address, uint32_t mark,
-                                    uint8_t ip_protocol);
-
 /* What our route adds to its base. */
 struct route_addition {
     struct riptide_prefix dst;
@@ -74,8 +70,5 @@ struct nlmsghdr *message_routes_dump(void *room, uint8_t family,
 
 struct nlmsghdr *message_neighbours_dump(void *room, uint8_t family);
 struct nlmsghdr *message_links_dump(void *room);
-
-/* What was learned on the paths of that table's routes: exceptions, and no routes. */
-struct nlmsghdr *message_exceptions_dump(void *room, uint8_t family, uint32_t table);
 
 #endif

@@ -17,15 +17,14 @@
 #define NONE PREFIX_TABLE_NONE
 
 /*
- * A destination is asked for up to four times: the route for TCP with our mark; where this host has
- * rules with conditions, for any packet without, and for TCP without; and for a new one what a
- * connection would get. Where the first two differ, or the third is neither theirs nor our own,
- * those rules tell marks or protocols apart.
+ * A destination is asked for once or three times: the route for TCP with our mark, and where this
+ * host has rules with conditions, for any packet without, and for TCP without. Where the first two
+ * differ, or the third is neither theirs nor our own, those rules tell marks or protocols apart.
  */
-enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_PATH };
+enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN };
 
 enum {
-    MAX_QUERIES = 4,
+    MAX_QUERIES = 3,
     MAX_DOUBTS = 3, /* rounds */
 };
 
@@ -65,8 +64,7 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
     bool is_news = target->reason != reason;
 
     bases_release(&router->bases, target->base);
-    target->base = number;
-    target->reason = reason;
+    target_set_base(target, number, reason);
     target_set_failure(target, 0, NULL);
     router_note_base(router, slot);
     if (target_needs_write(target, &router->bases, &router->links, &router->config))
@@ -75,21 +73,6 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
         targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
     else
         router_note_at_base(router, slot, is_news);
-}
-
-void resolve_leave(struct riptide_router *router, uint32_t slot, const char *reason)
-{
-    set_base(router, slot, BASES_NONE, reason);
-}
-
-/* What a connection would get beyond the route's own mtu and gateway was learned on the path. */
-static void note_path(struct riptide_router *router, uint32_t slot, const struct nlmsghdr *answer)
-{
-    struct route path;
-
-    if (targets_at(&router->targets, slot)->base != BASES_NONE &&
-        answer->nlmsg_type == RTM_NEWROUTE && route_parse(&path, answer) == 0)
-        paths_note(router, slot, &path);
 }
 
 /* What one route of that base outlives, the others do. */
@@ -163,12 +146,6 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     target->is_failed = resolve->is_refused;
     router->has_failures |= resolve->is_refused;
     is_moved = number != target->base;
-    /*
-     * What was learned on another path says nothing about this one, nor does what was learned while
-     * there was none; a host inside a prefix is there for what was learned.
-     */
-    if (is_moved && (target->base != BASES_NONE || !target->is_inner))
-        target->pmtu_bytes = 0;
     resolve->has_probe_moved |= target->is_probe && is_moved;
     if (target->is_probe && target->is_outliving && !is_moved)
         note_outliving(router, number);
@@ -238,10 +215,6 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
             check_same(resolve, target, answer);
         resolved(resolve, slot);
         break;
-    case QUERY_PATH:
-        if (answer)
-            note_path(resolve->router, slot, answer);
-        break;
     }
 }
 
@@ -275,7 +248,6 @@ static void ask_all(struct resolve *resolve, uint32_t slot)
     struct target *target = targets_at(&resolve->router->targets, slot);
     struct riptide_prefix address = address_in(&target->wanted.dst);
     uint32_t mark = resolve->router->config.mark;
-    bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
     bool are_rules_asked = resolve->are_rules_asked[family_index(target->wanted.dst.family)];
 
     ask(resolve, slot, QUERY_MARKED,
@@ -285,12 +257,6 @@ static void ask_all(struct resolve *resolve, uint32_t slot)
         ask(resolve, slot, QUERY_PLAIN,
             message_route_query(netlink_room(channel), &address, 0, IPPROTO_TCP));
     }
-    /* A new one is to take over what main has learned, one that exists what its own route has. */
-    if (is_host && (!target->kernel.exists || target->must_ask_path))
-        ask(resolve, slot, QUERY_PATH,
-            message_path_query(netlink_room(channel), &address, target->kernel.exists ? 0 : mark,
-                               IPPROTO_TCP));
-    target->must_ask_path = false;
 }
 
 int resolve_batch(struct riptide_router *router)

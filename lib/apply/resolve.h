@@ -15,7 +15,4 @@ enum { RESOLVE_MAX_TARGETS = 64 };
 /* Asks for the base routes of up to RESOLVE_MAX_TARGETS. Errors: netlink_exchange. */
 int resolve_batch(struct riptide_router *router);
 
-/* Leaves a target alone whose path is unlike its base route. The reason is a literal. */
-void resolve_leave(struct riptide_router *router, uint32_t slot, const char *reason);
-
 #endif

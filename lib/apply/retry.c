@@ -16,7 +16,6 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return;
     if (router->lock_fd >= 0 && table->n > 0) {
-        router->paths.is_wanted = true;
         router->are_links_wanted = true;
         probe_advertised(router);
         watch_set_work(router, true);

@@ -9,7 +9,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/in_route.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -55,8 +54,6 @@ static uint32_t *metric_of(struct route *route, int type)
         return &route->initrwnd;
     case RTAX_MTU:
         return &route->mtu_bytes;
-    case RTAX_LOCK:
-        return &route->locks;
     case RTAX_RTO_MIN:
         return &route->rto_min_ms;
     default:
@@ -136,8 +133,6 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         .type = rtm->rtm_type,
         .tos = rtm->rtm_tos,
         .src_len = rtm->rtm_src_len,
-        /* IPv6 says it by the protocol, IPv4 by a flag. */
-        .is_redirected = rtm->rtm_protocol == RTPROT_REDIRECT || (rtm->rtm_flags & RTCF_REDIRECTED),
         .is_cached = rtm->rtm_flags & RTM_F_CLONED,
     };
     attrs = netlink_attrs(message, sizeof(*rtm));

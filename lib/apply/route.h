@@ -23,12 +23,10 @@ struct route {
     uint32_t initrwnd;   /* segments; 0: not set */
     uint32_t rto_min_ms; /* 0: not set */
     uint32_t mtu_bytes;  /* of the metrics; 0: not set */
-    uint32_t locks;      /* of the metrics: 1 << RTAX_... */
     uint8_t protocol;
     uint8_t type;
     uint8_t tos;
     uint8_t src_len;
-    bool is_redirected; /* a router on the path named a better one */
     bool is_cached;     /* an exception of the kernel's own, no configured route */
     bool has_expiry;    /* IPv6: dies by itself, */
     uint32_t expires_s; /* in so many whole seconds */

@@ -63,8 +63,6 @@ static int open_sockets(void *userdata, struct riptide_error *error)
     (void)error;
     if (r == 0)
         r = netlink_init(&router->dumps);
-    if (r == 0)
-        r = netlink_init(&router->paths.channel);
     return r < 0 ? r : watch_open(router);
 }
 
@@ -121,7 +119,6 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->dumps);
-    netlink_deinit(&router->paths.channel);
     closep(&router->netns_fd);
     closep(&router->lock_fd);
     closep(&router->work_fd);
@@ -228,6 +225,7 @@ static bool is_valid(const struct riptide_wanted *wanted)
 
     return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
            wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
+           (wanted->pmtu_bytes == 0 || wanted->pmtu_bytes >= RIPTIDE_PMTU_MIN_BYTES) &&
            memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
 }
 
@@ -251,15 +249,10 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (r != 0)
         return r;
     target = targets_at(&router->targets, slot);
-    if (wanted->initcwnd == 0 && target->is_inner)
-        return 0;
-    targets_set_inner(&router->targets, target, false);
     /* Who withdrew it may have forgotten all that it was told. */
     if (target->wanted.initcwnd == 0)
         target->told_base = 0;
-    target->wanted = *wanted;
-    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
-        target->wanted.initcwnd = wanted->cwnd_max;
+    target_want(target, wanted, &router->bases, &router->links);
     target->for_base = target->told_base;
     router_note_base(router, slot);
     if (wanted->initcwnd == 0)

@@ -8,7 +8,6 @@
 #include "bases.h"
 #include "netlink.h"
 #include "links.h"
-#include "paths.h"
 #include "prefix.h"
 #include "rule.h"
 #include "scan.h"
@@ -44,7 +43,6 @@ struct riptide_router {
     struct bases bases;
     struct links links;
     struct scan scan;
-    struct paths paths;
     bool is_pass_wanted;          /* events touched targets, or a scan is wanted */
     enum scan_extent scan_wanted; /* what the next pass begins with */
     bool is_pass_under_way;       /* what was touched is being put right */
@@ -52,7 +50,6 @@ struct riptide_router {
     bool is_contest_doubted;      /* some target is left alone for one that may have ended */
     uint8_t n_rounds_trusted;     /* until main is read for that */
     bool are_links_wanted; /* to be asked for their MTUs */
-    bool are_paths_known;  /* what was learned on our routes, for the writes at hand */
     uint32_t probe_slot;   /* where the next round looks for targets to probe */
     bool has_failures;     /* some target is_failed */
     uint32_t n_setbacks;   /* dispatches in a row that began anew for want of something */

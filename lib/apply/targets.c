@@ -125,13 +125,6 @@ void targets_note_inside(struct targets *targets, const struct riptide_prefix *d
     }
 }
 
-void targets_set_inner(struct targets *targets, struct target *target, bool is_inner)
-{
-    targets->n_inner += is_inner;
-    targets->n_inner -= target->is_inner;
-    target->is_inner = is_inner;
-}
-
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp)
 {
     uint32_t n = targets->table.n;
@@ -215,7 +208,6 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
     bases_release(bases, target->base);
     bases_release(bases, target->kernel.base);
     target_set_failure(target, 0, NULL);
-    targets_set_inner(targets, target, false);
     count(targets, &target->wanted.dst, UINT32_MAX);
     prefix_table_remove(&targets->table, slot);
 }
@@ -273,16 +265,63 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
     return base->initrwnd < cwnd_max ? cwnd_max : base->initrwnd;
 }
 
+/* A lock without a figure keeps the kernel to 576 bytes behind a gateway (ipv4_mtu). */
+static uint32_t base_mtu(const struct base *base, const struct links *links)
+{
+    return base->mtu_bytes || base->locks & 1u << RTAX_MTU ? base->mtu_bytes
+                                                           : links_mtu(links, base);
+}
+
+/* Where the base has none that is known, what is shown may be that of one of several links. */
 uint32_t target_mtu(const struct target *target, const struct base *base, const struct links *links)
 {
-    uint32_t mtu_bytes = base->mtu_bytes;
+    uint32_t mtu_bytes = base_mtu(base, links), pmtu_bytes = target->wanted.pmtu_bytes;
+    bool is_used = target->pmtu_use == PMTU_USED && pmtu_bytes > 0 && pmtu_bytes < mtu_bytes &&
+                   !(base->locks & 1u << RTAX_MTU);
 
-    /* A lock without a figure keeps the kernel to 576 bytes behind a gateway (ipv4_mtu). */
-    if (mtu_bytes == 0 && !(base->locks & 1u << RTAX_MTU))
-        mtu_bytes = links_mtu(links, base);
-    if (target->pmtu_bytes && (mtu_bytes == 0 || target->pmtu_bytes < mtu_bytes))
-        return target->pmtu_bytes;
-    return mtu_bytes;
+    return is_used ? pmtu_bytes : mtu_bytes;
+}
+
+/*
+ * Whether connections show less than the route has said because they showed it. IPsec and tunnels
+ * of routes take their headers from an mtu: what they leave of it, as the next mtu, would go down
+ * without end.
+ */
+static bool is_made_smaller(const struct target *target, uint32_t pmtu_bytes,
+                            const struct bases *bases, const struct links *links)
+{
+    uint32_t said_bytes = target->kernel.mtu_bytes;
+
+    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->base != BASES_NONE &&
+           target->kernel.base == target->base && pmtu_bytes > 0 && pmtu_bytes < said_bytes &&
+           said_bytes < base_mtu(bases_at(bases, target->base), links);
+}
+
+void target_want(struct target *target, const struct riptide_wanted *wanted,
+                 const struct bases *bases, const struct links *links)
+{
+    bool is_host = wanted->dst.len == prefix_family_bits(wanted->dst.family);
+    uint32_t pmtu_bytes = is_host ? wanted->pmtu_bytes : 0;
+
+    if (is_made_smaller(target, pmtu_bytes, bases, links))
+        target->pmtu_use = PMTU_WRONG;
+    else if (pmtu_bytes == 0 && target->pmtu_use == PMTU_OLD)
+        target->pmtu_use = PMTU_USED;
+    target->wanted = *wanted;
+    target->wanted.pmtu_bytes = pmtu_bytes;
+    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
+        target->wanted.initcwnd = wanted->cwnd_max;
+}
+
+void target_set_base(struct target *target, uint32_t base, const char *reason)
+{
+    /* What was learned without us, before its first base was asked for, is of that base. */
+    bool is_first = target->base == BASES_NONE && !target->reason;
+
+    if (base != target->base && !is_first)
+        target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
+    target->base = base;
+    target->reason = reason;
 }
 
 bool target_needs_write(const struct target *target, const struct bases *bases,

@@ -22,24 +22,29 @@ enum target_queue {
     QUEUES,
 };
 
+/* What becomes of the path MTU that is wanted. */
+enum pmtu_use {
+    PMTU_USED,  /* it is the route's, where that has no smaller one */
+    PMTU_OLD,   /* learned with another base: not used until it is withdrawn */
+    PMTU_WRONG, /* not what connections make of it: not used as long as the base stays */
+};
+
 struct target {
     struct riptide_wanted wanted; /* its destination comes first: it is the table's */
     bool is_queued[QUEUES];
     bool is_inside_contested; /* main has more specific routes inside, */
     bool is_inside_known;     /* which a scan was to find since the target is there */
-    bool is_inner;      /* asked for by nobody: a host inside a prefix, for what its path taught */
-    bool must_ask_path; /* what its own route has learned is to be asked for */
     bool is_probe;      /* asked again in case that its base has changed in silence */
     bool is_outliving;  /* its route lives longer than the base */
     bool is_failed;     /* asking or writing was refused: riptide_router_retry tries again */
     uint8_t n_doubts;   /* rounds in which its base may have been about to expire */
     uint8_t state;      /* enum riptide_route_state */
+    uint8_t pmtu_use;   /* enum pmtu_use */
     uint32_t next[QUEUES];
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t told_base;  /* the base's initcwnd as router_take_base gave it; */
     uint32_t for_base;   /* the one of the time when the window was asked for */
     uint32_t expires_s;  /* of the base; 0: never */
-    uint32_t pmtu_bytes; /* path MTU that was learned, by us or without; 0: none */
     struct {
         bool exists;
         uint32_t base;     /* it was written with; BASES_NONE: not known */
@@ -68,7 +73,6 @@ struct targets {
     uint32_t head[QUEUES], tail[QUEUES];
     uint64_t n_in_kernel;
     uint64_t n_left_alone;
-    uint32_t n_inner;
     uint32_t n_prefixes;       /* targets that are no hosts */
     uint32_t n_of_len[2][129]; /* targets of each length */
 };
@@ -94,9 +98,6 @@ int targets_find_inside(struct targets *targets, const struct riptide_prefix *pr
 
 /* Every target around `dst`, a route of main, would capture what that route is for. */
 void targets_note_inside(struct targets *targets, const struct riptide_prefix *dst);
-
-/* Keeps count of what nobody has asked for. */
-void targets_set_inner(struct targets *targets, struct target *target, bool is_inner);
 
 /* Puts a target at the end of a queue, unless it is in it. */
 void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot);
@@ -138,6 +139,13 @@ bool target_is_wanted(const struct target *target, const struct bases *bases,
 
 /* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
 uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
+
+/* Takes over what is wanted now. */
+void target_want(struct target *target, const struct riptide_wanted *wanted,
+                 const struct bases *bases, const struct links *links);
+
+/* Its base is another one, or has gone; BASES_NONE: it has gone, or there is none. */
+void target_set_base(struct target *target, uint32_t base, const char *reason);
 
 /*
  * The mtu that the route gets: the base's, or its links', or less where less was learned. 0: none.

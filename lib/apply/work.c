@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a router's work. What a piece of it does is scan.c's and paths.c's (looking),
- * resolve.c's (asking) and sync.c's (changing).
+ * The order of a router's work. What a piece of it does is scan.c's (looking), resolve.c's
+ * (asking) and sync.c's (changing).
  */
 #include "work.h"
 
@@ -109,12 +109,11 @@ static int check_rules(struct riptide_router *router)
 /* One piece of a scan; `extent` counts where none is running. */
 static int look(struct riptide_router *router, enum scan_extent extent)
 {
-    const uint32_t *n_routes = router->scan.main.n_routes;
     int r = scan_step(router, extent);
 
     if (r == 0)
         return 0;
-    router->pass_cost += (n_routes[0] + n_routes[1]) / ROUTES_PER_COST;
+    router->pass_cost += router->scan.main.n_routes / ROUTES_PER_COST;
     if (r < 0) {
         router->is_pass_under_way = false;
         watch_want_pass(router, SCAN_ALL);
@@ -148,43 +147,12 @@ static int begin_pass(struct riptide_router *router)
     return extent == SCAN_NOTHING ? 0 : look(router, extent);
 }
 
-/* What the dumps have not told of the routes to be written, each is asked for. */
-static void ask_paths(struct riptide_router *router)
-{
-    const struct prefix_table *table = &router->targets.table;
-
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        struct target *target = targets_at(&router->targets, slot);
-
-        if (!target->is_queued[QUEUE_WRITE] || !target->kernel.exists ||
-            !target_is_wanted(target, &router->bases, &router->config))
-            continue;
-        target->must_ask_path = true;
-        targets_push(&router->targets, QUEUE_RESOLVE, slot);
-    }
-}
-
-/* One piece of a look at what was learned on paths, before routes are written or without need. */
-static int look_at_paths(struct riptide_router *router, bool is_before_writes)
-{
-    int r = paths_step(router, is_before_writes);
-
-    if (r != RIPTIDE_E_DONE)
-        return r;
-    router->paths.is_wanted = false;
-    router->are_paths_known = router->paths.is_before_writes;
-    if (router->are_paths_known && router->paths.is_cut)
-        ask_paths(router);
-    return 0;
-}
-
 /* The last piece, when all routes are right: the rule returns. */
 static int settle(struct riptide_router *router)
 {
     int r = 0;
 
     router->is_pass_under_way = false;
-    router->are_paths_known = false;
     if (must_read_main(router))
         read_main(router);
     if (may_begin_pass(router))
@@ -209,9 +177,7 @@ int work_step(struct riptide_router *router)
     if (!targets_is_empty(&router->targets, QUEUE_RESOLVE))
         return resolve_batch(router);
     if (!targets_is_empty(&router->targets, QUEUE_WRITE))
-        return router->are_paths_known ? sync_write(router) : look_at_paths(router, true);
-    if (router->paths.is_wanted || router->paths.is_running)
-        return look_at_paths(router, false);
+        return sync_write(router);
     if (router->are_links_wanted)
         return probe_links(router);
     return settle(router);

@@ -96,6 +96,25 @@ __attribute__((noinline)) static void count_left_out(struct riptide_estimator *e
     estimator->stats.left_out++;
 }
 
+/*
+ * What is smaller than was seen. Of a route that was replaced the kernel shows a connection an MTU
+ * of 68 for a moment.
+ */
+__attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *estimator,
+                                                uint32_t slot, const struct riptide_sample *sample)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    if (sample->closed || !is_host(&destination->dst) ||
+        sample->pmtu_bytes < RIPTIDE_PMTU_MIN_BYTES || sample->pmtu_bytes > UINT16_MAX ||
+        sample->last_data_sent_ms > PMTU_RECENT_MS ||
+        pmtu_is_forgotten(estimator, slot))
+        return;
+    destination->pmtu_bytes = (uint16_t)sample->pmtu_bytes;
+    if (destination->cwnd > 0)
+        destination->flags |= IS_NEWS;
+}
+
 /* With configurations in which closed connections count nowhere. */
 __attribute__((noinline)) static int leave_out(struct riptide_estimator *estimator,
                                                const struct riptide_sample *sample)
@@ -139,6 +158,9 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
         destination->n_counted++;
     else
         count_left_out(estimator, destination, reason);
+    /* Where none is known, 0 - 1 is more than any. */
+    if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
+        note_pmtu(estimator, slot, sample);
     estimator->stats.samples++;
     return 0;
 }

@@ -147,7 +147,7 @@ void windowless_keep(struct riptide_estimator *estimator, uint32_t slot, uint64_
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    destination->samples = destination->n_counted;
+    destination->samples = samples_kept(destination->n_counted);
     memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
     destination->updated_ns = (int64_t)now_ns;
     destination->combined = NO_HISTORY;
@@ -265,5 +265,6 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .rto_min_us = rto_step_us(destination->rto_step),
         .cwnd_max = limits_max(&limits),
         .may_lower = limits.is_cut || bit & LOWERING,
+        .pmtu_bytes = destination->pmtu_bytes,
     };
 }

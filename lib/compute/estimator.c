@@ -171,6 +171,17 @@ static double smooth(struct riptide_estimator *estimator, struct destination *de
                              is_drop ? NO_HISTORY : destination->smoothed, combined);
 }
 
+static void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = at(estimator, slot);
+
+    if (destination->pmtu_bytes == 0 || !pmtu_is_forgotten(estimator, slot))
+        return;
+    destination->pmtu_bytes = 0;
+    if (destination->cwnd > 0)
+        destination->flags |= IS_NEWS;
+}
+
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = at(estimator, slot);
@@ -196,7 +207,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         return;
     }
     if (destination->n_counted > 0) {
-        destination->samples = destination->n_counted;
+        destination->samples = samples_kept(destination->n_counted);
         memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
     }
     destination->combined = (float)combined;
@@ -210,7 +221,6 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
     rto_update(estimator, destination);
-    mark_changed(estimator, slot);
 }
 
 /* Whether the oldest of the list has had its time. */
@@ -231,6 +241,7 @@ void forget_window(struct riptide_estimator *estimator, uint32_t slot)
     destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
     destination->rto_step = 0;
+    destination->pmtu_bytes = 0;
     forget_kept(estimator, destination);
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
@@ -242,6 +253,8 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         return RIPTIDE_E_INVALID;
     if (estimator->stats.ticks > 0)
         estimator->input.interval_ns = now_ns - estimator->now_ns;
+    else
+        estimator->first_tick_ns = now_ns;
     estimator->now_ns = now_ns;
     hints_expire(estimator, now_ns);
 
@@ -256,9 +269,12 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         uint32_t slot = estimator->touched;
 
         windowless_drop(estimator, at(estimator, slot));
+        forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
         if (at(estimator, slot)->cwnd == 0)
             windowless_keep(estimator, slot, now_ns);
+        else
+            mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->stats.ticks++;

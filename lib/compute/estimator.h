@@ -6,6 +6,7 @@
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 
+#include "internal.h"
 #include "prefix_table.h"
 
 #include <assert.h>
@@ -19,7 +20,7 @@ enum { NO_HISTORY = -1 };
 enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
     IS_CHANGED = 1 << 1, /* waits to be popped */
-    IS_NEWS = 1 << 2,    /* its rto_min or its bounds are not those popped last */
+    IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
     IS_DROP = 1 << 3,    /* the drop guard had its history forgotten */
     METHOD_SHIFT = 4,    /* above them: the number of its method */
 };
@@ -45,7 +46,8 @@ struct destination {
     double smoothed;                   /* NO_HISTORY: never computed, or expired */
     int64_t updated_ns;                /* negative: restored, computed before this host booted */
     float combined;                    /* NO_HISTORY: it is among the windowless */
-    uint32_t samples; /* behind `combined` */
+    uint16_t samples;    /* behind `combined`; UINT16_MAX: so many, or more */
+    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
     uint32_t next_changed;
     uint32_t newer; /* on its list by age */
     uint32_t older;
@@ -92,6 +94,7 @@ struct riptide_estimator {
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
+    uint64_t first_tick_ns;
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     struct age_list windows, windowless;
@@ -170,6 +173,33 @@ bool destination_is_group(const struct riptide_estimator_config *config,
 /* What counts as one destination with this peer. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer);
+
+/*
+ * Whether no path MTU is taken for that destination now, and what was is let go. A connection that
+ * has learned a small one goes on showing it, and so does one that opens on a route which says it;
+ * to see whether the path has grown, each destination is without for a minute of ten, as the kernel
+ * tries again after ten (net.ipv4.route.mtu_expires): one after the other, and none in the first
+ * minute of all. What counts is what has sent not long ago, so within that minute: a connection has
+ * the MTU of its route from when it sends.
+ */
+enum {
+    PMTU_PERIOD_S = 600,
+    PMTU_FORGOTTEN_S = 60,
+    PMTU_RECENT_MS = 30 * 1000,
+};
+static inline bool pmtu_is_forgotten(const struct riptide_estimator *estimator, uint32_t slot)
+{
+    uint64_t phase_s = (estimator->now_ns - estimator->first_tick_ns) / NS_PER_S +
+                       slot % (PMTU_PERIOD_S - 2 * PMTU_FORGOTTEN_S);
+
+    return phase_s % PMTU_PERIOD_S >= PMTU_PERIOD_S - PMTU_FORGOTTEN_S;
+}
+
+/* How many samples there are behind a window, as it is kept. */
+static inline uint16_t samples_kept(uint32_t n)
+{
+    return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
 
 /* When it was computed: 0 where that was before boot. */
 uint64_t destination_updated_ns(const struct destination *destination);

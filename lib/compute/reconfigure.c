@@ -45,6 +45,7 @@ static void carry_window(const struct riptide_estimator *from, const struct dest
 
     destination->flags |= old->flags & IS_DROP;
     destination->samples = old->samples;
+    destination->pmtu_bytes = old->pmtu_bytes;
     memcpy(destination->left_out, old->left_out, sizeof(destination->left_out));
     destination->combined = old->combined;
     destination->smoothed = old->smoothed;

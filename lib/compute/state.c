@@ -267,7 +267,7 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     if (destination->cwnd > 0)
         age_list_remove(estimator, &estimator->windows, destination);
     windowless_drop(estimator, destination);
-    destination->samples = record->samples;
+    destination->samples = samples_kept(record->samples);
     memset(destination->left_out, 0, sizeof(destination->left_out));
     destination->combined = (float)record->combined;
     destination->smoothed = record->smoothed;

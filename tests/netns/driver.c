@@ -3,7 +3,7 @@
  * A host of libriptide for tests: a router without observe and compute, told over stdin what to
  * want. Lines in:
  *
- *     set PREFIX CWND [CWND_MAX [RTO_MIN_US]]
+ *     set PREFIX CWND [CWND_MAX [RTO_MIN_US [PMTU_BYTES]]]
  *                       a window for a destination; 0 withdraws it
  *     quiet TOKEN       begins a round, and is answered "quiet TOKEN ..." with the counters of the
  *                       router, once nothing that had happened by then is left to do
@@ -64,8 +64,8 @@ static int follow_line(struct riptide_router *router, struct input *input, const
     char word[LINE_BYTES];
     struct riptide_wanted wanted = { .initcwnd = 0 };
 
-    if (sscanf(line, "set %255s %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
-               &wanted.rto_min_us) >= 2 &&
+    if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
+               &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
         riptide_prefix_parse(&wanted.dst, word) == 0)
         return riptide_router_set(router, &wanted);
     if (sscanf(line, "quiet %255s", input->token) != 1)

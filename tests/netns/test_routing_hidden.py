@@ -1,62 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""What a dump of main does not show: paths that were redirected, routes too large for a message."""
+"""What a dump of main does not show: redirects, and routes that are too large for a message."""
 
 import socket
 import struct
 import time
 
-from netns import Daemon, checksum, wait_until, wait_window, windows
-from routing_ask import (FIRST, OTHER, PEER, SECOND, SOURCES, WITHOUT_US, ask, is_as_without_us,
-                         is_ours, wait_ours)
+from netns import Daemon, wait_until, wait_window
+from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import mac
 from twins import Driver
 
-
-def redirect(host, router, dst, gateway, new):
-    """A packet of UDP to dst, and an answer of the gateway that names a better one."""
-    source = SOURCES[4][0]
-    with host.entered():
-        near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with near, router.entered():
-        with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
-            near.connect((dst, 9))
-            inner = ip_header(source, dst, socket.IPPROTO_UDP, 8) \
-                + struct.pack("!HHHH", near.getsockname()[1], 9, 8, 0)
-            icmp = struct.pack("!BBH4s", 5, 1, 0, socket.inet_aton(new)) + inner
-            icmp = icmp[:2] + struct.pack("!H", checksum(icmp)) + icmp[4:]
-            raw.sendto(ip_header(gateway, source, socket.IPPROTO_ICMP, len(icmp)) + icmp,
-                       (source, 0))
-            wait_until(lambda: f"via {new} " in ask(host, dst, *WITHOUT_US), "redirected")
+BETTER, UNKNOWN = "10.0.0.77", "192.0.2.7"  # another router of the first link, and who is behind it
 
 
-def ip_header(source, dst, protocol, n_bytes):
-    words = [0x45, 0, 20 + n_bytes, 0, 0, 64, protocol, 0, socket.inet_aton(source),
-             socket.inet_aton(dst)]
-    words[7] = checksum(struct.pack("!BBHHHBBH4s4s", *words))
-    return struct.pack("!BBHHHBBH4s4s", *words)
-
-
-def test_path_that_was_redirected_is_left_alone(net):
-    """What a router said of one path lives in main's route, and a copy does not have it."""
-    net.host.ip("neigh", "replace", SECOND[4], "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
-    net.learned(PEER[4], 30)
-    net.learned(OTHER[4], 30)
-    redirect(net.host, net.world, PEER[4], FIRST[4], SECOND[4])
-    with Daemon(net.host) as daemon:
-        wait_ours(net.host, OTHER[4])
-        wait_until(lambda: f"{PEER[4]}: left alone: a router redirected" in daemon.said(), "reason")
-        assert PEER[4] not in windows(net.host)
-        assert f"via {SECOND[4]} " in ask(net.host, PEER[4], "ipproto", "tcp")
-
-
-def test_prefix_with_a_path_that_was_redirected_is_left_alone(net):
-    net.host.ip("neigh", "replace", SECOND[4], "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
-    with Driver(net.host) as driver:
-        assert driver.follow("set 203.0.113.0/24 40")["routes"] == 1
-        redirect(net.host, net.world, PEER[4], FIRST[4], SECOND[4])
-        assert driver.quiet()["left_alone"] == 1
-        assert not windows(net.host)
-        assert f"via {SECOND[4]} " in ask(net.host, PEER[4], "ipproto", "tcp")
+def test_router_redirects_tcp_on_our_route_as_without_us(net, driver):
+    """Where a host accepts it. The route itself stays as it is."""
+    for host in (net.host, net.world):
+        host.ip("neigh", "replace", BETTER, "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
+    net.host.sysctl("ipv4/conf/eth0/accept_redirects", 1)
+    net.world.sysctl("ipv4/ip_forward", 1)
+    net.world.ip("route", "add", UNKNOWN, "via", BETTER)
+    driver.follow(f"set {UNKNOWN} 40")
+    with net.host.socket(socket.AF_INET) as opening:
+        opening.setblocking(False)
+        opening.connect_ex((UNKNOWN, 9))
+        wait_until(lambda: f"via {BETTER} " in ask(net.host, UNKNOWN, "ipproto", "tcp"), "redirected")
+        assert f"via {BETTER} " not in ask(net.host, UNKNOWN, *WITHOUT_US)
+        # What was learned goes with the route: the first gateway forwards, and tells again.
+        driver.follow(f"set {UNKNOWN} 80")
+        assert f"via {FIRST[4]} " in ask(net.host, UNKNOWN, "ipproto", "tcp")
 
 
 def cpu_ticks(daemon):

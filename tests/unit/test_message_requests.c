@@ -42,23 +42,6 @@ static void test_a_query_says_mark_and_protocol_where_given(void **state)
     assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
 }
 
-static void test_a_query_for_a_path_wants_no_match(void **state)
-{
-    struct riptide_prefix address = prefix("203.0.113.9");
-    struct nlmsghdr *message = message_path_query(room(), &address, MARK, IPPROTO_TCP);
-
-    (void)state;
-    assert_header(message, RTM_GETROUTE, 0,
-                  &(struct rtmsg){
-                      .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_LOOKUP_TABLE },
-                  RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
-    address = prefix("2001:db8::9");
-    message = message_path_query(room(), &address, MARK, IPPROTO_TCP);
-    assert_header(message, RTM_GETROUTE, 0,
-                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128 }, RTM);
-}
-
 static void test_a_delete_names_exactly_one_route(void **state)
 {
     struct route route = {
@@ -182,10 +165,6 @@ static void test_dumps_and_short_deletes(void **state)
     assert_header(message, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = AF_INET }, RTM);
     assert_types(message, RTM, TYPES(RTA_TABLE));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
-    message = message_exceptions_dump(room(), AF_INET6, TABLE);
-    assert_header(message, RTM_GETROUTE, NLM_F_DUMP,
-                  &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_flags = RTM_F_CLONED }, RTM);
-    assert_types(message, RTM, TYPES(RTA_TABLE));
     message = message_links_dump(room());
     assert_header(message, RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ 0 }, IFI);
     assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
@@ -204,7 +183,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
-        cmocka_unit_test(test_a_query_for_a_path_wants_no_match),
         cmocka_unit_test(test_a_delete_names_exactly_one_route),
         cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
         cmocka_unit_test(test_rules_say_nothing_more_than_they_must),

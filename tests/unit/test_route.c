@@ -147,13 +147,6 @@ static void test_what_the_header_says(void **state)
     assert_int_equal(route.tos, 8);
     assert_int_equal(route.src_len, 16);
     assert_true(route.is_cached);
-    assert_false(route.is_redirected);
-    rtm->rtm_flags |= RTCF_REDIRECTED;
-    assert_true(parsed(&bytes).is_redirected);
-    begin(&bytes, "2001:db8::1", RT_TABLE_MAIN);
-    rtm = bytes_header(&bytes);
-    rtm->rtm_protocol = RTPROT_REDIRECT;
-    assert_true(parsed(&bytes).is_redirected);
 }
 
 static void test_v4_through_a_v6_next_hop(void **state)

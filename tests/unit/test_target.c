@@ -94,7 +94,7 @@ static void test_the_smaller_mtu_counts(void **state)
 {
     static const uint32_t cases[][4] = {
         /* learned, of the base, through a link; what the route gets */
-        { 0, 0, 0, 0 },          { 1400, 0, 0, 1400 },    { 0, 1400, 0, 1400 },
+        { 0, 0, 0, 0 },          { 1400, 0, 0, 0 },       { 0, 1400, 0, 1400 },
         { 1300, 1400, 0, 1300 }, { 1400, 1300, 0, 1300 }, { 1400, 1400, 0, 1400 },
         { 0, 0, 1, LINK_BYTES }, { 1400, 0, 1, 1400 },    { 1501, 0, 1, LINK_BYTES },
         { 0, 9000, 1, 9000 },    { 1400, 9000, 1, 1400 },
@@ -102,7 +102,7 @@ static void test_the_smaller_mtu_counts(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct target target = { .pmtu_bytes = cases[i][0] };
+        const struct target target = { .wanted.pmtu_bytes = cases[i][0] };
         const struct base base = { .match.family = AF_INET,
                                    .mtu_bytes = cases[i][1],
                                    .ifindex = cases[i][2] ? IFINDEX : 0 };
@@ -111,15 +111,69 @@ static void test_the_smaller_mtu_counts(void **state)
     }
 }
 
-static void test_a_lock_without_an_mtu_is_left_as_it_is(void **state)
+static void test_a_lock_of_the_mtu_is_left_as_it_is(void **state)
 {
     const struct base base = { .match.family = AF_INET,
                                .ifindex = IFINDEX,
                                .locks = 1u << RTAX_MTU };
-    const struct target target = { .pmtu_bytes = 0 };
+    const struct base locked = { .match.family = AF_INET,
+                                 .mtu_bytes = 1400,
+                                 .locks = 1u << RTAX_MTU };
+    const struct target target = { .wanted.pmtu_bytes = 576 };
 
     (void)state;
     assert_int_equal(target_mtu(&target, &base, &links), 0);
+    assert_int_equal(target_mtu(&target, &locked, &links), 1400);
+}
+
+/* What a host's connections show, in a row; as its route, once it is written, has said before. */
+static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
+{
+    static const struct {
+        const char *what;
+        uint32_t shown[4]; /* one after the other */
+        uint8_t len;
+        int moves_before; /* this one the base moves; 0: never */
+        uint32_t said;    /* by the route at last */
+    } cases[] = {
+        { "learned", { 1500, 1300, 1300, 1300 }, 32, 0, 1300 },
+        { "let go", { 1500, 1300, 1300, 0 }, 32, 0, 1500 },
+        { "learned again", { 1300, 0, 1300, 1300 }, 32, 0, 1300 },
+        { "grown", { 1300, 0, 1400, 1400 }, 32, 0, 1400 },
+        { "of a prefix", { 1300, 1300, 1300, 1300 }, 24, 0, 1500 },
+        { "of another base", { 1300, 1300, 1300, 1300 }, 32, 2, 1500 },
+        { "smaller, of another base", { 1300, 1300, 1300, 1200 }, 32, 2, 1500 },
+        { "let go behind another base", { 1300, 1300, 0, 1300 }, 32, 1, 1300 },
+        { "without a tunnel's headers", { 1480, 1460, 1460, 1460 }, 32, 0, 1500 },
+        { "without them, let go", { 1480, 1460, 0, 1480 }, 32, 0, 1500 },
+        { "without them, another base", { 1480, 1460, 0, 1300 }, 32, 2, 1300 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct riptide_wanted wanted = { .dst = { AF_INET, cases[i].len, { 10 } }, .initcwnd = 36 };
+        struct bases bases = { 0 };
+        uint32_t other = hold_on_link(&bases), number = BASES_NONE;
+        struct base base;
+        struct target target = { .base = BASES_NONE, .wanted.dst = wanted.dst };
+
+        memcpy(&base, bases_at(&bases, other), base_bytes(bases_at(&bases, other)));
+        base.priority++;
+        assert_int_equal(bases_hold(&bases, &base, &number), 0);
+        for (int n = 0; n < 4; n++) {
+            wanted.pmtu_bytes = cases[i].shown[n];
+            target_want(&target, &wanted, &bases, &links);
+            target_set_base(&target, cases[i].moves_before && n >= cases[i].moves_before ? other
+                                                                                         : number,
+                            NULL);
+            target.kernel.exists = true;
+            target.kernel.base = target.base;
+            target.kernel.mtu_bytes = target_mtu(&target, bases_at(&bases, target.base), &links);
+        }
+        if (target.kernel.mtu_bytes != cases[i].said)
+            fail_msg("%s: %u", cases[i].what, target.kernel.mtu_bytes);
+        bases_deinit(&bases);
+    }
 }
 
 /* In the kernel exactly as it is wanted; each row below changes one thing. */
@@ -165,7 +219,10 @@ static void test_what_is_not_as_wanted_needs_a_write(void **state)
     target = settled(base);
     target.kernel.mtu_bytes = 1400;
     assert_true(target_needs_write(&target, &bases, &links, &config));
-    target.pmtu_bytes = 1400;
+    target = settled(hold_on_link(&bases));
+    target.kernel.mtu_bytes = 1400;
+    assert_true(target_needs_write(&target, &bases, &links, &config));
+    target.wanted.pmtu_bytes = 1400;
     assert_false(target_needs_write(&target, &bases, &links, &config));
     target = settled(hold_on_link(&bases));
     assert_true(target_needs_write(&target, &bases, &links, &config));
@@ -328,7 +385,8 @@ int main(void)
         cmocka_unit_test(test_wanted_is_a_window_with_a_base_that_works),
         cmocka_unit_test(test_initrwnd_never_shrinks_below_the_bound),
         cmocka_unit_test(test_the_smaller_mtu_counts),
-        cmocka_unit_test(test_a_lock_without_an_mtu_is_left_as_it_is),
+        cmocka_unit_test(test_a_lock_of_the_mtu_is_left_as_it_is),
+        cmocka_unit_test(test_a_path_mtu_is_used_as_long_as_it_can_be_true),
         cmocka_unit_test(test_what_is_not_as_wanted_needs_a_write),
         cmocka_unit_test(test_a_window_moves_in_steps),
         cmocka_unit_test(test_no_route_stays_above_its_bound),

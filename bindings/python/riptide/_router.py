@@ -108,23 +108,27 @@ class Router(KernelHandle, Routed):
             check(lib.riptide_router_reconfigure(c, config, error), error)
 
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
-            may_lower: bool = False) -> None:
+            may_lower: bool = False, pmtu_bytes: int = 0) -> None:
         """Asks for a window towards dst, in segments; 0 withdraws it.
 
         No route gets or keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves
         the smallest retransmission timeout as it is; the kernel keeps it in whole ms, rounded up. A
         window at or below the base route's initcwnd gets no route, unless it may_lower that.
-        Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s).
+        pmtu_bytes is the path MTU that connections to a host have found; 0: not known.
+        Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s; less than 553
+        bytes).
         """
         wanted = ffi.new("struct riptide_wanted *")
         write(wanted, {"dst": dst, "initcwnd": initcwnd, "cwnd_max": cwnd_max,
-                       "may_lower": may_lower}, [])
+                       "may_lower": may_lower, "pmtu_bytes": pmtu_bytes}, [])
         wanted.rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
             result = lib.riptide_router_set(c, wanted)
         if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else
+                               f"pmtu_bytes: from 553: {pmtu_bytes}"
+                               if 0 < pmtu_bytes < lib.RIPTIDE_PMTU_MIN_BYTES else
                                f"rto_min: up to 60 s: {rto_min}")
         check(result)
 

@@ -147,7 +147,7 @@ class Estimate:
     """
 
     dst: Network
-    samples: int  #: connections seen in the last tick that saw any
+    samples: int  #: connections seen in the last tick that saw any; up to 65535
     combined: float  #: their windows as one, segments
     smoothed: float  #: with history, segments, unbounded
     cwnd: int  #: the result, segments; 0: the time to live passed
@@ -156,6 +156,7 @@ class Estimate:
     rto_min_us: int  #: for the route; 0: leave it alone
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
     may_lower: bool  #: losses, a hint or an override took it down: for Router.set
+    pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
 
 
 @dataclass(frozen=True)
