@@ -191,9 +191,11 @@ void riptide_router_resume(struct riptide_router *router);
  * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
  * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
  * destination that fails as before is not popped again. Looks for what the kernel does not
- * announce: changes of advertised routes, and of the MTU that
- * IPv6 has for a link. Without it those are followed when something else happens. Pays for what a
- * storm of route changes has cost: beyond a bound the rules stay lifted until the next rounds.
+ * announce: changes of advertised routes and of their lifetimes, and of the MTU that IPv6 has for a
+ * link. Without it those are followed when something else happens. A destination whose base route
+ * ends within ten seconds is left alone (an agent's: or within two rounds), as ours have no
+ * lifetime: to see it in time, this is to be called each five seconds. Pays for what a storm of
+ * route changes has cost: beyond a bound the rules stay lifted until the next rounds.
  */
 void riptide_router_retry(struct riptide_router *router);
 

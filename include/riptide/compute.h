@@ -245,7 +245,7 @@ struct riptide_explanation {
     struct riptide_prefix dst;
     const char *policy;                          /* its name */
     const char *smoothing;                       /* its name */
-    uint32_t samples;                            /* counted in the last tick that saw any; up to 65535 */
+    uint32_t samples; /* counted in the last tick that saw any; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */

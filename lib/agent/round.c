@@ -6,6 +6,7 @@
 
 #include "agent/parts.h"
 #include "agent/clock.h"
+#include "apply/router.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -267,6 +268,7 @@ int round_on_timer(struct riptide_agent *agent)
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    router_set_round(agent->router, agent->interval.current_ns);
     riptide_router_retry(agent->router);
     /*
      * A round that takes longer than the interval is not overtaken by the next one; a dump that the

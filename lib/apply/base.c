@@ -104,7 +104,7 @@ static const char *attribute_parse(struct base *base, struct attrs *metrics,
     case RTA_TABLE:
     case RTA_CACHEINFO:
         return NULL;  /* route_parse has them */
-    case RTA_EXPIRES: /* ours to ask for, and not how the kernel tells it */
+    case RTA_EXPIRES: /* not how the kernel tells it */
         return NULL;
     case RTA_PRIORITY:
         return netlink_u32(attribute, &base->priority) ? NULL : base_malformed;
@@ -179,8 +179,8 @@ static const char *route_reason(const struct route *route, const struct riptide_
     return NULL;
 }
 
-bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_prefix *dst,
-                const struct nlmsghdr *answer, const char **reasonp)
+bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
+                uint32_t least_life_s, const char **reasonp)
 {
     const struct nlattr *attribute;
     struct netlink_attrs attrs;
@@ -204,11 +204,9 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
     base->has_expiry = route.has_expiry;
-    base->is_advertised = route.protocol == RTPROT_RA || route.has_expiry;
     base->gateway = route.gateway;
     base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
-    *expires_s = route.expires_s;
     attrs = netlink_attrs(answer, sizeof(*rtm));
     while ((attribute = netlink_next(&attrs))) {
         *reasonp = attribute_parse(base, &metrics, attribute);
@@ -218,8 +216,7 @@ bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_pre
     base->metrics_bytes = metrics.n_bytes;
     if (!attrs_append(&base->attrs, &metrics))
         *reasonp = no_room;
-    /* A copy that is not to outlive it would have zero seconds, which means one that stays. */
-    else if (base->has_expiry && route.expires_s == 0)
+    else if (base->has_expiry && route.expires_s < least_life_s)
         *reasonp = base_ending;
     else
         *reasonp = object_reason(base);

@@ -10,7 +10,7 @@
 
 #include <riptide/riptide.h>
 
-/* Two answers that mean the same are equal bytes, but for what ages (expires_s stands apart). */
+/* Two answers that mean the same are equal bytes: how long one still lives is not in it. */
 struct base {
     struct riptide_prefix match; /* the prefix of the route in main */
     uint8_t scope;
@@ -19,7 +19,6 @@ struct base {
     bool is_multipath;
     bool has_object;    /* its hop is somebody's next-hop object */
     bool has_hop;       /* gateway, device or encapsulation of its own */
-    bool is_advertised; /* by a router, or dies by itself: it may change without a notification */
     uint32_t priority;
     uint32_t initcwnd;             /* segments; 0: not set */
     uint32_t initrwnd;             /* segments; 0: not set */
@@ -33,16 +32,17 @@ struct base {
     struct attrs attrs;            /* all else that is carried over; the last member, see below */
 };
 
-/* The reasons for an answer that cannot be one to the query, and for a base in its last second. */
+/* The reasons for an answer that cannot be one to the query, and for a base that ends soon. */
 extern const char *const base_malformed, *const base_ending;
 
 /*
  * Reads the kernel's answer to a query for `dst` with RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE: a
  * route, or the error that a query for a blackhole gets. Returns false and the reason (static
- * storage) where that is not a plain unicast route of main that holds all of `dst`.
+ * storage) where that is not a plain unicast route of main that holds all of `dst`, and lives
+ * for least_life_s more.
  */
-bool base_parse(struct base *base, uint32_t *expires_s, const struct riptide_prefix *dst,
-                const struct nlmsghdr *answer, const char **reasonp);
+bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
+                uint32_t least_life_s, const char **reasonp);
 
 /* Its size without the room that its attributes leave: as many bytes of it are a whole base. */
 size_t base_bytes(const struct base *base);

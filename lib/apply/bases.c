@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct held_base {
     uint32_t n_users;
@@ -99,11 +100,6 @@ static uint32_t find(const struct bases *bases, const struct base *base, uint32_
     return number;
 }
 
-bool bases_has(const struct bases *bases, const struct base *base)
-{
-    return find(bases, base, hash_of(base)) != BASES_NONE;
-}
-
 int bases_hold(struct bases *bases, const struct base *base, uint32_t *numberp)
 {
     uint32_t hash = hash_of(base), number = find(bases, base, hash);
@@ -123,7 +119,7 @@ int bases_hold(struct bases *bases, const struct base *base, uint32_t *numberp)
     held->n_users = 1;
     held->hash = hash;
     bases->list[number] = held;
-    bases->n_advertised += base->is_advertised;
+    bases->n_ipv6 += base->match.family == AF_INET6;
     chain(bases, number);
     *numberp = number;
     return 0;
@@ -147,7 +143,7 @@ void bases_release(struct bases *bases, uint32_t number)
         ;
     *link = held->next;
     bases->list[number] = NULL;
-    bases->n_advertised -= held->base.is_advertised;
+    bases->n_ipv6 -= held->base.match.family == AF_INET6;
     if (number < bases->free)
         bases->free = number;
     free(held);
@@ -162,21 +158,6 @@ bool bases_has_link(const struct bases *bases, uint32_t ifindex)
             return true;
     }
     return false;
-}
-
-uint32_t bases_list_links(const struct bases *bases, uint32_t *ifindexes, uint32_t max)
-{
-    uint32_t n = 0, i;
-
-    for (uint32_t number = 0; number < bases->n && n < max; number++) {
-        uint32_t ifindex = bases->list[number] ? bases->list[number]->base.ifindex : 0;
-
-        for (i = 0; i < n && ifindexes[i] != ifindex; i++)
-            ;
-        if (i == n && ifindex)
-            ifindexes[n++] = ifindex;
-    }
-    return n;
 }
 
 bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address)

@@ -15,10 +15,10 @@ struct held_base;
 struct bases {
     struct held_base **list; /* NULL where free */
     uint32_t n;
-    uint32_t n_advertised; /* of those held */
-    uint32_t *buckets;     /* numbers, each the first of a chain of equal hashes */
-    uint32_t n_buckets;    /* as many as `list` has room for, a power of two */
-    uint32_t free;         /* where to look for a free number: none is below */
+    uint32_t n_ipv6;    /* of those held */
+    uint32_t *buckets;  /* numbers, each the first of a chain of equal hashes */
+    uint32_t n_buckets; /* as many as `list` has room for, a power of two */
+    uint32_t free;      /* where to look for a free number: none is below */
 };
 
 void bases_deinit(struct bases *bases);
@@ -29,9 +29,6 @@ const struct base *bases_at(const struct bases *bases, uint32_t number);
 /* The number of that base, with one user more. Errors: -ENOMEM. */
 int bases_hold(struct bases *bases, const struct base *base, uint32_t *numberp);
 
-/* Whether that base is held. */
-bool bases_has(const struct bases *bases, const struct base *base);
-
 /* One user more of a base that has some; BASES_NONE is fine. */
 void bases_share(struct bases *bases, uint32_t number);
 
@@ -40,9 +37,6 @@ void bases_release(struct bases *bases, uint32_t number);
 
 /* Whether a base leads through that link, or through several. */
 bool bases_has_link(const struct bases *bases, uint32_t ifindex);
-
-/* The first `max` links that bases lead through, each once. Returns how many. */
-uint32_t bases_list_links(const struct bases *bases, uint32_t *ifindexes, uint32_t max);
 
 /* Whether a base has that source address. */
 bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);

@@ -32,8 +32,8 @@ void router_describe(const struct riptide_router *router, const struct target *t
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = (enum riptide_route_state)target->state,
-        .initcwnd =
-            target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd : target->wanted.initcwnd,
+        .initcwnd = target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd
+                                                           : target->wanted.initcwnd,
         .error = target->error,
     };
     if (target->base != BASES_NONE) {

@@ -55,6 +55,7 @@ static void drop(struct links *links, uint32_t ifindex)
 static int put(struct links *links, const struct link *link)
 {
     uint32_t at = find(links, link->ifindex);
+    bool is_other;
 
     if (!is_at(links, at, link->ifindex)) {
         struct link *list = array_reserve(links->list, links->n, &links->capacity, sizeof(*list));
@@ -63,9 +64,11 @@ static int put(struct links *links, const struct link *link)
             return -ENOMEM;
         links->list = list;
         memmove(&links->list[at + 1], &links->list[at], (links->n++ - at) * sizeof(*link));
+        links->list[at] = *link;
     }
+    is_other = memcmp(links->list[at].mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes)) != 0;
     links->list[at] = *link;
-    return 0;
+    return is_other;
 }
 
 /* IPv6 has one of its own, which routers and a sysctl can make less than the link's. */

@@ -24,7 +24,8 @@ void links_forget(struct links *links);
 
 /*
  * Takes in that a link is there, or has gone; what is not about links is passed by. A link whose
- * message found no memory or made no sense is as it was. Errors: -EBADMSG, -ENOMEM.
+ * message found no memory or made no sense is as it was. Returns 1 where one that is there has
+ * another MTU than before. Errors: -EBADMSG, -ENOMEM.
  */
 int links_take(struct links *links, const struct nlmsghdr *message);
 

@@ -109,8 +109,6 @@ struct nlmsghdr *message_route_put(void *room, uint32_t begun_bytes, const struc
     request->nlmsg_len = begun_bytes;
     rtm->rtm_dst_len = addition->dst.len;
     memcpy(mnl_attr_get_payload(dst), addition->dst.addr, mnl_attr_get_payload_len(dst));
-    if (addition->expires_s)
-        mnl_attr_put_u32(request, RTA_EXPIRES, addition->expires_s);
     put_metrics(request, base, addition);
     return request;
 }

@@ -25,7 +25,6 @@ struct route_addition {
     uint32_t initrwnd;   /* segments; 0: not set */
     uint32_t mtu_bytes;  /* 0: not set */
     uint32_t rto_min_us; /* 0: not set */
-    uint32_t expires_s;  /* 0: never */
 };
 
 /* The rto_min that our route says: ours, rounded up, or the base's. 0: none. */

@@ -32,8 +32,7 @@ static void queue_moved(struct riptide_router *router)
         if (!target_is_wanted(target, &router->bases, &router->config) ||
             !target_needs_write(target, &router->bases, &router->links, &router->config))
             continue;
-        /* How long a base that expires still lives is known only at the moment of asking. */
-        targets_push(targets, target->expires_s ? QUEUE_RESOLVE : QUEUE_WRITE, slot);
+        targets_push(targets, QUEUE_WRITE, slot);
         watch_set_work(router, true);
     }
 }

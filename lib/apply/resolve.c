@@ -10,6 +10,7 @@
 #include "router.h"
 #include "watch.h"
 
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -19,14 +20,13 @@
 /*
  * A destination is asked for once or three times: the route for TCP with our mark, and where this
  * host has rules with conditions, for any packet without, and for TCP without. Where the first two
- * differ, or the third is neither theirs nor our own, those rules tell marks or protocols apart.
+ * differ, or the third is neither theirs nor our own, those rules tell marks or protocols apart. In
+ * a probe its link is asked for as well: the MTU that IPv6 has for that may be set by a router or a
+ * sysctl.
  */
-enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN };
+enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_LINK };
 
-enum {
-    MAX_QUERIES = 3,
-    MAX_DOUBTS = 3, /* rounds */
-};
+enum { MAX_QUERIES = 4 };
 
 struct resolve {
     struct riptide_router *router;
@@ -38,11 +38,10 @@ struct resolve {
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers about the destination at hand. */
     struct base base;
-    uint32_t expires_s;
     const char *reason;
     bool are_rules_asked[2]; /* by a query of any packet, and of TCP */
     bool is_refused;      /* one of the queries: the others say nothing then */
-    bool has_probe_moved; /* some base has changed in silence */
+    bool has_probe_moved; /* some base, or link, has changed in silence */
 };
 
 /* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
@@ -64,7 +63,7 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
     bool is_news = target->reason != reason;
 
     bases_release(&router->bases, target->base);
-    target_set_base(target, number, reason);
+    targets_set_base(&router->targets, target, number, reason);
     target_set_failure(target, 0, NULL);
     router_note_base(router, slot);
     if (target_needs_write(target, &router->bases, &router->links, &router->config))
@@ -73,49 +72,6 @@ static void set_base(struct riptide_router *router, uint32_t slot, uint32_t numb
         targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
     else
         router_note_at_base(router, slot, is_news);
-}
-
-/* What one route of that base outlives, the others do. */
-static void note_outliving(struct riptide_router *router, uint32_t base)
-{
-    const struct prefix_table *table = &router->targets.table;
-
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++) {
-        struct target *target = targets_at(&router->targets, slot);
-
-        if (target->base != base)
-            continue;
-        target->is_outliving = true;
-        targets_push(&router->targets, QUEUE_RESOLVE, slot);
-    }
-}
-
-/* Whether the same base is held with a lifetime. */
-static bool had_expiry(const struct riptide_router *router, const struct base *base)
-{
-    struct base expiring;
-
-    if (router->bases.n_advertised == 0)
-        return false;
-    memcpy(&expiring, base, base_bytes(base));
-    expiring.has_expiry = expiring.is_advertised = true;
-    return bases_has(&router->bases, &expiring);
-}
-
-/*
- * In its last hundredth of a second a route shows a lifetime of 0, as one that stays does: where it
- * had one, the next rounds tell which it is.
- */
-static bool may_be_ending(const struct riptide_router *router, struct target *target,
-                          const struct base *base)
-{
-    if (base->has_expiry || target->n_doubts == MAX_DOUBTS ||
-        (target->reason != base_ending && !had_expiry(router, base))) {
-        target->n_doubts = 0;
-        return false;
-    }
-    target->n_doubts++;
-    return true;
 }
 
 static void resolved(struct resolve *resolve, uint32_t slot)
@@ -129,16 +85,9 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     if (!reason && target->is_inside_contested)
         reason = "main has more specific routes inside it";
     if (!reason)
-        reason =
-            main_table_contested_reason(&router->scan.main, &resolve->base.match, &target->wanted.dst);
+        reason = main_table_contested_reason(&router->scan.main, &resolve->base.match,
+                                             &target->wanted.dst);
     router->is_contest_doubted |= reason && !resolve->reason && router->scan.main.is_stale;
-    /* Of doubts, those in a row count. */
-    if (reason) {
-        target->n_doubts = 0;
-    } else if (may_be_ending(router, target, &resolve->base)) {
-        reason = base_ending;
-        resolve->is_refused = true;
-    }
     if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0) {
         reason = "no memory for its base route";
         resolve->is_refused = true;
@@ -147,50 +96,52 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     router->has_failures |= resolve->is_refused;
     is_moved = number != target->base;
     resolve->has_probe_moved |= target->is_probe && is_moved;
-    if (target->is_probe && target->is_outliving && !is_moved)
-        note_outliving(router, number);
     target->is_probe = false;
-    target->expires_s = resolve->expires_s;
     set_base(router, slot, number, reason);
 }
 
-/* Whether TCP already takes a route of our own; and then, whether that outlives its base. */
-static bool is_ours(const struct resolve *resolve, struct target *target,
-                    const struct nlmsghdr *answer)
+/* Whether TCP already takes a route of our own. */
+static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer)
 {
     struct route route;
 
-    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0 ||
-        route.table != resolve->router->config.table)
-        return false;
-    target->is_outliving =
-        resolve->expires_s > 0 && (!route.has_expiry || route.expires_s > resolve->expires_s + 1);
-    return true;
+    return answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
+           route.table == resolve->router->config.table;
 }
 
 /* As base_parse; NULL stands for an answer that did not fit. */
-static const char *parse(struct resolve *resolve, struct base *base, uint32_t *expires_s,
-                         const struct target *target, const struct nlmsghdr *answer)
+static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
+                         const struct nlmsghdr *answer)
 {
+    struct riptide_router *router = resolve->router;
     const char *reason = base_malformed;
 
-    if (answer && base_parse(base, expires_s, &target->wanted.dst, answer, &reason))
+    if (answer &&
+        base_parse(base, &target->wanted.dst, answer, router->least_life_s, &reason))
         return NULL;
-    resolve->router->stats.malformed += reason == base_malformed;
+    router->stats.malformed += reason == base_malformed;
     return reason;
 }
 
 static void check_same(struct resolve *resolve, const struct target *target,
                        const struct nlmsghdr *answer)
 {
-    uint32_t expires_s;
     struct base base;
 
     if (resolve->reason)
         return;
-    resolve->reason = parse(resolve, &base, &expires_s, target, answer);
+    resolve->reason = parse(resolve, &base, target, answer);
     if (!resolve->reason && !base_equal(&resolve->base, &base))
         resolve->reason = "rules of this host tell marks or protocols apart";
+}
+
+/* A link that has gone was announced. */
+static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
+{
+    int r = answer ? links_take(&resolve->router->links, answer) : -EBADMSG;
+
+    resolve->router->stats.malformed += r < 0;
+    resolve->has_probe_moved |= r > 0;
 }
 
 static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *answer, int error)
@@ -203,7 +154,7 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
     resolve->is_refused |= error && !base_is_answer(error);
     switch (resolve->asked[n].query) {
     case QUERY_MARKED:
-        resolve->reason = parse(resolve, &resolve->base, &resolve->expires_s, target, answer);
+        resolve->reason = parse(resolve, &resolve->base, target, answer);
         if (!resolve->are_rules_asked[family_index(target->wanted.dst.family)])
             resolved(resolve, slot);
         break;
@@ -211,9 +162,12 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
         check_same(resolve, target, answer);
         break;
     case QUERY_PLAIN:
-        if (!answer || !is_ours(resolve, target, answer))
+        if (!answer || !is_ours(resolve, answer))
             check_same(resolve, target, answer);
         resolved(resolve, slot);
+        break;
+    case QUERY_LINK:
+        note_link(resolve, answer);
         break;
     }
 }
@@ -257,6 +211,10 @@ static void ask_all(struct resolve *resolve, uint32_t slot)
         ask(resolve, slot, QUERY_PLAIN,
             message_route_query(netlink_room(channel), &address, 0, IPPROTO_TCP));
     }
+    if (target->is_probe && target->base != BASES_NONE)
+        ask(resolve, slot, QUERY_LINK,
+            message_link_query(netlink_room(channel),
+                               bases_at(&resolve->router->bases, target->base)->ifindex));
 }
 
 int resolve_batch(struct riptide_router *router)
@@ -266,8 +224,7 @@ int resolve_batch(struct riptide_router *router)
     int r;
 
     for (int i = 0; i < 2; i++)
-        resolve.are_rules_asked[i] = !rules_are_unconditional(&router->scan.rules[i]) ||
-                                     router->bases.n_advertised > 0;
+        resolve.are_rules_asked[i] = !rules_are_unconditional(&router->scan.rules[i]);
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(&router->channel, MAX_QUERIES) &&
            (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
         slots[n++] = slot;

@@ -82,6 +82,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
         r = keep_netns(router, error);
     if (r < 0)
         return r;
+    router_set_round(router, 0);
     router->identity = router_config_identity(&router->config);
     targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
 

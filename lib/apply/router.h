@@ -49,8 +49,8 @@ struct riptide_router {
     uint32_t pass_cost;           /* of the passes since the last round; see work.c */
     bool is_contest_doubted;      /* some target is left alone for one that may have ended */
     uint8_t n_rounds_trusted;     /* until main is read for that */
-    bool are_links_wanted; /* to be asked for their MTUs */
     uint32_t probe_slot;   /* where the next round looks for targets to probe */
+    uint32_t least_life_s; /* a base that ends earlier is left alone */
     bool has_failures;     /* some target is_failed */
     uint32_t n_setbacks;   /* dispatches in a row that began anew for want of something */
     struct rule_state rules[2];
@@ -60,6 +60,9 @@ struct riptide_router {
 
 /* Where its base's initcwnd is not the one that was told, it waits for router_take_base. */
 void router_note_base(struct riptide_router *router, uint32_t slot);
+
+/* How long it is from one riptide_router_retry to the next. */
+void router_set_round(struct riptide_router *router, uint64_t round_ns);
 
 /* A target that needs no route, as its base does, is left alone: said once, or as news. */
 void router_note_at_base(struct riptide_router *router, uint32_t slot, bool is_news);

@@ -73,7 +73,6 @@ static const struct nlmsghdr *put_message(struct writes *writes, const struct ta
         .initrwnd = target_initrwnd(base, config->cwnd_max),
         .mtu_bytes = target_mtu(target, base, &writes->router->links),
         .rto_min_us = target->wanted.rto_min_us,
-        .expires_s = target->expires_s,
     };
 
     if (writes->base != target->base)
@@ -138,7 +137,6 @@ static void note_put(struct riptide_router *router, uint32_t slot)
     target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
     target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
     target->kernel.rto_min_ms = message_rto_min_ms(base, target->wanted.rto_min_us);
-    target->is_outliving = false;
     targets_set_exists(&router->targets, target, true);
     targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }

@@ -205,6 +205,7 @@ void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32
             return;
     }
     targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_ending -= target->reason == base_ending;
     bases_release(bases, target->base);
     bases_release(bases, target->kernel.base);
     target_set_failure(target, 0, NULL);
@@ -313,13 +314,16 @@ void target_want(struct target *target, const struct riptide_wanted *wanted,
         target->wanted.initcwnd = wanted->cwnd_max;
 }
 
-void target_set_base(struct target *target, uint32_t base, const char *reason)
+void targets_set_base(struct targets *targets, struct target *target, uint32_t base,
+                      const char *reason)
 {
     /* What was learned without us, before its first base was asked for, is of that base. */
     bool is_first = target->base == BASES_NONE && !target->reason;
 
     if (base != target->base && !is_first)
         target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
+    targets->n_ending += reason == base_ending;
+    targets->n_ending -= target->reason == base_ending;
     target->base = base;
     target->reason = reason;
 }
@@ -334,7 +338,7 @@ bool target_needs_write(const struct target *target, const struct bases *bases,
         return target->kernel.exists;
     base = bases_at(bases, target->base);
     initcwnd = target_initcwnd(target, base);
-    return !target->kernel.exists || target->is_outliving || target->kernel.base != target->base ||
+    return !target->kernel.exists || target->kernel.base != target->base ||
            target->kernel.priority != base->priority ||
            target->kernel.mtu_bytes != target_mtu(target, base, links) ||
            target->kernel.rto_min_ms != message_rto_min_ms(base, target->wanted.rto_min_us) ||

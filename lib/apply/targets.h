@@ -35,16 +35,13 @@ struct target {
     bool is_inside_contested; /* main has more specific routes inside, */
     bool is_inside_known;     /* which a scan was to find since the target is there */
     bool is_probe;      /* asked again in case that its base has changed in silence */
-    bool is_outliving;  /* its route lives longer than the base */
     bool is_failed;     /* asking or writing was refused: riptide_router_retry tries again */
-    uint8_t n_doubts;   /* rounds in which its base may have been about to expire */
     uint8_t state;      /* enum riptide_route_state */
     uint8_t pmtu_use;   /* enum pmtu_use */
     uint32_t next[QUEUES];
     uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
     uint32_t told_base;  /* the base's initcwnd as router_take_base gave it; */
     uint32_t for_base;   /* the one of the time when the window was asked for */
-    uint32_t expires_s;  /* of the base; 0: never */
     struct {
         bool exists;
         uint32_t base;     /* it was written with; BASES_NONE: not known */
@@ -73,7 +70,8 @@ struct targets {
     uint32_t head[QUEUES], tail[QUEUES];
     uint64_t n_in_kernel;
     uint64_t n_left_alone;
-    uint32_t n_prefixes;       /* targets that are no hosts */
+    uint32_t n_prefixes; /* targets that are no hosts */
+    uint32_t n_ending;   /* left alone for a base that ends soon: it may be refreshed in silence */
     uint32_t n_of_len[2][129]; /* targets of each length */
 };
 
@@ -144,8 +142,9 @@ uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
 void target_want(struct target *target, const struct riptide_wanted *wanted,
                  const struct bases *bases, const struct links *links);
 
-/* Its base is another one, or has gone; BASES_NONE: it has gone, or there is none. */
-void target_set_base(struct target *target, uint32_t base, const char *reason);
+/* Its base is another one; BASES_NONE: it has none, for that reason. */
+void targets_set_base(struct targets *targets, struct target *target, uint32_t base,
+                      const char *reason);
 
 /*
  * The mtu that the route gets: the base's, or its links', or less where less was learned. 0: none.

@@ -6,7 +6,6 @@
 #include "work.h"
 
 #include "prefix.h"
-#include "probe.h"
 #include "resolve.h"
 #include "router.h"
 #include "sync.h"
@@ -25,8 +24,7 @@ void work_queue(struct riptide_router *router, uint32_t slot)
     const struct target *target = targets_at(&router->targets, slot);
     bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 
-    /* How long a base that expires still lives is known only at the moment of asking. */
-    if (target->base != BASES_NONE && target->error == 0 && target->expires_s == 0) {
+    if (target->base != BASES_NONE && target->error == 0) {
         targets_push(&router->targets, QUEUE_WRITE, slot);
     } else if (is_host || target->is_inside_known) {
         targets_push(&router->targets, QUEUE_RESOLVE, slot);
@@ -178,7 +176,5 @@ int work_step(struct riptide_router *router)
         return resolve_batch(router);
     if (!targets_is_empty(&router->targets, QUEUE_WRITE))
         return sync_write(router);
-    if (router->are_links_wanted)
-        return probe_links(router);
     return settle(router);
 }

@@ -35,6 +35,7 @@ EXPIRES_AT = 4 + 8  # rta_expires in the attribute, its header included
 # 1/100 s: what happens to both twins happens to one a moment later, and on a machine that is busy
 # with other things that is seconds.
 EXPIRES_SLACK = 1000
+OURS_GOES = 100  # before its base does: ten seconds less what is said above
 
 u32 = struct.Struct("=I")
 
@@ -308,8 +309,10 @@ def is_alike(with_us, without_us, mtus):
     if ours is not base and (not ours.is_like(base, mtus) or
                              (ours.table != TABLE and ours.windows != base.windows)):
         return False
-    # A route of ours may end earlier, and the next packet goes without us; later it may not.
+    # A route of ours has no lifetime: it goes before the one that it stands for.
     a, b = with_us[1], without_us[1]
+    if ours.table == TABLE:
+        return b == 0 or b >= OURS_GOES
     return a == b or (a > 0 and (b == 0 or a <= b + EXPIRES_SLACK))
 
 

@@ -80,8 +80,8 @@ def advertised():
     network.close()
 
 
-@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}, {"lifetime_s": 60}],
-                         ids=["hop limit", "MTU", "lifetime"])
+@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}],
+                         ids=["hop limit", "MTU"])
 def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
     if "mtu_bytes" in change:  # less than they have the kernel gives to all routes, ours too
         advertised.advertise(mtu_bytes=1300)
@@ -93,6 +93,25 @@ def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
     assert advertised.differing() == 0
     assert advertised.driver.stats["routes"] == len(DSTS)
     assert advertised.driver.stats["events"] == events, "the kernel does announce it"
+
+
+def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advertised):
+    """Ours have none; neither is announced."""
+    driver = advertised.driver
+    events = driver.stats["events"]
+    for lifetime_s, n_routes in ((60, len(DSTS)), (8, 0), (1800, len(DSTS))):
+        advertised.advertise(lifetime_s=lifetime_s)
+        driver.quiet()
+        assert driver.stats["routes"] == n_routes, lifetime_s
+        assert advertised.differing() == 0
+    assert driver.stats["events"] == events, "the kernel does announce it"
+
+
+def test_round_asks_for_few_of_the_destinations_whose_base_ends(advertised):
+    advertised.advertise(lifetime_s=8)
+    before = dict(advertised.driver.quiet())
+    assert before["left_alone"] == len(DSTS)
+    assert 0 < advertised.driver.quiet()["resolved"] - before["resolved"] <= 16
 
 
 def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advertised):

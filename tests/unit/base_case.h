@@ -84,16 +84,18 @@ static inline void put_hops(struct bytes *answer, uint8_t flags, uint8_t weight)
     bytes_nest_end(answer, multipath);
 }
 
+/* That a base is to have. */
+enum { LEAST_LIFE_S = 10 };
+
 /* Over bytes that are not zero: base_equal compares padding, too. */
-static const char *parse(struct base *base, uint32_t *expires_s, struct bytes *answer,
-                         const char *dst)
+static const char *parse(struct base *base, struct bytes *answer, const char *dst)
 {
     struct riptide_prefix asked = prefix(dst);
     const char *reason = "not written";
     bool is_base;
 
     memset(base, 0xa5, sizeof(*base));
-    is_base = base_parse(base, expires_s, &asked, bytes_message(answer), &reason);
+    is_base = base_parse(base, &asked, bytes_message(answer), LEAST_LIFE_S, &reason);
     assert_int_equal(is_base, !reason);
     return reason;
 }
@@ -104,17 +106,15 @@ static inline struct base *parsed(struct bytes *answer, const char *dst)
     static struct base bases[16];
     static unsigned int turn;
     struct base *base = &bases[turn++ % 16];
-    uint32_t expires_s;
 
-    assert_null(parse(base, &expires_s, answer, dst));
+    assert_null(parse(base, answer, dst));
     return base;
 }
 
 static inline void assert_reason(struct bytes *answer, const char *dst, const char *expected)
 {
     struct base base;
-    uint32_t expires_s;
-    const char *reason = parse(&base, &expires_s, answer, dst);
+    const char *reason = parse(&base, answer, dst);
 
     assert_non_null(reason);
     assert_string_equal(reason, expected);

@@ -77,8 +77,10 @@ static void test_each_family_has_its_mtu(void **state)
     assert_mtus(&links, ETH0, 1500, 0);
     assert_mtus(&links, ETH1, 9000, 1400);
     assert_mtus(&links, LO, 0, 0);
-    assert_int_equal(take(&links, ETH1, 1280, 1280), 0);
+    assert_int_equal(take(&links, ETH1, 1280, 1280), 1);
     assert_mtus(&links, ETH1, 1280, 1280);
+    assert_int_equal(take(&links, ETH1, 1280, 1280), 0);
+    assert_int_equal(take(&links, ETH1, 1280, 1290), 1);
     links_forget(&links);
     assert_mtus(&links, ETH1, 0, 0);
 }
@@ -90,7 +92,7 @@ static void test_what_a_route_cannot_say_is_none(void **state)
     (void)state;
     assert_int_equal(take(&links, LO, 65536, 65536), 0);
     assert_mtus(&links, LO, 0, 0);
-    assert_int_equal(take(&links, LO, 65520, 65521), 0);
+    assert_int_equal(take(&links, LO, 65520, 65521), 1);
     assert_mtus(&links, LO, 65520, 0);
     links_forget(&links);
 }

@@ -22,7 +22,7 @@
 static struct nlmsghdr *put(const struct base *base, uint32_t table,
                             const struct route_addition *addition)
 {
-    const struct route_addition other = { .dst = base->match, .initcwnd = 7, .expires_s = 9 };
+    const struct route_addition other = { .dst = base->match, .initcwnd = 7 };
     static const uint8_t other_header[100];
     void *at = room();
     uint32_t begun_bytes;
@@ -120,13 +120,12 @@ static struct route_addition addition_to(const struct base *base)
 static void assert_reads_as(struct nlmsghdr *message, const struct base *base,
                             const struct route_addition *addition)
 {
-    uint32_t expires_s;
     const char *reason;
     struct route route;
     struct base read;
 
     assert_non_null(message);
-    assert_true(base_parse(&read, &expires_s, &base->match, message, &reason));
+    assert_true(base_parse(&read, &base->match, message, 1, &reason));
     assert_int_equal(read.initcwnd, addition->initcwnd);
     read.initcwnd = base->initcwnd;
     assert_true(base_equal(&read, base));
@@ -146,7 +145,6 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
     init_gateway(&base);
     addition = addition_to(&base);
     addition.dst = prefix("203.0.113.9");
-    addition.expires_s = 300;
     message = put(&base, TABLE, &addition);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET,
@@ -156,14 +154,13 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
                   RTM);
     assert_types(message, RTM,
                  TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC,
-                       RTA_EXPIRES, RTA_METRICS));
+                       RTA_METRICS));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
     assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 100);
     assert_payload(find(message, RTM, RTA_GATEWAY), "\xc0\0\x02\xfe", 4);
     assert_int_equal(u32_of(message, RTM, RTA_OIF), 3);
     assert_payload(find(message, RTM, RTA_PREFSRC), "\xc0\0\x02\x01", 4);
-    assert_int_equal(u32_of(message, RTM, RTA_EXPIRES), 300);
 }
 
 static void test_every_kind_of_base_comes_back(void **state)
@@ -291,7 +288,7 @@ static void test_the_largest_base_fits_a_message(void **state)
     add(&base.attrs, RTAX_CC_ALGO, payload, sizeof(payload));
     base.metrics_bytes = HALF;
     addition = addition_to(&base);
-    addition.initrwnd = addition.mtu_bytes = addition.expires_s = 1;
+    addition.initrwnd = addition.mtu_bytes = 1;
     message = put(&base, RT_TABLE_MAIN, &addition);
     assert_non_null(message);
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));

@@ -44,7 +44,8 @@ static bool is_news(struct riptide_estimator *estimator)
 static void smallest_of_a_host_goes_with_its_window(void **state)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_sample wide = sample_of("192.0.2.1", 1500), narrow = sample_of("192.0.2.1", 1300);
+    struct riptide_sample wide = sample_of("192.0.2.1", 1500);
+    struct riptide_sample narrow = sample_of("192.0.2.1", 1300);
 
     (void)state;
     add(estimator, &wide);

@@ -208,14 +208,13 @@ static void test_attributes_in_attributes_are_carried_over(void **state)
     enum { LEVELS = 200 };
     const char *reason = NULL;
     struct bytes answer;
-    uint32_t expires_s;
     struct base base;
     struct riptide_prefix dst = prefix(dsts[0]);
 
     (void)state;
     begin(&answer, "203.0.113.0/24");
     put_deep(&answer, LEVELS);
-    assert_true(base_parse(&base, &expires_s, &dst, bytes_message(&answer), &reason));
+    assert_true(base_parse(&base, &dst, bytes_message(&answer), 1, &reason));
     assert_int_equal(base.attrs.n_bytes, 16 + LEVELS * sizeof(struct nlattr));
 }
 

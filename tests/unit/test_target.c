@@ -156,6 +156,7 @@ static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
         uint32_t other = hold_on_link(&bases), number = BASES_NONE;
         struct base base;
         struct target target = { .base = BASES_NONE, .wanted.dst = wanted.dst };
+        struct targets targets = { .n_ending = 0 };
 
         memcpy(&base, bases_at(&bases, other), base_bytes(bases_at(&bases, other)));
         base.priority++;
@@ -163,9 +164,9 @@ static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
         for (int n = 0; n < 4; n++) {
             wanted.pmtu_bytes = cases[i].shown[n];
             target_want(&target, &wanted, &bases, &links);
-            target_set_base(&target, cases[i].moves_before && n >= cases[i].moves_before ? other
-                                                                                         : number,
-                            NULL);
+            targets_set_base(&targets, &target,
+                             cases[i].moves_before && n >= cases[i].moves_before ? other : number,
+                             NULL);
             target.kernel.exists = true;
             target.kernel.base = target.base;
             target.kernel.mtu_bytes = target_mtu(&target, bases_at(&bases, target.base), &links);
