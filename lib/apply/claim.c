@@ -8,7 +8,8 @@
 #include "flush.h"
 #include "internal.h"
 #include "lock.h"
-#include "router.h"
+#include "parts.h"
+#include "prefix.h"
 #include "sync.h"
 #include "watch.h"
 
@@ -38,30 +39,20 @@ static int take_lock(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
-static int scan(struct riptide_router *router, enum scan_extent extent)
+static int scan(struct scan *scan, enum scan_extent extent)
 {
     int r;
 
     do
-        r = scan_step(router, extent);
+        r = scan_step(scan, extent);
     while (r == 0);
     return r < 0 ? r : 0;
 }
 
-/* Forgets all destinations, those too that a scan has found of a predecessor. */
-static void reset_targets(struct riptide_router *router)
-{
-    bases_deinit(&router->bases);
-    targets_deinit(&router->targets);
-    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
-}
-
 /* A rule of somebody else's that has one of our numbers. */
-static bool is_conflict(const struct riptide_router *router, const struct rule *rule,
+static bool is_conflict(const struct riptide_router_config *config, const struct rule *rule,
                         struct riptide_error *error)
 {
-    const struct riptide_router_config *config = &router->config;
-
     if (rule->role != RULE_FOREIGN)
         return false;
     if (rule->fwmark == config->mark)
@@ -81,28 +72,28 @@ static bool is_conflict(const struct riptide_router *router, const struct rule *
     return true;
 }
 
-static const char *foreign_reason(const struct riptide_router *router)
+static const char *foreign_reason(const struct plan *plan)
 {
-    const char *reason = scan_foreign_reason(&router->scan, 0);
+    const char *reason = plan_foreign_reason(plan, 0);
 
-    return reason ? reason : scan_foreign_reason(&router->scan, 1);
+    return reason ? reason : plan_foreign_reason(plan, 1);
 }
 
-static int check_conflicts(const struct riptide_router *router, struct riptide_error *error)
+static int check_conflicts(const struct plan *plan, struct riptide_error *error)
 {
-    const char *foreign = foreign_reason(router);
+    const char *foreign = foreign_reason(plan);
 
     for (int i = 0; i < 2; i++) {
-        for (uint32_t n = 0; n < router->scan.rules[i].n; n++) {
-            if (is_conflict(router, &router->scan.rules[i].list[n], error))
+        for (uint32_t n = 0; n < plan->seen[i].n; n++) {
+            if (is_conflict(&plan->config, &plan->seen[i].list[n], error))
                 return -EEXIST;
         }
     }
     if (foreign)
         error_set(error, "%s", foreign);
-    else if (router->scan.n_same_protocol > 0)
+    else if (plan->n_same_protocol > 0)
         error_set(error, "protocol %u: routes of main have it; choose another protocol",
-                  router->config.protocol);
+                  plan->config.protocol);
     else
         return 0;
     return -EEXIST;
@@ -110,12 +101,13 @@ static int check_conflicts(const struct riptide_router *router, struct riptide_e
 
 static int place_rules(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = router->is_paused ? 0 : sync_rules(router, error);
+    struct plan *plan = &router->plan;
+    int r = router->is_paused ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
         /* A route of main may be gone tomorrow, and the other family does not have it. */
-        if (router->rules[i].reason && !main_table_cut_reason(&router->scan.main, i)) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', router->rules[i].reason);
+        if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i)) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', plan->own[i].reason);
             r = -EOPNOTSUPP;
         }
     }
@@ -125,12 +117,13 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
 /* Who else is here. What a predecessor left is no conflict, with whichever mark it ran. */
 static int look_around(struct riptide_router *router, struct riptide_error *error)
 {
+    struct plan *plan = &router->plan;
     int r;
 
-    router->identity.mark = 0;
-    r = scan(router, SCAN_ALL);
-    router->identity = router_config_identity(&router->config);
-    return r == 0 ? check_conflicts(router, error) : r;
+    plan->identity.mark = 0;
+    r = scan(&router->scan, SCAN_ALL);
+    plan->identity = router_config_identity(&plan->config);
+    return r == 0 ? check_conflicts(plan, error) : r;
 }
 
 /*
@@ -139,44 +132,48 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
  */
 static int take_over(struct riptide_router *router, struct riptide_error *error)
 {
+    struct plan *plan = &router->plan;
     int r = look_around(router, error);
 
-    for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(router); i++)
-        sync_clear_rules(router, i);
+    for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(plan); i++)
+        sync_clear_rules(plan, &router->channel, i);
     if (r == 0)
-        r = flush_all(&router->channel, &router->identity, router->config.protocol, NULL, error);
+        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
     if (r == 0)
-        r = scan(router, SCAN_RULES);
-    reset_targets(router);
+        r = scan(&router->scan, SCAN_RULES);
+    plan_forget_targets(&router->plan);
     return r == 0 ? place_rules(router, error) : r;
 }
 
 int claim_check(struct riptide_router *router, struct riptide_error *error)
 {
+    const struct plan *plan = &router->plan;
     struct rule_place place;
     int r = look_around(router, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        const char *reason =
-            rules_place(&router->scan.rules[i], router->config.rule_priority, &place);
+        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
 
         if (reason) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
             r = -EOPNOTSUPP;
         }
     }
-    reset_targets(router);
+    plan_forget_targets(&router->plan);
     return r;
 }
 
 /* Undoes a start that failed half way. Rules that are not known to be ours stay. */
 static void give_up(struct riptide_router *router)
 {
+    struct plan *plan = &router->plan;
+
     for (int i = 0; i < 2; i++) {
-        if (router->rules[i].is_in_place)
-            flush_rules(&router->channel, families[i], &router->identity, NULL, NULL);
-        router->rules[i] = (struct rule_state){ 0 };
+        if (plan->own[i].is_in_place)
+            flush_rules(&router->channel, families[i], &plan->identity, NULL, NULL);
+        plan->own[i] = (struct rule_state){ 0 };
     }
+    plan->is_claimed = false;
     closep(&router->lock_fd);
     router->lock_fd = -1;
 }
@@ -189,6 +186,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
     r = take_lock(router, error);
     if (r < 0)
         return r;
+    router->plan.is_claimed = true;
     r = take_over(router, error);
     if (r == 0)
         return 0;
@@ -201,28 +199,33 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
 /* What is known to be there goes without a dump. Whatever fails here, flush_all finds. */
 static void remove_known(struct riptide_router *router)
 {
-    const struct prefix_table *table = &router->targets.table;
-    int r = sync_lift_rules(router);
+    struct plan *plan = &router->plan;
+    const struct prefix_table *table = &plan->targets.table;
+    int r;
 
+    plan_lift(plan);
+    r = sync_lift(plan, &router->channel);
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        targets_at(&router->targets, slot)->wanted.initcwnd = 0;
-        targets_push(&router->targets, QUEUE_WRITE, slot);
+        targets_at(&plan->targets, slot)->wanted.initcwnd = 0;
+        targets_push(&plan->targets, QUEUE_WRITE, slot);
     }
-    while (r == 0 && !targets_is_empty(&router->targets, QUEUE_WRITE))
-        r = sync_write(router);
+    while (r == 0 && !targets_is_empty(&plan->targets, QUEUE_WRITE))
+        r = sync_write(plan, &router->channel);
 }
 
 int claim_release(struct riptide_router *router)
 {
+    struct plan *plan = &router->plan;
     int r;
 
-    watch_unsubscribe(router);
+    watch_unsubscribe(router->notifications);
     remove_known(router);
-    r = flush_all(&router->channel, &router->identity, router->config.protocol, NULL, NULL);
+    r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
 
     for (int i = 0; i < 2; i++)
-        router->rules[i] = (struct rule_state){ 0 };
-    reset_targets(router);
+        plan->own[i] = (struct rule_state){ 0 };
+    plan->is_claimed = false;
+    plan_forget_targets(plan);
     closep(&router->lock_fd);
     router->lock_fd = -1;
     return r;

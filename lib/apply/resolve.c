@@ -7,8 +7,6 @@
 
 #include "message.h"
 #include "prefix.h"
-#include "router.h"
-#include "watch.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -29,7 +27,8 @@ enum query { QUERY_MARKED, QUERY_ANY, QUERY_PLAIN, QUERY_LINK };
 enum { MAX_QUERIES = 4 };
 
 struct resolve {
-    struct riptide_router *router;
+    struct plan *plan;
+    struct netlink *channel;
     uint32_t n_asked;
     uint32_t n_answered; /* or lost: answers come in the order of the queries */
     struct {
@@ -56,28 +55,28 @@ static struct riptide_prefix address_in(const struct riptide_prefix *dst)
     return address;
 }
 
-static void set_base(struct riptide_router *router, uint32_t slot, uint32_t number,
+static void set_base(struct plan *plan, uint32_t slot, uint32_t number,
                      const char *reason)
 {
-    struct target *target = targets_at(&router->targets, slot);
+    struct target *target = targets_at(&plan->targets, slot);
     bool is_news = target->reason != reason;
 
-    bases_release(&router->bases, target->base);
-    targets_set_base(&router->targets, target, number, reason);
+    bases_release(&plan->bases, target->base);
+    targets_set_base(&plan->targets, target, number, reason);
     target_set_failure(target, 0, NULL);
-    router_note_base(router, slot);
-    if (target_needs_write(target, &router->bases, &router->links, &router->config))
-        targets_push(&router->targets, QUEUE_WRITE, slot);
+    plan_note_base(plan, slot);
+    if (target_needs_write(target, &plan->bases, &plan->links, &plan->config))
+        targets_push(&plan->targets, QUEUE_WRITE, slot);
     else if (reason && is_news)
-        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+        targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
     else
-        router_note_at_base(router, slot, is_news);
+        plan_note_at_base(plan, slot, is_news);
 }
 
 static void resolved(struct resolve *resolve, uint32_t slot)
 {
-    struct riptide_router *router = resolve->router;
-    struct target *target = targets_at(&router->targets, slot);
+    struct plan *plan = resolve->plan;
+    struct target *target = targets_at(&plan->targets, slot);
     const char *reason = resolve->reason;
     uint32_t number = BASES_NONE;
     bool is_moved;
@@ -85,19 +84,19 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     if (!reason && target->is_inside_contested)
         reason = "main has more specific routes inside it";
     if (!reason)
-        reason = main_table_contested_reason(&router->scan.main, &resolve->base.match,
+        reason = main_table_contested_reason(&plan->main, &resolve->base.match,
                                              &target->wanted.dst);
-    router->is_contest_doubted |= reason && !resolve->reason && router->scan.main.is_stale;
-    if (!reason && bases_hold(&router->bases, &resolve->base, &number) < 0) {
+    plan->pass.is_contest_doubted |= reason && !resolve->reason && plan->main.is_stale;
+    if (!reason && bases_hold(&plan->bases, &resolve->base, &number) < 0) {
         reason = "no memory for its base route";
         resolve->is_refused = true;
     }
     target->is_failed = resolve->is_refused;
-    router->has_failures |= resolve->is_refused;
+    plan->has_failures |= resolve->is_refused;
     is_moved = number != target->base;
     resolve->has_probe_moved |= target->is_probe && is_moved;
     target->is_probe = false;
-    set_base(router, slot, number, reason);
+    set_base(plan, slot, number, reason);
 }
 
 /* Whether TCP already takes a route of our own. */
@@ -106,20 +105,20 @@ static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer
     struct route route;
 
     return answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
-           route.table == resolve->router->config.table;
+           route.table == resolve->plan->config.table;
 }
 
 /* As base_parse; NULL stands for an answer that did not fit. */
 static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
                          const struct nlmsghdr *answer)
 {
-    struct riptide_router *router = resolve->router;
+    struct plan *plan = resolve->plan;
     const char *reason = base_malformed;
 
     if (answer &&
-        base_parse(base, &target->wanted.dst, answer, router->least_life_s, &reason))
+        base_parse(base, &target->wanted.dst, answer, plan->probe.least_life_s, &reason))
         return NULL;
-    router->stats.malformed += reason == base_malformed;
+    plan->stats.malformed += reason == base_malformed;
     return reason;
 }
 
@@ -138,16 +137,16 @@ static void check_same(struct resolve *resolve, const struct target *target,
 /* A link that has gone was announced. */
 static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
 {
-    int r = answer ? links_take(&resolve->router->links, answer) : -EBADMSG;
+    int r = answer ? links_take(&resolve->plan->links, answer) : -EBADMSG;
 
-    resolve->router->stats.malformed += r < 0;
+    resolve->plan->stats.malformed += r < 0;
     resolve->has_probe_moved |= r > 0;
 }
 
 static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *answer, int error)
 {
     uint32_t slot = resolve->asked[n].slot;
-    struct target *target = targets_at(&resolve->router->targets, slot);
+    struct target *target = targets_at(&resolve->plan->targets, slot);
 
     if (resolve->asked[n].query == QUERY_MARKED)
         resolve->is_refused = false;
@@ -192,16 +191,16 @@ static void ask(struct resolve *resolve, uint32_t slot, enum query query,
 {
     resolve->asked[resolve->n_asked].slot = slot;
     resolve->asked[resolve->n_asked++].query = query;
-    netlink_add(&resolve->router->channel, message);
+    netlink_add(resolve->channel, message);
 }
 
 /* Asks what there is to ask about one destination. */
 static void ask_all(struct resolve *resolve, uint32_t slot)
 {
-    struct netlink *channel = &resolve->router->channel;
-    struct target *target = targets_at(&resolve->router->targets, slot);
+    struct netlink *channel = resolve->channel;
+    struct target *target = targets_at(&resolve->plan->targets, slot);
     struct riptide_prefix address = address_in(&target->wanted.dst);
-    uint32_t mark = resolve->router->config.mark;
+    uint32_t mark = resolve->plan->config.mark;
     bool are_rules_asked = resolve->are_rules_asked[family_index(target->wanted.dst.family)];
 
     ask(resolve, slot, QUERY_MARKED,
@@ -214,29 +213,31 @@ static void ask_all(struct resolve *resolve, uint32_t slot)
     if (target->is_probe && target->base != BASES_NONE)
         ask(resolve, slot, QUERY_LINK,
             message_link_query(netlink_room(channel),
-                               bases_at(&resolve->router->bases, target->base)->ifindex));
+                               bases_at(&resolve->plan->bases, target->base)->ifindex));
 }
 
-int resolve_batch(struct riptide_router *router)
+int resolve_batch(struct plan *plan, struct netlink *channel)
 {
-    struct resolve resolve = { .router = router };
+    struct resolve resolve = { .plan = plan, .channel = channel };
     uint32_t slots[RESOLVE_MAX_TARGETS], n = 0, slot;
     int r;
 
     for (int i = 0; i < 2; i++)
-        resolve.are_rules_asked[i] = !rules_are_unconditional(&router->scan.rules[i]);
-    while (n < RESOLVE_MAX_TARGETS && netlink_has_room(&router->channel, MAX_QUERIES) &&
-           (slot = targets_take(&router->targets, QUEUE_RESOLVE)) != NONE) {
+        resolve.are_rules_asked[i] = !rules_are_unconditional(&plan->seen[i]);
+    while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
+           (slot = targets_take(&plan->targets, QUEUE_RESOLVE)) != NONE) {
         slots[n++] = slot;
         ask_all(&resolve, slot);
     }
-    r = netlink_exchange(&router->channel, on_answer, &resolve);
-    router->stats.resolved += n;
+    r = netlink_exchange(channel, on_answer, &resolve);
+    plan->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
-            targets_push(&router->targets, QUEUE_RESOLVE, slots[i]);
+            targets_push(&plan->targets, QUEUE_RESOLVE, slots[i]);
         else
-            targets_forget_if_done(&router->targets, &router->bases, slots[i]);
+            targets_forget_if_done(&plan->targets, &plan->bases, slots[i]);
     }
-    return r == 0 && resolve.has_probe_moved ? watch_touch_all(router) : r;
+    if (r == 0 && resolve.has_probe_moved)
+        plan_touch_all(plan);
+    return r;
 }

@@ -9,6 +9,7 @@
 #include "internal.h"
 #include "lock.h"
 #include "netns.h"
+#include "parts.h"
 #include "prefix.h"
 #include "sync.h"
 #include "watch.h"
@@ -36,15 +37,27 @@ static int add_to_epoll(int epoll_fd, int fd)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* Keeps the fd readable as long as there is something to do: at the end of all that gives work. */
+static void show_work(struct riptide_router *router)
+{
+    bool has_work = router->plan.has_work;
+    eventfd_t value = 1;
+
+    if (router->is_readable == has_work)
+        return;
+    if ((has_work ? eventfd_write(router->work_fd, value)
+                  : eventfd_read(router->work_fd, &value)) == 0)
+        router->is_readable = has_work;
+}
+
 static void router_freep(struct riptide_router **routerp)
 {
     riptide_router_free(*routerp);
 }
 
 /* The lock is taken at the start only, and it belongs to the namespace too. */
-static int keep_netns(struct riptide_router *router, struct riptide_error *error)
+static int keep_netns(struct riptide_router *router, int fd, struct riptide_error *error)
 {
-    int fd = router->config.netns_fd;
 
     if (fd == -1)
         return 0;
@@ -62,29 +75,29 @@ static int open_sockets(void *userdata, struct riptide_error *error)
 
     (void)error;
     if (r == 0)
-        r = netlink_init(&router->dumps);
-    return r < 0 ? r : watch_open(router);
+        r = scan_init(&router->scan, &router->plan, &router->channel);
+    return r < 0 ? r : watch_open(&router->notifications, netlink_port(&router->channel));
 }
 
 static int router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                       struct riptide_error *error)
 {
     CLEANUP(router_freep) struct riptide_router *router = NULL;
-    int r;
+    struct riptide_router_config checked;
+    int r = router_config_take(&checked, config, error);
+
+    if (r < 0)
+        return r;
 
     router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
     router->pid = getpid();
     router->epoll_fd = router->work_fd = router->lock_fd = router->netns_fd = -1;
-    r = router_config_take(&router->config, config, error);
-    if (r == 0)
-        r = keep_netns(router, error);
+    plan_init(&router->plan, &checked);
+    r = keep_netns(router, checked.netns_fd, error);
     if (r < 0)
         return r;
-    router_set_round(router, 0);
-    router->identity = router_config_identity(&router->config);
-    targets_init(&router->targets, router->config.max_routes, router->config.hash_seed);
 
     router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (router->epoll_fd < 0)
@@ -119,15 +132,12 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
         return NULL;
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
-    netlink_deinit(&router->dumps);
+    netlink_deinit(&router->scan.dumps);
     closep(&router->netns_fd);
     closep(&router->lock_fd);
     closep(&router->work_fd);
     closep(&router->epoll_fd);
-    scan_deinit(&router->scan);
-    targets_deinit(&router->targets);
-    bases_deinit(&router->bases);
-    links_forget(&router->links);
+    plan_deinit(&router->plan);
     free(router);
     return NULL;
 }
@@ -157,7 +167,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         error_set(error, "the router was started before; a new one is needed");
         return -EALREADY;
     }
-    if (!router->config.dry_run)
+    if (!router->plan.config.dry_run)
         r = claim(router, error);
     if (r == 0 && router->lock_fd >= 0) {
         r = add_to_epoll(router->epoll_fd, router->lock_fd);
@@ -168,8 +178,9 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         return error_fill(error, r);
     router->is_started = true;
     /* What has changed since the scans of the claim waits as events. */
-    if (router->config.dry_run)
-        watch_want_pass(router, SCAN_ALL);
+    if (router->plan.config.dry_run)
+        plan_want_pass(&router->plan, SCAN_ALL);
+    show_work(router);
     return 0;
 }
 
@@ -193,7 +204,8 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return -ECHILD;
     r = router->lock_fd >= 0 ? claim_release(router) : 0;
-    watch_set_work(router, false);
+    router->plan.has_work = false;
+    show_work(router);
     return r;
 }
 
@@ -205,19 +217,16 @@ RIPTIDE_PUBLIC int riptide_router_get_fd(const struct riptide_router *router)
 /* Makes room by forgetting withdrawn destinations that the host has not popped. */
 static bool drop_unpopped(struct riptide_router *router)
 {
+    const struct prefix_table *table = &router->plan.targets.table;
     const struct riptide_route *route;
-    uint32_t n = router->targets.table.n, initcwnd;
+    uint32_t n = table->n, initcwnd;
     struct riptide_prefix dst;
 
-    while (router->targets.table.n == n && router_take_base(router, &dst, &initcwnd))
+    while (table->n == n && plan_take_base(&router->plan, &dst, &initcwnd))
         ;
-    if (router->targets.table.n < n)
-        return true;
-    while (riptide_router_pop(router, &route) == 0) {
-        if (router->targets.table.n < n)
-            return true;
-    }
-    return false;
+    while (table->n == n && riptide_router_pop(router, &route) == 0)
+        ;
+    return table->n < n;
 }
 
 static bool is_valid(const struct riptide_wanted *wanted)
@@ -233,8 +242,6 @@ static bool is_valid(const struct riptide_wanted *wanted)
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_wanted *wanted)
 {
-    uint32_t slot;
-    struct target *target;
     int r;
 
     if (is_forked(router->pid, NULL))
@@ -242,100 +249,84 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     if (!is_valid(wanted))
         return RIPTIDE_E_INVALID;
     if (wanted->initcwnd == 0 &&
-        prefix_table_find(&router->targets.table, &wanted->dst) == PREFIX_TABLE_NONE)
+        prefix_table_find(&router->plan.targets.table, &wanted->dst) == PREFIX_TABLE_NONE)
         return 0;
-    r = targets_get(&router->targets, &wanted->dst, &slot);
+    r = plan_want(&router->plan, wanted);
     if (r == RIPTIDE_E_FULL && drop_unpopped(router))
-        r = targets_get(&router->targets, &wanted->dst, &slot);
-    if (r != 0)
-        return r;
-    target = targets_at(&router->targets, slot);
-    /* Who withdrew it may have forgotten all that it was told. */
-    if (target->wanted.initcwnd == 0)
-        target->told_base = 0;
-    target_want(target, wanted, &router->bases, &router->links);
-    target->for_base = target->told_base;
-    router_note_base(router, slot);
-    if (wanted->initcwnd == 0)
-        targets_push(&router->targets, QUEUE_WRITE, slot);
-    else
-        work_queue(router, slot);
-    watch_set_work(router, true);
-    return 0;
+        r = plan_want(&router->plan, wanted);
+    show_work(router);
+    return r;
 }
 
-static uint32_t base_initcwnd(const struct riptide_router *router, const struct target *target)
+void router_set_round(struct riptide_router *router, uint64_t round_ns)
 {
-    if (target->wanted.initcwnd == 0 || target->base == BASES_NONE)
-        return 0;
-    return bases_at(&router->bases, target->base)->initcwnd;
-}
-
-void router_note_base(struct riptide_router *router, uint32_t slot)
-{
-    const struct target *target = targets_at(&router->targets, slot);
-
-    if (base_initcwnd(router, target) != target->told_base)
-        targets_push(&router->targets, QUEUE_BASE, slot);
-}
-
-void router_note_at_base(struct riptide_router *router, uint32_t slot, bool is_news)
-{
-    const struct target *target = targets_at(&router->targets, slot);
-
-    if ((is_news || target->state != RIPTIDE_ROUTE_LEFT_ALONE) && target->error == 0 &&
-        !target->kernel.exists && target_is_at_base(target, &router->bases, &router->config))
-        targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+    plan_set_round(&router->plan, round_ns);
 }
 
 bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst, uint32_t *initcwnd)
 {
-    uint32_t slot = targets_take(&router->targets, QUEUE_BASE);
-    struct target *target;
+    return plan_take_base(&router->plan, dst, initcwnd);
+}
 
-    if (slot == PREFIX_TABLE_NONE)
-        return false;
-    target = targets_at(&router->targets, slot);
-    *dst = target->wanted.dst;
-    *initcwnd = target->told_base = base_initcwnd(router, target);
-    targets_forget_if_done(&router->targets, &router->bases, slot);
-    return true;
+/* Reads what the kernel has to say; a rule that an event lifts goes before the next one is read. */
+static int read_notifications(struct riptide_router *router)
+{
+    int r, lifted, n = 0;
+
+    do {
+        r = watch_read(router->notifications, &router->plan);
+        lifted = r > 0 ? sync_lift(&router->plan, &router->channel) : 0;
+    } while (r > 0 && lifted == 0 && ++n < MAX_READ);
+    return r < 0 ? r : lifted < 0 ? lifted : n;
+}
+
+/* One piece of work. *are_asking: somebody wants to know who holds the namespace. */
+static int step(struct riptide_router *router, bool *are_asking)
+{
+    int r = read_notifications(router);
+
+    if (r < 0)
+        return r;
+    if (r == MAX_READ)
+        router->plan.has_work = true;
+    else if (router->plan.has_work)
+        r = work_step(&router->scan, router->is_paused);
+    else if (r == 0 && router->lock_fd >= 0)
+        *are_asking = lock_answer(router->lock_fd);
+    return r < 0 ? r : sync_lift(&router->plan, &router->channel);
 }
 
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
     bool are_asking = false;
-    int r, n_read = 0;
+    int r;
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    while ((r = watch_read(router)) > 0 && ++n_read < MAX_READ)
-        ;
-    if (r > 0)
-        watch_set_work(router, true);
-    else if (r == 0 && router->has_work)
-        r = work_step(router);
-    else if (r == 0 && n_read == 0 && router->lock_fd >= 0)
-        are_asking = lock_answer(router->lock_fd);
-    if (r >= 0)
+    r = step(router, &are_asking);
+    if (r == 0)
         router->n_setbacks = 0;
-    /* Answers were lost: what the batch did, the next look will tell. */
-    else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS)
-        r = watch_overrun(router);
+    /* Answers were lost: what the batch did, the next scan will tell. */
+    else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
+        plan_overrun(&router->plan);
+        r = sync_lift(&router->plan, &router->channel);
+    }
+    show_work(router);
     if (r < 0)
         return r;
-    return router->has_work || are_asking ? RIPTIDE_E_MORE : 0;
+    return router->plan.has_work || are_asking ? RIPTIDE_E_MORE : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
                                       const struct riptide_route **routep)
 {
-    uint32_t slot = targets_take(&router->targets, QUEUE_POP);
+    struct plan *plan = &router->plan;
+    uint32_t slot = targets_take(&plan->targets, QUEUE_POP);
 
     if (slot == PREFIX_TABLE_NONE)
         return RIPTIDE_E_AGAIN;
-    router_describe(router, targets_at(&router->targets, slot), &router->popped);
-    targets_forget_if_done(&router->targets, &router->bases, slot);
+    plan_describe(plan, targets_at(&plan->targets, slot), &router->popped);
+    targets_forget_if_done(&plan->targets, &plan->bases, slot);
     *routep = &router->popped;
     return 0;
 }
@@ -345,7 +336,8 @@ RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return -ECHILD;
     router->is_paused = true;
-    return router->lock_fd >= 0 ? sync_lift_rules(router) : 0;
+    plan_lift(&router->plan);
+    return sync_lift(&router->plan, &router->channel);
 }
 
 RIPTIDE_PUBLIC void riptide_router_resume(struct riptide_router *router)
@@ -353,6 +345,51 @@ RIPTIDE_PUBLIC void riptide_router_resume(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return;
     router->is_paused = false;
-    if (router->is_started)
-        watch_set_work(router, true);
+    router->plan.has_work |= router->is_started;
+    show_work(router);
+}
+
+RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
+{
+    if (is_forked(router->pid, NULL))
+        return;
+    plan_round(&router->plan);
+    show_work(router);
+}
+
+/* What is in the kernel under these names would be left behind. */
+static const char *find_fixed(const struct riptide_router_config *from,
+                              const struct riptide_router_config *to)
+{
+    return from->table != to->table                   ? "table"
+           : from->protocol != to->protocol           ? "protocol"
+           : from->rule_priority != to->rule_priority ? "rule_priority"
+           : from->mark != to->mark                   ? "mark"
+           : from->dry_run != to->dry_run             ? "dry_run"
+                                                      : NULL;
+}
+
+RIPTIDE_PUBLIC int riptide_router_reconfigure(struct riptide_router *router,
+                                              const struct riptide_router_config *config,
+                                              struct riptide_error *error)
+{
+    struct riptide_router_config checked;
+    const char *fixed;
+    int r;
+
+    if (is_forked(router->pid, error))
+        return -ECHILD;
+    error_set(error, "%s", "");
+    r = router_config_take(&checked, config, error);
+    if (r < 0)
+        return error_fill(error, r);
+    fixed = find_fixed(&router->plan.config, &checked);
+    if (fixed) {
+        error_set(error, "%s: cannot change while routes are in place; start anew", fixed);
+        return -EBUSY;
+    }
+    checked.hash_seed = router->plan.config.hash_seed;
+    plan_reconfigure(&router->plan, &checked);
+    show_work(router);
+    return 0;
 }

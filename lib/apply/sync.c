@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From what is wanted to what the kernel has. Each function sends one batch and notes the answers
- * in the targets; the order of things is router.c's.
+ * in the targets; the order of things is work.c's.
  */
 #include "sync.h"
 
 #include "message.h"
-#include "router.h"
+#include "prefix.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ struct write {
 };
 
 struct writes {
-    struct riptide_router *router;
+    struct plan *plan;
+    struct netlink *channel;
     struct netlink_room message; /* used for one route after the other */
     uint32_t base;               /* that it was begun with; BASES_NONE: with none */
     uint32_t begun_bytes;
@@ -41,37 +42,36 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     if (!error || (!write->is_put && error == -ESRCH))
         return;
     write->error = error;
-    writes->router->stats.failed++;
-    target_set_failure(targets_at(&writes->router->targets, write->slot), error,
+    writes->plan->stats.failed++;
+    target_set_failure(targets_at(&writes->plan->targets, write->slot), error,
                        text[0] ? text : strerror(-error));
 }
 
 static void add_delete(struct writes *writes, uint32_t slot)
 {
-    struct riptide_router *router = writes->router;
-    const struct target *target = targets_at(&router->targets, slot);
+    struct plan *plan = writes->plan;
+    const struct target *target = targets_at(&plan->targets, slot);
     const struct route route = {
         .dst = target->wanted.dst,
-        .table = router->config.table,
+        .table = plan->config.table,
         .priority = target->kernel.priority,
-        .protocol = router->config.protocol,
+        .protocol = plan->config.protocol,
     };
 
     writes->list[writes->n++] = (struct write){ .slot = slot };
-    if (!router->config.dry_run)
-        netlink_add(&router->channel,
-                    message_route_delete(netlink_room(&router->channel), &route));
+    if (!plan->config.dry_run)
+        netlink_add(writes->channel, message_route_delete(netlink_room(writes->channel), &route));
 }
 
 static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
 {
-    const struct riptide_router_config *config = &writes->router->config;
-    const struct base *base = bases_at(&writes->router->bases, target->base);
+    const struct riptide_router_config *config = &writes->plan->config;
+    const struct base *base = bases_at(&writes->plan->bases, target->base);
     const struct route_addition addition = {
         .dst = target->wanted.dst,
         .initcwnd = target_initcwnd(target, base),
         .initrwnd = target_initrwnd(base, config->cwnd_max),
-        .mtu_bytes = target_mtu(target, base, &writes->router->links),
+        .mtu_bytes = target_mtu(target, base, &writes->plan->links),
         .rto_min_us = target->wanted.rto_min_us,
     };
 
@@ -82,178 +82,182 @@ static const struct nlmsghdr *put_message(struct writes *writes, const struct ta
     return message_route_put(&writes->message, writes->begun_bytes, base, &addition);
 }
 
-static void note_failed(struct riptide_router *router, uint32_t slot)
+static void note_failed(struct plan *plan, uint32_t slot)
 {
-    targets_at(&router->targets, slot)->is_failed = true;
-    router->has_failures = true;
-    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_FAILED);
+    targets_at(&plan->targets, slot)->is_failed = true;
+    plan->has_failures = true;
+    targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_FAILED);
 }
 
-static void note_failed_put(struct riptide_router *router, uint32_t slot)
+static void note_failed_put(struct plan *plan, uint32_t slot)
 {
-    note_failed(router, slot);
+    note_failed(plan, slot);
     /* What stands there may lead elsewhere by now: without us is better than wrong. */
-    if (targets_at(&router->targets, slot)->kernel.exists)
-        targets_push(&router->targets, QUEUE_WRITE, slot);
+    if (targets_at(&plan->targets, slot)->kernel.exists)
+        targets_push(&plan->targets, QUEUE_WRITE, slot);
 }
 
 static void add_put(struct writes *writes, uint32_t slot)
 {
-    struct riptide_router *router = writes->router;
-    const struct target *target = targets_at(&router->targets, slot);
+    struct plan *plan = writes->plan;
+    const struct target *target = targets_at(&plan->targets, slot);
 
-    if (!router->config.dry_run)
-        netlink_add(&router->channel, put_message(writes, target));
+    if (!plan->config.dry_run)
+        netlink_add(writes->channel, put_message(writes, target));
     writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
 static void add_write(struct writes *writes, uint32_t slot)
 {
-    struct riptide_router *router = writes->router;
-    const struct target *target = targets_at(&router->targets, slot);
+    struct plan *plan = writes->plan;
+    const struct target *target = targets_at(&plan->targets, slot);
 
-    if (target_is_wanted(target, &router->bases, &router->config)) {
+    if (target_is_wanted(target, &plan->bases, &plan->config)) {
         add_put(writes, slot);
         if (!target->kernel.exists ||
-            target->kernel.priority == bases_at(&router->bases, target->base)->priority)
+            target->kernel.priority == bases_at(&plan->bases, target->base)->priority)
             return;
     }
     add_delete(writes, slot);
 }
 
-static void note_put(struct riptide_router *router, uint32_t slot)
+static void note_put(struct plan *plan, uint32_t slot)
 {
-    struct target *target = targets_at(&router->targets, slot);
-    const struct base *base = bases_at(&router->bases, target->base);
+    struct target *target = targets_at(&plan->targets, slot);
+    const struct base *base = bases_at(&plan->bases, target->base);
 
     if (target->kernel.base != target->base) {
-        bases_release(&router->bases, target->kernel.base);
-        bases_share(&router->bases, target->base);
+        bases_release(&plan->bases, target->kernel.base);
+        bases_share(&plan->bases, target->base);
         target->kernel.base = target->base;
     }
     target->kernel.priority = base->priority;
     target->kernel.initcwnd = target_initcwnd(target, base);
-    target->kernel.initrwnd = target_initrwnd(base, router->config.cwnd_max);
-    target->kernel.mtu_bytes = target_mtu(target, base, &router->links);
+    target->kernel.initrwnd = target_initrwnd(base, plan->config.cwnd_max);
+    target->kernel.mtu_bytes = target_mtu(target, base, &plan->links);
     target->kernel.rto_min_ms = message_rto_min_ms(base, target->wanted.rto_min_us);
-    targets_set_exists(&router->targets, target, true);
-    targets_set_state(&router->targets, slot, RIPTIDE_ROUTE_APPLIED);
+    targets_set_exists(&plan->targets, target, true);
+    targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_APPLIED);
 }
 
-static void note_delete(struct riptide_router *router, uint32_t slot)
+static void note_delete(struct plan *plan, uint32_t slot)
 {
-    struct target *target = targets_at(&router->targets, slot);
+    struct target *target = targets_at(&plan->targets, slot);
 
-    bases_release(&router->bases, target->kernel.base);
+    bases_release(&plan->bases, target->kernel.base);
     target->kernel.base = BASES_NONE;
-    targets_set_exists(&router->targets, target, false);
-    targets_set_state(&router->targets, slot,
+    targets_set_exists(&plan->targets, target, false);
+    targets_set_state(&plan->targets, slot,
                       target->error      ? RIPTIDE_ROUTE_FAILED
                       : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
                                          : RIPTIDE_ROUTE_WITHDRAWN);
 }
 
-static void note(struct riptide_router *router, const struct write *write)
+static void note(struct plan *plan, const struct write *write)
 {
-    const struct target *target = targets_at(&router->targets, write->slot);
+    const struct target *target = targets_at(&plan->targets, write->slot);
 
     if (write->is_put && write->error)
-        note_failed_put(router, write->slot);
+        note_failed_put(plan, write->slot);
     else if (write->is_put)
-        note_put(router, write->slot);
+        note_put(plan, write->slot);
     else if (write->error)
-        note_failed(router, write->slot);
-    else if (!target_is_wanted(target, &router->bases, &router->config))
-        note_delete(router, write->slot);
+        note_failed(plan, write->slot);
+    else if (!target_is_wanted(target, &plan->bases, &plan->config))
+        note_delete(plan, write->slot);
 }
 
 /* Whether it could overwrite a foreign route. A look that finds none queues all again. */
-static bool is_held(const struct riptide_router *router, const struct target *target)
+static bool is_held(const struct plan *plan, const struct target *target)
 {
-    return router->lock_fd >= 0 && target_is_wanted(target, &router->bases, &router->config) &&
-           scan_foreign_reason(&router->scan, family_index(target->wanted.dst.family));
+    return plan->is_claimed && target_is_wanted(target, &plan->bases, &plan->config) &&
+           plan_foreign_reason(plan, family_index(target->wanted.dst.family));
 }
 
-static void note_unwritten(struct riptide_router *router, uint32_t slot)
+static void note_unwritten(struct plan *plan, uint32_t slot)
 {
-    router_note_at_base(router, slot, false);
-    targets_forget_if_done(&router->targets, &router->bases, slot);
+    plan_note_at_base(plan, slot, false);
+    targets_forget_if_done(&plan->targets, &plan->bases, slot);
 }
 
-int sync_write(struct riptide_router *router)
+int sync_write(struct plan *plan, struct netlink *channel)
 {
-    struct writes writes = { .router = router, .base = BASES_NONE };
+    struct writes writes = { .plan = plan, .channel = channel, .base = BASES_NONE };
     uint32_t slot;
     int r;
 
     /* A target is at most two requests. */
-    while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(&router->channel, 2) &&
-           (slot = targets_take(&router->targets, QUEUE_WRITE)) != NONE) {
-        if (is_held(router, targets_at(&router->targets, slot)))
+    while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(channel, 2) &&
+           (slot = targets_take(&plan->targets, QUEUE_WRITE)) != NONE) {
+        if (is_held(plan, targets_at(&plan->targets, slot)))
             continue;
-        if (target_needs_write(targets_at(&router->targets, slot), &router->bases, &router->links,
-                               &router->config))
+        if (target_needs_write(targets_at(&plan->targets, slot), &plan->bases, &plan->links,
+                               &plan->config))
             add_write(&writes, slot);
         else
-            note_unwritten(router, slot);
+            note_unwritten(plan, slot);
     }
-    r = netlink_exchange(&router->channel, on_written, &writes);
+    r = netlink_exchange(channel, on_written, &writes);
     if (r != 0) {
         for (uint32_t i = 0; i < writes.n; i++)
-            targets_push(&router->targets, QUEUE_WRITE, writes.list[i].slot);
+            targets_push(&plan->targets, QUEUE_WRITE, writes.list[i].slot);
         return r;
     }
-    router->stats.written += writes.n;
-    router->stats.batches += writes.n > 0;
+    plan->stats.written += writes.n;
+    plan->stats.batches += writes.n > 0;
     for (uint32_t i = 0; i < writes.n; i++)
-        note(router, &writes.list[i]);
+        note(plan, &writes.list[i]);
     return 0;
 }
 
 /* What is gone already needs no deleting. */
-static int delete_rule(struct riptide_router *router, int i, const struct rule_place *place,
-                       enum rule_role role, uint32_t mark)
+static int delete_rule(struct plan *plan, struct netlink *channel, int i,
+                       const struct rule_place *place, enum rule_role role, uint32_t mark)
 {
     const struct rule_identity identity = {
-        .table = router->config.table,
-        .protocol = router->config.protocol,
+        .table = plan->config.table,
+        .protocol = plan->config.protocol,
         .mark = mark,
     };
-    int r = netlink_request(&router->channel,
-                            message_rule_delete(netlink_room(&router->channel), families[i],
-                                                place, role, &identity),
-                            NULL);
+    int r = netlink_request(
+        channel, message_rule_delete(netlink_room(channel), families[i], place, role, &identity),
+        NULL);
 
     return r == -ENOENT ? 0 : r;
 }
 
 /* A rule that could not be deleted still stands, and is not said to be lifted. */
-int sync_lift_rule(struct riptide_router *router, int i)
+static int lift_rule(struct plan *plan, struct netlink *channel, int i)
 {
-    struct rule_state *state = &router->rules[i];
-    int r;
+    struct rule_state *state = &plan->own[i];
+    int r = 0;
 
-    if (!state->is_in_place || state->is_lifted)
-        return 0;
-    r = delete_rule(router, i, &state->place, RULE_LOOKUP, router->config.mark);
-    if (r < 0)
-        return r;
-    state->is_lifted = true;
-    router->stats.lifts++;
+    if (state->is_in_place && !state->is_lifted) {
+        r = delete_rule(plan, channel, i, &state->place, RULE_LOOKUP, plan->config.mark);
+        if (r < 0)
+            return r;
+        state->is_lifted = true;
+        plan->stats.lifts++;
+    }
+    state->must_lift = false;
     return 0;
 }
 
-int sync_lift_rules(struct riptide_router *router)
+int sync_lift(struct plan *plan, struct netlink *channel)
 {
-    int r4 = sync_lift_rule(router, 0), r6 = sync_lift_rule(router, 1);
+    int r, first = 0;
 
-    return r4 < 0 ? r4 : r6;
+    for (int i = 0; i < 2; i++) {
+        r = plan->own[i].must_lift ? lift_rule(plan, channel, i) : 0;
+        first = first < 0 ? first : r;
+    }
+    return first;
 }
 
-int sync_clear_rules(struct riptide_router *router, int i)
+int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
 {
-    const struct rules *rules = &router->scan.rules[i];
+    const struct rules *rules = &plan->seen[i];
     int r = 0;
 
     for (uint32_t n = 0; n < rules->n && r == 0; n++) {
@@ -262,58 +266,59 @@ int sync_clear_rules(struct riptide_router *router, int i)
                                           .main_priority = rule->target };
 
         if (rule->role != RULE_FOREIGN)
-            r = delete_rule(router, i, &place, rule->role, rule->fwmark);
+            r = delete_rule(plan, channel, i, &place, rule->role, rule->fwmark);
     }
     return r;
 }
 
-static int add_rule(struct riptide_router *router, int i, enum rule_role role,
+static int add_rule(struct plan *plan, struct netlink *channel, int i, enum rule_role role,
                     struct riptide_error *error)
 {
-    return netlink_request(&router->channel,
-                           message_rule_add(netlink_room(&router->channel), families[i],
-                                            &router->rules[i].place, role, &router->identity),
+    return netlink_request(channel,
+                           message_rule_add(netlink_room(channel), families[i],
+                                            &plan->own[i].place, role, &plan->identity),
                            error);
 }
 
 /* The way around for queries stands first, or a query of that moment would see our own routes. */
-static int place_rules(struct riptide_router *router, int i, struct riptide_error *error)
+static int place_rules(struct plan *plan, struct netlink *channel, int i,
+                       struct riptide_error *error)
 {
-    struct rule_state *state = &router->rules[i];
+    struct rule_state *state = &plan->own[i];
     int r = 0;
 
     /* No rules at all: this kernel does not have the family. */
-    if (router->scan.rules[i].n == 0)
+    if (plan->seen[i].n == 0)
         return 0;
-    state->reason = scan_foreign_reason(&router->scan, i);
+    state->reason = plan_foreign_reason(plan, i);
     if (!state->reason)
-        state->reason = main_table_cut_reason(&router->scan.main, i);
+        state->reason = main_table_cut_reason(&plan->main, i);
     if (state->reason)
-        return sync_lift_rule(router, i);
+        return lift_rule(plan, channel, i);
     if (state->is_in_place && !state->is_lifted)
         return 0;
     if (!state->is_in_place) {
         state->reason =
-            rules_place(&router->scan.rules[i], router->config.rule_priority, &state->place);
+            rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
         if (state->reason)
             return 0;
-        r = add_rule(router, i, RULE_SKIP, error);
+        r = add_rule(plan, channel, i, RULE_SKIP, error);
     }
     if (r == 0)
-        r = add_rule(router, i, RULE_LOOKUP, error);
+        r = add_rule(plan, channel, i, RULE_LOOKUP, error);
     state->is_in_place = r == 0;
     state->is_lifted = false;
     /* One of them may stand, or both where the answer was lost. */
     for (enum rule_role role = RULE_SKIP; r < 0 && role <= RULE_LOOKUP; role++)
-        delete_rule(router, i, &state->place, role, router->config.mark);
+        delete_rule(plan, channel, i, &state->place, role, plan->config.mark);
     return r;
 }
 
-int sync_rules(struct riptide_router *router, struct riptide_error *error)
+int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error)
 {
     int r = 0;
 
     for (int i = 0; i < 2 && r == 0; i++)
-        r = place_rules(router, i, error);
+        r = place_rules(plan, channel, i, error);
     return r;
 }

@@ -5,23 +5,19 @@
 #ifndef RIPTIDE_LIB_APPLY_SYNC_H
 #define RIPTIDE_LIB_APPLY_SYNC_H
 
-#include <riptide/riptide.h>
-
-struct riptide_router;
+#include "netlink.h"
+#include "plan.h"
 
 /* Writes up to a batch of routes. Errors: netlink_exchange; what was not written stays queued. */
-int sync_write(struct riptide_router *router);
+int sync_write(struct plan *plan, struct netlink *channel);
 
 /* Puts the rule of every family into its place, or away where it has none. */
-int sync_rules(struct riptide_router *router, struct riptide_error *error);
+int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
 
 /* Takes away what the last look has shown of our rules in that family, and nobody else's. */
-int sync_clear_rules(struct riptide_router *router, int i);
+int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* Takes the rule of families[i] that looks up our table away: until sync_rules. */
-int sync_lift_rule(struct riptide_router *router, int i);
-
-/* Takes the rules that look up our table away: local TCP is without us until sync_rules. */
-int sync_lift_rules(struct riptide_router *router);
+/* Lifts the rules that the plan wants lifted: local TCP is without us until sync_rules. */
+int sync_lift(struct plan *plan, struct netlink *channel);
 
 #endif

@@ -5,17 +5,9 @@
 #ifndef RIPTIDE_LIB_APPLY_WORK_H
 #define RIPTIDE_LIB_APPLY_WORK_H
 
-#include <stdint.h>
+#include "scan.h"
 
-struct riptide_router;
-
-/* Does what is due: one piece of a look, or one batch. Errors: those of its rooms. */
-int work_step(struct riptide_router *router);
-
-/* Makes up, once a round, for what passes have cost, so that others may follow. */
-void work_pay(struct riptide_router *router);
-
-/* Puts a wanted target where what is missing of it will be done. */
-void work_queue(struct riptide_router *router, uint32_t slot);
+/* Does what is due in the scan's plan: one buffer of a dump, or one batch. Errors: of netlink.h. */
+int work_step(struct scan *scan, bool is_paused);
 
 #endif

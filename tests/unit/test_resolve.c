@@ -38,7 +38,8 @@ enum fault {
 static const char *const dsts[TARGETS] = { "203.0.113.1", "203.0.113.2", "203.0.113.3" };
 
 struct bed {
-    struct riptide_router router;
+    struct plan plan;
+    struct netlink channel;
     int kernel; /* the other end of the router's socket */
     uint32_t slots[TARGETS];
 };
@@ -47,31 +48,31 @@ static void set_up(struct bed *bed)
 {
     /* One with conditions, so that all queries are asked. */
     static struct rule rule = { .role = RULE_FOREIGN };
+    struct riptide_router_config config;
     int pair[2];
 
-    *bed = (struct bed){ .router = { .lock_fd = -1 } };
-    bed->router.scan.rules[0] = (struct rules){ .list = &rule, .n = 1 };
-    riptide_router_config_init(&bed->router.config, sizeof(bed->router.config));
-    targets_init(&bed->router.targets, 16, 1);
-    assert_int_equal(netlink_init(&bed->router.channel), 0);
+    riptide_router_config_init(&config, sizeof(config));
+    plan_init(&bed->plan, &config);
+    bed->plan.seen[0] = (struct rules){ .list = &rule, .n = 1 };
+    assert_int_equal(netlink_init(&bed->channel), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    assert_true(dup2(pair[0], mnl_socket_get_fd(bed->router.channel.socket)) >= 0);
+    assert_true(dup2(pair[0], mnl_socket_get_fd(bed->channel.socket)) >= 0);
     close(pair[0]);
     bed->kernel = pair[1];
     for (uint32_t i = 0; i < TARGETS; i++) {
         struct riptide_prefix dst = prefix(dsts[i]);
 
-        assert_int_equal(targets_get(&bed->router.targets, &dst, &bed->slots[i]), 0);
-        targets_at(&bed->router.targets, bed->slots[i])->wanted.initcwnd = 40;
-        targets_push(&bed->router.targets, QUEUE_RESOLVE, bed->slots[i]);
+        assert_int_equal(targets_get(&bed->plan.targets, &dst, &bed->slots[i]), 0);
+        targets_at(&bed->plan.targets, bed->slots[i])->wanted.initcwnd = 40;
+        targets_push(&bed->plan.targets, QUEUE_RESOLVE, bed->slots[i]);
     }
 }
 
 static void tear_down(struct bed *bed)
 {
-    targets_deinit(&bed->router.targets);
-    bases_deinit(&bed->router.bases);
-    netlink_deinit(&bed->router.channel);
+    targets_deinit(&bed->plan.targets);
+    bases_deinit(&bed->plan.bases);
+    netlink_deinit(&bed->channel);
     close(bed->kernel);
 }
 
@@ -134,7 +135,7 @@ static void send_answer(const struct bed *bed, struct bytes *answer, uint32_t se
     struct nlmsghdr *message = bytes_message(answer);
 
     message->nlmsg_seq = seq;
-    message->nlmsg_pid = netlink_port(&bed->router.channel);
+    message->nlmsg_pid = netlink_port(&bed->channel);
     assert_int_equal(send(bed->kernel, message, n_bytes, 0), n_bytes);
 }
 
@@ -169,7 +170,7 @@ static void answer_all(const struct bed *bed, uint32_t faulty, enum fault fault)
 
 static uint64_t n_malformed(const struct bed *bed)
 {
-    return bed->router.stats.malformed + bed->router.channel.malformed;
+    return bed->plan.stats.malformed + bed->channel.malformed;
 }
 
 static void check(uint32_t faulty, enum fault fault)
@@ -179,16 +180,16 @@ static void check(uint32_t faulty, enum fault fault)
 
     set_up(&bed);
     answer_all(&bed, faulty, fault);
-    assert_int_equal(resolve_batch(&bed.router), 0);
+    assert_int_equal(resolve_batch(&bed.plan, &bed.channel), 0);
     for (uint32_t i = 0; i < TARGETS; i++) {
-        const struct target *target = targets_at(&bed.router.targets, bed.slots[i]);
+        const struct target *target = targets_at(&bed.plan.targets, bed.slots[i]);
 
         assert_int_equal(target->base == BASES_NONE, i == BAD);
         assert_int_equal(target->reason != NULL, i == BAD);
         assert_int_equal(target->is_queued[QUEUE_WRITE], i != BAD);
         assert_int_equal(target->is_failed, i == BAD && fault == FAULT_REFUSED);
     }
-    assert_int_equal(bed.router.targets.n_left_alone, 1);
+    assert_int_equal(bed.plan.targets.n_left_alone, 1);
     assert_int_equal(n_malformed(&bed) > 0, is_counted);
     tear_down(&bed);
 }

@@ -5,7 +5,7 @@
  */
 #include "apply/watch.h"
 
-#include "apply/router.h"
+#include "netlink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,24 +39,26 @@ static void say(size_t more_bytes)
     n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
 }
 
-static void hear(struct riptide_router *router)
+static void hear(struct plan *plan)
 {
-    *router = (struct riptide_router){ .lock_fd = -1, .work_fd = -1 };
-    assert_int_equal(netlink_open(&router->notifications, NETLINK_ROUTE), 0);
-    assert_int_equal(watch_read(router), 1);
-    netlink_close(router->notifications);
-    assert_int_equal(router->stats.events, 1);
+    struct mnl_socket *socket;
+
+    *plan = (struct plan){ 0 };
+    assert_int_equal(netlink_open(&socket, NETLINK_ROUTE), 0);
+    assert_int_equal(watch_read(socket, plan), 1);
+    netlink_close(socket);
+    assert_int_equal(plan->stats.events, 1);
 }
 
 static void whole_messages_are_no_alarm(void **state)
 {
-    struct riptide_router router;
+    struct plan plan;
 
     (void)state;
     say(0);
-    hear(&router);
-    assert_int_equal(router.stats.malformed, 0);
-    assert_false(router.is_pass_wanted);
+    hear(&plan);
+    assert_int_equal(plan.stats.malformed, 0);
+    assert_false(plan.pass.is_wanted);
 }
 
 static void a_tail_that_is_no_message_may_have_been_any(void **state)
@@ -64,13 +66,13 @@ static void a_tail_that_is_no_message_may_have_been_any(void **state)
     (void)state;
     /* Less than a header; a header that says more than there is (of bytes 0xdd). */
     for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
-        struct riptide_router router;
+        struct plan plan;
 
         say(more);
-        hear(&router);
-        assert_int_equal(router.stats.malformed, 1);
-        assert_int_equal(router.scan_wanted, SCAN_ALL);
-        assert_true(router.has_work);
+        hear(&plan);
+        assert_int_equal(plan.stats.malformed, 1);
+        assert_int_equal(plan.pass.extent, SCAN_ALL);
+        assert_true(plan.has_work);
     }
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a router knows and has to do: everything but its sockets. Pure but for memory: scan.c,
+ * resolve.c and watch.c fill it with the kernel's answers, sync.c does what it says.
+ */
+#ifndef RIPTIDE_LIB_APPLY_PLAN_H
+#define RIPTIDE_LIB_APPLY_PLAN_H
+
+#include "bases.h"
+#include "links.h"
+#include "main_table.h"
+#include "rule.h"
+#include "targets.h"
+
+#include <riptide/apply.h>
+
+/* How much a scan reads. */
+enum scan_extent {
+    SCAN_NOTHING,
+    SCAN_RULES,
+    SCAN_MAIN, /* where main's routes compete */
+    SCAN_ALL,  /* links, rules, our routes, main */
+};
+
+/* Our rules in one family. */
+struct rule_state {
+    bool is_in_place;
+    bool is_lifted;   /* the one that looks up our table is gone for a while, the other stands */
+    bool must_lift;   /* that one must go, before anything else is done */
+    struct rule_place place;
+    const char *reason; /* why they cannot be in place, static; NULL: they can */
+};
+
+/* Routes of another protocol in our table: our rules would show them to local TCP. */
+struct foreign {
+    uint32_t n;
+    char text[160]; /* the first one, and the remedy */
+};
+
+/* The pass that puts right what events touched, and the next one. */
+struct pass {
+    bool is_wanted;          /* events touched targets, or a scan is wanted */
+    enum scan_extent extent; /* of the scan that the next one begins with */
+    bool is_under_way;
+    bool is_scanning;        /* while a scan lists our routes not all of them are known */
+    uint32_t cost;           /* of those since the last round; see plan.c */
+    bool is_contest_doubted; /* some target is left alone for a contest that may have ended */
+    uint8_t n_rounds_trusted; /* until main is read for that */
+};
+
+struct plan {
+    struct riptide_router_config config;
+    struct rule_identity identity;
+    struct targets targets;
+    struct bases bases;
+    struct links links;
+    struct main_table main;
+    struct rules seen[2]; /* rules of the host, as the last scan found them */
+    struct foreign foreign[2];
+    uint32_t n_same_protocol; /* routes of main with our protocol */
+    struct rule_state own[2];
+    struct pass pass;
+    struct {
+        uint32_t slot;         /* where the next round looks for targets to probe */
+        uint32_t least_life_s; /* a base that ends earlier is left alone */
+    } probe;
+    bool is_claimed; /* the namespace is ours: rules and routes are written */
+    bool has_failures; /* some target is_failed */
+    bool has_work;
+    struct riptide_router_stats stats;
+};
+
+/* Begins with a checked configuration. */
+void plan_init(struct plan *plan, const struct riptide_router_config *config);
+void plan_deinit(struct plan *plan);
+
+/* Forgets all destinations. */
+void plan_forget_targets(struct plan *plan);
+
+/* Another checked configuration: what it moves is to be written. */
+void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config);
+
+/* Takes what is wanted for a destination. Outcomes and errors: those of targets_get. */
+int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
+
+/* Puts a wanted target where what is missing of it will be done. */
+void plan_queue(struct plan *plan, uint32_t slot);
+
+/* Why our table is not to be looked up in families[i]: the plan's; NULL: it holds ours alone. */
+const char *plan_foreign_reason(const struct plan *plan, int i);
+
+/* Asks for a pass that puts right what was touched, after a scan at least that wide. */
+void plan_want_pass(struct plan *plan, enum scan_extent extent);
+
+/* Without us, in both families, until all is right again. */
+void plan_lift(struct plan *plan);
+
+/* Whatever it was, it may have moved any route. */
+void plan_touch_all(struct plan *plan);
+
+/* What was not seen may have moved any route: without us until all was asked for again. */
+void plan_distrust(struct plan *plan);
+
+/* The same where notifications were lost, which is counted. */
+void plan_overrun(struct plan *plan);
+
+/* Whether the next pass may begin now; see plan.c. */
+bool plan_may_begin_pass(const struct plan *plan);
+
+/* Begins it: what was touched waits to be resolved. Returns the scan that comes before. */
+enum scan_extent plan_begin_pass(struct plan *plan);
+
+/* A scan of that extent has ended: what it cost, and what follows from it. */
+void plan_end_scan(struct plan *plan, enum scan_extent extent);
+
+/* Ends a pass, and reads main again where a contest may have ended. */
+void plan_end_pass(struct plan *plan);
+
+/* How long it is from one round to the next. */
+void plan_set_round(struct plan *plan, uint64_t round_ns);
+
+/* The host's regular round: tries again what failed, asks what the kernel does not announce. */
+void plan_round(struct plan *plan);
+
+/* Where its base's initcwnd is not the one that was told, it waits for plan_take_base. */
+void plan_note_base(struct plan *plan, uint32_t slot);
+
+/* A target that needs no route, as its base does, is left alone: said once, or as news. */
+void plan_note_at_base(struct plan *plan, uint32_t slot, bool is_news);
+
+/*
+ * Takes the next destination whose connections start with another initcwnd without us than was told
+ * before: the one that its base route has, segments; 0: none that is known. Returns false where
+ * there is none.
+ */
+bool plan_take_base(struct plan *plan, struct riptide_prefix *dst, uint32_t *initcwnd);
+
+/* The target as the host sees it. */
+void plan_describe(const struct plan *plan, const struct target *target,
+                   struct riptide_route *route);
+
+#endif
