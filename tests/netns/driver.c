@@ -154,21 +154,12 @@ static int serve(struct riptide_router *router, struct input *input)
     return r;
 }
 
-int main(int argc, char **argv)
+static int run(struct riptide_router *router)
 {
     static struct input input;
-    struct riptide_router_config config;
-    struct riptide_router *router;
     struct riptide_error error;
-    int r;
+    int r = riptide_router_start(router, &error);
 
-    riptide_router_config_init(&config, sizeof(config));
-    r = riptide_router_new(&router, &config, &error);
-    if (r < 0)
-        return die("new", strerror(-r));
-    if (argc > 1)
-        shrink_queues(atoi(argv[1]));
-    r = riptide_router_start(router, &error);
     if (r < 0)
         return die("start", error.text);
     printf("ready\n");
@@ -177,6 +168,22 @@ int main(int argc, char **argv)
     if (r != 0)
         return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_router_set");
     r = riptide_router_stop(router);
-    riptide_router_free(router);
     return r == 0 ? EXIT_SUCCESS : die("stop", strerror(-r));
+}
+
+int main(int argc, char **argv)
+{
+    struct riptide_router_config config;
+    struct riptide_router *router;
+    int r, status;
+
+    riptide_router_config_init(&config, sizeof(config));
+    r = riptide_router_new(&router, &config, NULL);
+    if (r < 0)
+        return die("new", strerror(-r));
+    if (argc > 1)
+        shrink_queues(atoi(argv[1]));
+    status = run(router);
+    riptide_router_free(router);
+    return status;
 }
