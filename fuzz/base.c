@@ -148,7 +148,7 @@ static void check_base(const struct base *base, const struct route_addition *giv
     expected.initcwnd = addition.initcwnd;
     expected.initrwnd = addition.initrwnd;
     expected.mtu_bytes = addition.mtu_bytes;
-    expected.has_expiry = expected.has_object = false;
+    expected.has_expiry = false;
     if (addition.rto_min_us) {
         expected.rto_min_ms = addition.rto_min_us / 1000;
         expected.locks |= 1u << RTAX_RTO_MIN;

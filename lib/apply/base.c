@@ -96,7 +96,14 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
     return remaining > 0 ? base_malformed : NULL;
 }
 
-static const char *attribute_parse(struct base *base, struct attrs *metrics,
+/* What else an answer has. */
+struct rest {
+    struct attrs metrics;
+    bool has_object; /* its hop is somebody's next-hop object */
+    bool has_hop;    /* gateway, device or encapsulation of its own */
+};
+
+static const char *attribute_parse(struct base *base, struct rest *rest,
                                    const struct nlattr *attribute)
 {
     switch (mnl_attr_get_type(attribute)) {
@@ -109,16 +116,16 @@ static const char *attribute_parse(struct base *base, struct attrs *metrics,
     case RTA_PRIORITY:
         return netlink_u32(attribute, &base->priority) ? NULL : base_malformed;
     case RTA_METRICS:
-        return metrics_parse(base, metrics, attribute);
+        return metrics_parse(base, &rest->metrics, attribute);
     case RTA_NH_ID:
-        base->has_object = true;
+        rest->has_object = true;
         return NULL;
     case RTA_GATEWAY:
     case RTA_VIA:
     case RTA_OIF:
     case RTA_ENCAP:
     case RTA_ENCAP_TYPE:
-        base->has_hop = true;
+        rest->has_hop = true;
         return attrs_add(&base->attrs, attribute) ? NULL : no_room;
     case RTA_MULTIPATH:
         base->is_multipath = true;
@@ -133,13 +140,13 @@ static const char *attribute_parse(struct base *base, struct attrs *metrics,
  * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give its
  * window to everything else behind the object. So the hop is carried over, the object is not.
  */
-static const char *object_reason(const struct base *base)
+static const char *object_reason(const struct base *base, const struct rest *rest)
 {
-    if (!base->has_object)
+    if (!rest->has_object)
         return NULL;
     if (base->is_multipath)
         return "its base route leads through a next-hop group";
-    return base->has_hop ? NULL : "the kernel does not show the hop of its next-hop object";
+    return rest->has_hop ? NULL : "the kernel does not show the hop of its next-hop object";
 }
 
 /*
@@ -184,7 +191,7 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
 {
     const struct nlattr *attribute;
     struct netlink_attrs attrs;
-    struct attrs metrics = { 0 };
+    struct rest rest = { 0 };
     const struct rtmsg *rtm;
     struct route route;
 
@@ -203,23 +210,23 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
     base->match = route.dst;
     base->scope = rtm->rtm_scope;
     base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
-    base->has_expiry = route.has_expiry;
+    base->has_expiry = route.expires_s != ROUTE_NEVER_S;
     base->gateway = route.gateway;
     base->prefsrc = route.prefsrc;
     base->ifindex = route.ifindex;
     attrs = netlink_attrs(answer, sizeof(*rtm));
     while ((attribute = netlink_next(&attrs))) {
-        *reasonp = attribute_parse(base, &metrics, attribute);
+        *reasonp = attribute_parse(base, &rest, attribute);
         if (*reasonp)
             return false;
     }
-    base->metrics_bytes = metrics.n_bytes;
-    if (!attrs_append(&base->attrs, &metrics))
+    base->metrics_bytes = rest.metrics.n_bytes;
+    if (!attrs_append(&base->attrs, &rest.metrics))
         *reasonp = no_room;
-    else if (base->has_expiry && route.expires_s < least_life_s)
+    else if (route.expires_s < least_life_s)
         *reasonp = base_ending;
     else
-        *reasonp = object_reason(base);
+        *reasonp = object_reason(base, &rest);
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;

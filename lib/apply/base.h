@@ -17,8 +17,6 @@ struct base {
     bool is_onlink;  /* RTNH_F_ONLINK */
     bool has_expiry; /* IPv6: dies by itself */
     bool is_multipath;
-    bool has_object;    /* its hop is somebody's next-hop object */
-    bool has_hop;       /* gateway, device or encapsulation of its own */
     uint32_t priority;
     uint32_t initcwnd;             /* segments; 0: not set */
     uint32_t initrwnd;             /* segments; 0: not set */

@@ -74,7 +74,7 @@ void plan_queue(struct plan *plan, uint32_t slot)
 
     if (target->base != BASES_NONE && target->error == 0) {
         targets_push(&plan->targets, QUEUE_WRITE, slot);
-    } else if (is_host || target->is_inside_known) {
+    } else if (is_host || target->inside != INSIDE_UNKNOWN) {
         targets_push(&plan->targets, QUEUE_RESOLVE, slot);
     } else {
         targets_push(&plan->targets, QUEUE_LOOK, slot);

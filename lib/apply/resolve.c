@@ -81,7 +81,7 @@ static void resolved(struct resolve *resolve, uint32_t slot)
     uint32_t number = BASES_NONE;
     bool is_moved;
 
-    if (!reason && target->is_inside_contested)
+    if (!reason && target->inside == INSIDE_SOME)
         reason = "main has more specific routes inside it";
     if (!reason)
         reason = main_table_contested_reason(&plan->main, &resolve->base.match,

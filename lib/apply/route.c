@@ -86,8 +86,8 @@ static bool parse_expiry(struct route *route, const struct nlattr *attribute)
     if (mnl_attr_get_payload_len(attribute) < sizeof(cacheinfo))
         return false;
     memcpy(&cacheinfo, mnl_attr_get_payload(attribute), sizeof(cacheinfo));
-    route->has_expiry = cacheinfo.rta_expires > 0;
-    route->expires_s = route->has_expiry ? (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ : 0;
+    if (cacheinfo.rta_expires > 0)
+        route->expires_s = (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
     return true;
 }
 
@@ -134,6 +134,7 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         .tos = rtm->rtm_tos,
         .src_len = rtm->rtm_src_len,
         .is_cached = rtm->rtm_flags & RTM_F_CLONED,
+        .expires_s = ROUTE_NEVER_S,
     };
     attrs = netlink_attrs(message, sizeof(*rtm));
     while ((attribute = netlink_next(&attrs))) {

@@ -9,6 +9,8 @@
 #include <linux/netlink.h>
 #include <riptide/riptide.h>
 
+#define ROUTE_NEVER_S UINT32_MAX
+
 /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
 enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
 
@@ -28,8 +30,7 @@ struct route {
     uint8_t tos;
     uint8_t src_len;
     bool is_cached;     /* an exception of the kernel's own, no configured route */
-    bool has_expiry;    /* IPv6: dies by itself, */
-    uint32_t expires_s; /* in so many whole seconds */
+    uint32_t expires_s; /* IPv6: dies by itself in so many whole seconds; ROUTE_NEVER_S */
 };
 
 /* One of a route's next hops. */

@@ -244,10 +244,8 @@ static void forget_main(struct plan *plan)
 
     main_table_forget(&plan->main);
     plan->n_same_protocol = 0;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        targets_at(&plan->targets, slot)->is_inside_contested = false;
-        targets_at(&plan->targets, slot)->is_inside_known = true;
-    }
+    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++)
+        targets_at(&plan->targets, slot)->inside = INSIDE_NONE;
 }
 
 /* What the last scan found counts no more; what this one does not find is not there. */

@@ -121,7 +121,7 @@ void targets_note_inside(struct targets *targets, const struct riptide_prefix *d
         uint32_t slot = targets_find_around(targets, dst, len);
 
         if (slot != NONE)
-            targets_at(targets, slot)->is_inside_contested = true;
+            targets_at(targets, slot)->inside = INSIDE_SOME;
     }
 }
 

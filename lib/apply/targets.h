@@ -22,6 +22,13 @@ enum target_queue {
     QUEUES,
 };
 
+/* Whether main has more specific routes inside a target. */
+enum inside {
+    INSIDE_UNKNOWN, /* no scan has read main since the target is there */
+    INSIDE_NONE,
+    INSIDE_SOME,
+};
+
 /* What becomes of the path MTU that is wanted. */
 enum pmtu_use {
     PMTU_USED,  /* it is the route's, where that has no smaller one */
@@ -32,8 +39,7 @@ enum pmtu_use {
 struct target {
     struct riptide_wanted wanted; /* its destination comes first: it is the table's */
     bool is_queued[QUEUES];
-    bool is_inside_contested; /* main has more specific routes inside, */
-    bool is_inside_known;     /* which a scan was to find since the target is there */
+    uint8_t inside;     /* enum inside */
     bool is_probe;      /* asked again in case that its base has changed in silence */
     bool is_failed;     /* asking or writing was refused: riptide_router_retry tries again */
     uint8_t state;      /* enum riptide_route_state */

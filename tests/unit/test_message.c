@@ -58,7 +58,6 @@ static void base_init(struct base *base, const char *match)
 {
     memset(base, 0, sizeof(*base));
     base->match = prefix(match);
-    base->has_hop = true;
 }
 
 static void init_gateway(struct base *base)
@@ -87,7 +86,6 @@ static void init_hops(struct base *base)
     bytes_message(&hops)->nlmsg_len += 8;
     bytes_put_address(&hops, RTA_GATEWAY, "198.51.100.254");
     base->is_multipath = true;
-    base->has_hop = false;
     add(&base->attrs, RTA_MULTIPATH, bytes_header(&hops), 32);
 }
 
@@ -212,7 +210,6 @@ static void test_an_object_of_the_base_is_not_named(void **state)
 
     (void)state;
     base_init(&base, "10.3.0.0/16");
-    base.has_object = true;
     add_address(&base.attrs, RTA_GATEWAY, "192.0.2.253");
     add_u32(&base.attrs, RTA_OIF, 3);
     addition = addition_to(&base);
