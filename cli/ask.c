@@ -12,7 +12,7 @@
 int ask_with(struct client_exchange *exchange, const struct command_options *options,
              json_t *request, ask_complete_fn *complete, ask_print_fn *print)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     json_t *answer;
     int r;
 

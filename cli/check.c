@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library tells one mistake at a time, and is asked again without it: so all is told, and no
- * range is written down twice.
+ * Asks those who would refuse: no range is written down twice.
  */
 #include "check.h"
 
@@ -31,8 +30,7 @@ static int check_names(const struct settings *settings, struct riptide_error *er
 static int judge(struct settings *settings, struct riptide_error *error)
 {
     struct riptide_agent *agent = NULL;
-    /* With other mistakes in its file, nobody has entered the network namespace. */
-    int r = settings->n_mistakes == 0 ? settings_find_interface(settings, error) : 0;
+    int r = settings_find_interface(settings, error);
 
     if (r == 0)
         r = riptide_agent_new(&agent, &settings->agent, error);
@@ -42,22 +40,14 @@ static int judge(struct settings *settings, struct riptide_error *error)
 
 int check_tell(struct settings *settings)
 {
-    struct riptide_error error = { "" }, line;
-    size_t n_told = settings->n_mistakes;
-    bool goes_on = true;
-    int r = 0;
+    struct riptide_error error = { .text = "" };
+    int r;
 
     settings_link(settings);
-    while (goes_on && (r = judge(settings, &error)) == -EINVAL) {
-        goes_on = settings_set_aside(settings, &error, &line);
-        if (line.text[0]) {
-            log_answer("%s", line.text);
-            n_told++;
-        }
-    }
-    if (n_told > 0)
-        return EXIT_USAGE;
-    if (r < 0)
-        log_answer("%s", log_error_text(&error, r));
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    r = judge(settings, &error);
+    if (r == 0)
+        return EXIT_SUCCESS;
+    settings_explain_refusal(settings, &error);
+    log_answer("%s", log_error_text(&error, r));
+    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }

@@ -7,11 +7,7 @@
 
 #include "settings.h"
 
-/*
- * Tells each value that is refused, of a section for a prefix the first; a value that is wrong
- * beside another one only where that one is not wrong itself. Such settings are of no use
- * afterwards: the values are at their defaults. Returns the exit status.
- */
+/* Tells the first value that is refused. Returns the exit status. */
 int check_tell(struct settings *settings);
 
 #endif

@@ -133,10 +133,7 @@ static int on_key(void *user, const char *section, const char *key, const char *
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value) == 0;
     if (row && row->section && !strcmp(row->section, reader->section)) {
-        size_t i = (size_t)(row - settings_rows);
-
-        settings->is_mistaken[i] = set_value(reader, row, settings, &settings->lines[i], value) < 0;
-        return !settings->is_mistaken[i];
+        return set_value(reader, row, settings, &settings->lines[row - settings_rows], value) == 0;
     }
     fail_key(reader, key);
     return 0;

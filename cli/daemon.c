@@ -104,7 +104,7 @@ static void on_control(struct daemon *daemon)
 static void open_control(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int r;
 
     if (settings->once || !strcmp(settings->control, "none") ||
@@ -239,7 +239,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
 /* From an agent to an exit status. */
 static int serve(struct daemon *daemon)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct privileges privileges;
     int r = privileges_find(&privileges, daemon->settings->user, &error);
 
@@ -260,7 +260,7 @@ static int serve(struct daemon *daemon)
 int daemon_serve(struct settings *settings)
 {
     struct daemon daemon = { .settings = settings, .signals_fd = -1 };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int status;
     int r;
 

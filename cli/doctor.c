@@ -106,7 +106,7 @@ static void ask_daemon(struct host *host, const char *control)
 
 int doctor_run(const struct command_options *options)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     enum severity worst;
     struct host *host = calloc(1, sizeof(*host));
     int r = host ? host_read(host, &options->settings.router, options->root ? options->root : "",

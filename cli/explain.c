@@ -243,7 +243,7 @@ static int gather(const struct command_options *options, const struct riptide_pr
 
 static int explain_policies(const struct command_options *options)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int r = 0;
 
     if (options->n_operands > 0)
@@ -258,7 +258,7 @@ static int explain_policies(const struct command_options *options)
 
 int explain_run(const struct command_options *options)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_prefix dst;
     json_t *document;
     int r;

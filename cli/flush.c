@@ -40,7 +40,7 @@ static bool pause_holder(const struct command_options *options,
 {
     struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     json_t *status = NULL, *paused = NULL;
-    struct riptide_error why = { "--control none" };
+    struct riptide_error why = { .text = "--control none" };
     json_int_t table;
     int r = -ENOENT;
 
@@ -101,7 +101,7 @@ int flush_run(const struct command_options *options)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_router_config numbers = settings_numbers(&options->settings);
-    struct riptide_error error = { "" }, line = { "" };
+    struct riptide_error error = { .text = "" }, line = { .text = "" };
     bool is_paused = false;
     uint32_t n_before;
     int holder = 0;

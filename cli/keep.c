@@ -34,7 +34,7 @@ static int fail(const struct command_options *options, const struct riptide_erro
 static int keep(const struct command_options *options, int fd)
 {
     const char *path = options->operands[0];
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     void *bytes;
     size_t n;
     int r = memory_file_take(fd, &bytes, &n);
@@ -85,7 +85,7 @@ static int send_file(const struct command_options *options)
 {
     const char *path = options->operands[0];
     struct client_exchange exchange = { .about = path };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     void *bytes;
     int status;
     size_t n;

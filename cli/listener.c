@@ -58,6 +58,7 @@ int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *err
         fclose(file);
     if (*gidp != NOBODY)
         return 0;
+    error->field = "control_group";
     snprintf(error->text, sizeof(error->text), "control-group: %.64s: no group in /etc/group",
              name);
     return -EINVAL;

@@ -14,9 +14,6 @@
 /* The usual place: nothing needs to be there. */
 static const char default_path[] = "/etc/riptide/riptided.conf";
 
-/* As many rows as a line of the library may name. */
-enum { MAX_NAMED = 8 };
-
 /* No configuration will ever be this large. */
 enum { MAX_BYTES = 4 << 20 };
 
@@ -39,57 +36,18 @@ int settings_read_file(struct settings *settings, const char *path)
     return r;
 }
 
-/* Whether the line follows from a value that was refused, and is another one by now. */
-static bool is_consequence(const struct settings *settings, const struct option_row **named,
-                           size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (settings->is_mistaken[named[i] - settings_rows])
-            return true;
-    }
-    return false;
-}
-
-bool settings_set_aside(struct settings *settings, const struct riptide_error *refusal,
-                        struct riptide_error *line)
-{
-    size_t override = settings_find_refused_override(settings, refusal->text);
-    const struct option_row *named[MAX_NAMED];
-    size_t n = settings_find_named(*refusal, named, MAX_NAMED);
-    bool is_any = false;
-    struct settings defaults;
-
-    *line = *refusal;
-    settings_explain_refusal(settings, line);
-    if (is_consequence(settings, named, n))
-        line->text[0] = '\0';
-    if (override < settings->n_overrides) {
-        settings_drop_override(settings, override);
-        return true;
-    }
-    settings_init(&defaults);
-    for (size_t i = 0; i < n && !(is_any && i == 1); i++) {
-        bool *is_mistaken = &settings->is_mistaken[named[i] - settings_rows];
-
-        if (*is_mistaken)
-            continue;
-        settings_reset(settings, named[i], &defaults);
-        *is_mistaken = is_any = true;
-    }
-    return is_any;
-}
-
 void settings_keep_valid(struct settings *settings)
 {
-    struct riptide_error error = { "" }, line;
+    struct riptide_error error = { .text = "" };
     struct riptide_agent *agent = NULL;
     bool goes_on = true;
 
     settings_link(settings);
     while (goes_on && riptide_agent_new(&agent, &settings->agent, &error) == -EINVAL) {
-        goes_on = settings_set_aside(settings, &error, &line);
-        if (settings->n_mistakes == 0 && line.text[0])
-            settings->mistakes[settings->n_mistakes++] = line;
+        settings_explain_refusal(settings, &error);
+        goes_on = settings_reset_refused(settings, &error);
+        if (settings->n_mistakes == 0)
+            settings->mistakes[settings->n_mistakes++] = error;
     }
     riptide_agent_free(agent);
 }
@@ -147,6 +105,7 @@ int settings_find_interface(struct settings *settings, struct riptide_error *err
     settings->observer.scope.ifindex = if_nametoindex(name);
     if (settings->observer.scope.ifindex != 0)
         return 0;
-    snprintf(error->text, sizeof(error->text), "interface %s: no such interface", name);
+    error->field = "scope.interface";
+    snprintf(error->text, sizeof(error->text), "interface: %s: no such interface", name);
     return -EINVAL;
 }

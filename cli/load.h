@@ -24,17 +24,8 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
 int settings_read_file(struct settings *settings, const char *path);
 
 /*
- * Takes away what the library has refused, so that it can be asked about the rest: the value that
- * its line is about, and where that was a default already, those that it names, go back to their
- * defaults; a section for a prefix goes. `line` is for a person, and empty where it follows from a
- * value that was refused before. Returns false where nothing was left to take away.
- */
-bool settings_set_aside(struct settings *settings, const struct riptide_error *refusal,
-                        struct riptide_error *line);
-
-/*
- * Takes all of that away for who goes on with the rest; the first line joins settings->mistakes,
- * where there is none yet.
+ * For who goes on with the rest: takes away what of the file the library refuses; the first line
+ * about it joins settings->mistakes, where there is none yet.
  */
 void settings_keep_valid(struct settings *settings);
 

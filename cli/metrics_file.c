@@ -110,7 +110,7 @@ int metrics_file_text(struct metrics_file *file, const struct riptide_agent *age
 static void write_metrics(struct metrics_file *file, const struct riptide_agent *agent)
 {
     const char *path = file->settings->metrics;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     char *text;
     size_t size;
     int r = metrics_file_text(file, agent, &text, &size);

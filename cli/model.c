@@ -269,7 +269,7 @@ int model_run(const struct command_options *options)
 {
     struct inputs inputs = { .n_windows = 0 };
     const char *wrong = parse_windows(&inputs, options);
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int r;
 
     if (wrong)

@@ -245,7 +245,7 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
 int observe_run(const struct command_options *options)
 {
     struct riptide_scope scope;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct prefix_list learn = { .items = NULL };
     int r = get_scope(&scope, &learn, options, &error);
 

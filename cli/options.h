@@ -21,6 +21,7 @@ struct option_row {
     bool is_fixed;       /* cannot change while the program runs */
     bool is_unset;       /* until it is given: what is there before is no default */
     size_t bytes;        /* of the value */
+    const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
 /*

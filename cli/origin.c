@@ -21,189 +21,110 @@ void settings_describe_origin(const struct settings *settings, const struct opti
         fputs("default", out);
 }
 
-/* The letters of keys and of the library's fields. */
-static const char field_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
-
-/* The row of the library's field at the begin of `text`: options bring their unit with them. */
-static const struct option_row *find_field(const struct option_row *rows, const char *text)
+/* Settings have some of the library's fields at a place of their own. */
+static const char *skip_stage(const char *field)
 {
-    char name[64];
-    size_t len = strspn(text, field_letters);
-    const struct option_row *row;
+    static const char *const stages[] = { "agent.", "observer.", "estimator.", "router." };
 
-    if (len == 0 || len >= sizeof(name))
-        return NULL;
-    for (size_t i = 0; i < len; i++) {
-        name[i] = text[i];
-        if (name[i] == '_')
-            name[i] = '-';
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        if (!strncmp(field, stages[i], strlen(stages[i])))
+            return field + strlen(stages[i]);
     }
-    row = options_find(rows, name, len);
-    if (!row && len > 3 && name[len - 3] == '-' && name[len - 1] == 's')
-        row = options_find(rows, name, len - 3);
-    return row;
+    return field;
 }
 
-/* The line of the row, or of another one that the text about it names: a default is not wrong. */
-static int find_line(const struct settings *settings, const char *text)
+/* The row of a field, which may be an element of a list. */
+static const struct option_row *find_row(const struct option_row *rows, const char *field)
 {
-    while (*text) {
-        const struct option_row *row = find_field(settings_rows, text);
+    const char *name = skip_stage(field);
+    size_t len = strcspn(name, "[");
 
-        if (row && settings->lines[row - settings_rows])
-            return settings->lines[row - settings_rows];
-        text += strspn(text, field_letters);
-        text += strcspn(text, field_letters);
+    for (const struct option_row *row = rows; row->name; row++) {
+        const char *own = row->field ? skip_stage(row->field) : "";
+
+        if (strlen(own) == len && !strncmp(own, name, len))
+            return row;
     }
-    return 0;
+    return NULL;
 }
 
-/* What begins the line about a row. */
-static void print_place(const struct settings *settings, const struct option_row *row,
-                        const char *text, FILE *out)
+/* The same of one section for a prefix; NULL where the field is of none. */
+static const char *skip_override(const char *field)
 {
-    int line = find_line(settings, text);
+    static const char path[] = "estimator.overrides[].";
+
+    return strncmp(field, path, strlen(path)) ? NULL : field + strlen(path);
+}
+
+/* What the library has said of the field: behind its name, in which no colon is. */
+static const char *get_reason(const struct riptide_error *error)
+{
+    const char *colon = strstr(error->text, ": ");
+
+    return colon ? colon + 2 : error->text;
+}
+
+static void print_row(const struct settings *settings, const struct option_row *row, FILE *out)
+{
+    int line = settings->lines[row - settings_rows];
 
     if (!settings->file || settings->given[row - settings_rows])
-        fputs("--", out);
+        fprintf(out, "--%s: ", row->name);
     else if (line)
-        fprintf(out, "%s:%d: ", settings->file, line);
+        fprintf(out, "%s:%d: %s: ", settings->file, line, row->name);
     else
-        fprintf(out, "%s: ", settings->file);
+        fprintf(out, "%s: %s: ", settings->file, row->name);
 }
 
-/* Fields as the keys that they are here. */
-static void print_fields(const struct option_row *rows, const char *text, FILE *out)
-{
-    while (*text) {
-        const struct option_row *row = find_field(rows, text);
-        size_t n = strspn(text, field_letters);
-
-        if (row)
-            fputs(row->name, out);
-        else
-            fwrite(text, 1, n > 0 ? n : 1, out);
-        text += n > 0 ? n : 1;
-    }
-}
-
-/* Behind `begin`, where the text begins with it. */
-static const char *skip(const char *text, const char *begin)
-{
-    size_t len = strlen(begin);
-
-    return strncmp(text, begin, len) ? text : text + len;
-}
-
-/* An agent names fields of its stages' configurations by their paths. */
-static const char *skip_stage(const char *text)
-{
-    return skip(skip(skip(text, "observer."), "estimator."), "router.");
-}
-
-size_t settings_find_refused_override(const struct settings *settings, const char *text)
-{
-    size_t i;
-
-    return sscanf(skip_stage(text), "overrides[%zu].", &i) == 1 && i < settings->n_overrides
-               ? i
-               : settings->n_overrides;
-}
-
-/* "overrides[N].FIELD: ..." */
-static void explain_override(const struct settings *settings, const char *text, size_t i, FILE *out)
+static void print_override(const struct settings *settings, size_t i, const char *field, FILE *out)
 {
     const struct override_lines *lines = &settings->override_lines[i];
+    const struct option_row *row = find_row(override_rows, field);
+    int line = row ? lines->keys[row - override_rows] : 0;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct option_row *row;
 
     riptide_prefix_format(&settings->overrides[i].dst, dst);
-    text += strcspn(text, ".");
-    text = skip(text, ".");
-    row = find_field(override_rows, text);
-    fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] ", settings->file,
-            row && lines->keys[row - override_rows] ? lines->keys[row - override_rows]
-                                                    : lines->section,
-            dst);
-    print_fields(override_rows, text, out);
-}
-
-/* The field's path goes, and what has another name as an option gets that: lists are plural. */
-static void name_option(struct riptide_error *error)
-{
-    static const char *const names[][2] = {
-        { "scope.learn", "scope" },
-        { "scope.exclude", "exclude" },
-        { "scope.local_ports", "local_port" },
-        { "scope.remote_ports", "remote_port" },
-        { "scope.mark", "socket_mark" },
-        { "scope.n_learn", "scope" },
-        { "scope.n_exclude", "exclude" },
-        { "scope.n_local_ports", "local_port" },
-        { "scope.n_remote_ports", "remote_port" },
-        { "n_aggregates", "aggregate" },
-    };
-    struct riptide_error given = *error;
-    const char *text = skip_stage(given.text), *name = "";
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *behind = skip(text, names[i][0]);
-
-        if (behind == text)
-            continue;
-        name = names[i][1];
-        text = behind;
-        break;
-    }
-    snprintf(error->text, sizeof(error->text), "%s%s", name, text);
-}
-
-size_t settings_find_named(struct riptide_error error, const struct option_row **rows, size_t max)
-{
-    const char *text = error.text;
-    size_t n = 0, i;
-
-    name_option(&error);
-    while (*text && n < max) {
-        const struct option_row *row = find_field(settings_rows, text);
-
-        for (i = 0; i < n && rows[i] != row; i++)
-            ;
-        if (row && i == n)
-            rows[n++] = row;
-        text += strspn(text, field_letters);
-        text += strcspn(text, field_letters);
-    }
-    return n;
+    fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] %s: ", settings->file, line ? line : lines->section,
+            dst, row ? row->name : field);
 }
 
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
-    size_t override = settings_find_refused_override(settings, error->text);
-    const struct option_row *row;
-    struct riptide_error given;
-    const char *sections;
+    const struct riptide_error given = *error;
+    const struct option_row *row = error->field ? find_row(settings_rows, error->field) : NULL;
+    const char *of_override = error->field ? skip_override(error->field) : NULL;
+    bool is_section = of_override && (size_t)error->index < settings->n_overrides;
+    bool is_sections = error->field && !strcmp(error->field, "estimator.overrides");
     FILE *out;
 
-    name_option(error);
-    row = find_field(settings_rows, error->text);
-    given = *error;
-    sections = skip(given.text, "n_overrides");
+    if (!row && !is_section && !is_sections)
+        return;
     out = fmemopen(error->text, sizeof(error->text), "w");
     if (!out)
         return;
-    if (override < settings->n_overrides) {
-        explain_override(settings, given.text, override, out);
-    } else if (sections != given.text) {
-        fprintf(out, "%s: sections for prefixes%s", settings->file, sections);
-    } else if (row) {
-        print_place(settings, row, given.text, out);
-        print_fields(settings_rows, given.text, out);
-    } else {
-        fputs(given.text, out);
-    }
+    if (is_section)
+        print_override(settings, (size_t)error->index, of_override, out);
+    else if (is_sections)
+        fprintf(out, "%s: sections for prefixes: ", settings->file);
+    else
+        print_row(settings, row, out);
+    fputs(get_reason(&given), out);
     fclose(out);
     error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
+}
+
+bool settings_reset_refused(struct settings *settings, const struct riptide_error *error)
+{
+    const struct option_row *row = error->field ? find_row(settings_rows, error->field) : NULL;
+
+    if (error->field && skip_override(error->field) &&
+        (size_t)error->index < settings->n_overrides)
+        settings_drop_override(settings, (size_t)error->index);
+    else if (row && settings->lines[row - settings_rows] && !settings->given[row - settings_rows])
+        settings_reset(settings, row);
+    else
+        return false;
+    return true;
 }
 
 /* Both as text, for the caller to free; whether they differ. */
@@ -227,6 +148,7 @@ int settings_check_change(const struct settings *from, const struct settings *to
             snprintf(error->text, sizeof(error->text),
                      "%s: %s; it cannot change from %s while riptided runs, restart it", row->name,
                      after, before);
+            error->field = row->field;
             settings_explain_refusal(to, error);
             r = -EBUSY;
         }

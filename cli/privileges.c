@@ -52,10 +52,12 @@ int privileges_find(struct privileges *privileges, const char *user, struct ript
         return 0;
     }
     if (!find_user(user, privileges)) {
+        error->field = "user";
         snprintf(error->text, sizeof(error->text), "user: %s: not in /etc/passwd", user);
         return -EINVAL;
     }
     if (privileges->is_other && geteuid() != 0) {
+        error->field = "user";
         snprintf(error->text, sizeof(error->text), "user: %s: only root can become another user",
                  user);
         return -EPERM;

@@ -53,7 +53,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
 
 static void read_again(struct daemon *daemon)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct settings fresh;
     int r = take_over(daemon, &fresh, &error);
 

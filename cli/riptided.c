@@ -56,22 +56,17 @@ static int flush_numbers(struct settings *settings, struct riptide_flush_counts 
                          struct riptide_error *error)
 {
     struct riptide_router_config numbers = settings_numbers(settings);
-    int argc = settings->argc;
-    char **argv = settings->argv;
-    int r = riptide_flush(&numbers, counts, error);
+    int r;
 
-    if (r != -EINVAL)
-        return r;
-    settings_explain_refusal(settings, error);
-    /* Those of the command line are a mistake of who typed it. */
-    if (!settings->file || strncmp(error->text, settings->file, strlen(settings->file)))
-        return r;
-    warn_mistake(error->text);
-    settings_deinit(settings);
-    settings_init(settings);
-    r = settings_parse(settings, argc, argv, error);
-    numbers = settings_numbers(settings);
-    return r < 0 ? r : riptide_flush(&numbers, counts, error);
+    while ((r = riptide_flush(&numbers, counts, error)) == -EINVAL) {
+        settings_explain_refusal(settings, error);
+        /* Those of the command line are a mistake of who typed it. */
+        if (!settings_reset_refused(settings, error))
+            return r;
+        warn_mistake(error->text);
+        numbers = settings_numbers(settings);
+    }
+    return r;
 }
 
 /*
@@ -81,7 +76,7 @@ static int flush_numbers(struct settings *settings, struct riptide_flush_counts 
 static int flush(struct settings *settings)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int pid, r;
 
     if (riptide_router_get_holder(&pid) == 0) {
@@ -120,21 +115,19 @@ static int check(struct settings *settings)
     return status;
 }
 
-/* Of a file, all mistakes that were found, and what is wrong in what could be read. */
+/* Of a file, all mistakes that were found. */
 static int refuse(struct settings *settings, const struct riptide_error *error)
 {
     for (size_t i = 0; i < settings->n_mistakes; i++)
         log_answer("%s", settings->mistakes[i].text);
     if (settings->n_mistakes == 0)
         log_answer("%s", error->text);
-    else if (settings->file)
-        check_tell(settings);
     return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    struct riptide_error error;
+    struct riptide_error error = { .text = "" };
     struct settings settings;
     int status = EXIT_SUCCESS;
 

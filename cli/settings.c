@@ -14,7 +14,7 @@
 #define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
     {                                                                                              \
         name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset,  \
-            sizeof(((struct settings *)NULL)->field)                                               \
+            sizeof(((struct settings *)NULL)->field), #field                                       \
     }
 #define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
 /* What is 0 until it is given, which says that there is none. */
@@ -112,7 +112,7 @@ const struct option_row settings_rows[] = {
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
         name, &value_##kind, offsetof(struct riptide_override, field), help, PREFIX_SECTION,       \
-            false, true, sizeof(((struct riptide_override *)NULL)->field)                          \
+            false, true, sizeof(((struct riptide_override *)NULL)->field), #field                  \
     }
 
 const struct option_row override_rows[] = {
@@ -192,15 +192,17 @@ void settings_move(struct settings *to, struct settings *from)
     settings_link(to);
 }
 
-void settings_reset(struct settings *settings, const struct option_row *row,
-                    const struct settings *defaults)
+void settings_reset(struct settings *settings, const struct option_row *row)
 {
     char *value = (char *)settings + row->offset;
+    struct settings defaults;
 
+    settings_init(&defaults);
     if (row->kind->clear)
         row->kind->clear(value);
     else
-        memcpy(value, (const char *)defaults + row->offset, row->bytes);
+        memcpy(value, (const char *)&defaults + row->offset, row->bytes);
+    settings->lines[row - settings_rows] = 0;
     settings_link(settings);
 }
 

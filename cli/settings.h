@@ -59,7 +59,6 @@ struct settings {
     const char *file;                                     /* that was read; NULL: none */
     struct riptide_error mistakes[SETTINGS_MAX_MISTAKES]; /* of the file, in its order */
     size_t n_mistakes;
-    bool is_mistaken[SETTINGS_MAX_ROWS]; /* refused, so at its default; by row */
     char *text;                          /* what values of the file point to */
     int lines[SETTINGS_MAX_ROWS];        /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS];       /* on the command line, by row */
@@ -94,9 +93,8 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
 
 void settings_drop_override(struct settings *settings, size_t i);
 
-/* A row goes back to its default; a list to none. */
-void settings_reset(struct settings *settings, const struct option_row *row,
-                    const struct settings *defaults);
+/* A row of the file goes back to its default; a list to none. */
+void settings_reset(struct settings *settings, const struct option_row *row);
 
 /* "FILE:LINE", "command line" or "default". */
 void settings_describe_origin(const struct settings *settings, const struct option_row *row,
@@ -109,13 +107,10 @@ void settings_describe_origin(const struct settings *settings, const struct opti
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /*
- * The rows that the library's line, before it is explained, names, each once, from the one that it
- * is about: more than one where that is wrong beside others. Returns how many, `max` at most.
+ * For who goes on with the rest: the value of the file that the library has refused goes back to
+ * its default, a section for a prefix goes. Returns false where it is no value of the file.
  */
-size_t settings_find_named(struct riptide_error error, const struct option_row **rows, size_t max);
-
-/* Number of the override that such a line is about, or n_overrides. */
-size_t settings_find_refused_override(const struct settings *settings, const char *text);
+bool settings_reset_refused(struct settings *settings, const struct riptide_error *error);
 
 /*
  * Whether a program that runs with `from` can go on with `to`. Errors: -EBUSY, with a line that

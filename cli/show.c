@@ -203,7 +203,7 @@ static int print_json(const struct command_options *options, const struct sides 
 int show_run(const struct command_options *options)
 {
     struct riptide_prefix within = { .family = 0 };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct sides sides = { .routes = NULL };
     int r;
 

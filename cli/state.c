@@ -55,7 +55,7 @@ int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np)
 void state_save(struct daemon *daemon, bool is_synced)
 {
     const char *path = find_path(daemon);
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     void *bytes;
     size_t n;
     int r;

@@ -163,7 +163,7 @@ int verify_run(const struct command_options *options)
 {
     struct evidence evidence = { .router = options->settings.router };
     const char *wrong = parse(&evidence.probe, options);
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_rule *rules = NULL;
     int status = EXIT_FAILURE;
     int r;

@@ -147,7 +147,7 @@ static void exchange(uint32_t n_requests)
 
 static void ask_once(void)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     first_request = netlink.sequence + 1;
     CASE_CHECK(netlink_request(&netlink, request(netlink_room(&netlink)), &error) <= 0);

@@ -81,7 +81,7 @@ static void load(struct riptide_estimator *estimator, const struct riptide_estim
                  bool is_replacing, uint64_t realtime_ns, const uint8_t *state, size_t n)
 {
     uint8_t *before, *after;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     size_t n_before, n_after;
     int r;
 

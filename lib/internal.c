@@ -42,6 +42,48 @@ void error_set(struct riptide_error *error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(error->text, sizeof(error->text), format, arguments);
     va_end(arguments);
+    error->field = NULL;
+    error->index = -1;
+}
+
+/* No field's name comes near the end of the text. */
+static void set_field(struct riptide_error *error, const char *field, int64_t index,
+                      const char *format, va_list arguments)
+{
+    size_t head = strcspn(field, "[");
+    int n;
+
+    if (!error)
+        return;
+    if (index >= 0)
+        n = snprintf(error->text, sizeof(error->text), "%.*s[%lld]%s: ", (int)head, field,
+                     (long long)index, field + head + strlen("[]"));
+    else
+        n = snprintf(error->text, sizeof(error->text), "%s: ", field);
+    vsnprintf(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
+    error->field = field;
+    error->index = index;
+}
+
+int error_set_field(struct riptide_error *error, const char *field, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    set_field(error, field, -1, format, arguments);
+    va_end(arguments);
+    return -EINVAL;
+}
+
+int error_set_element(struct riptide_error *error, const char *field, size_t i, const char *format,
+                      ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    set_field(error, field, (int64_t)i, format, arguments);
+    va_end(arguments);
+    return -EINVAL;
 }
 
 int error_fill(struct riptide_error *error, int r)
@@ -60,37 +102,22 @@ bool is_forked(pid_t pid, struct riptide_error *error)
     return true;
 }
 
-int error_locate(struct riptide_error *error, const char *path, int r)
-{
-    static const char field_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.[]";
-    struct riptide_error given;
-
-    if (r >= 0 || !error || error->text[strspn(error->text, field_letters)] != ':')
-        return r;
-    given = *error;
-    snprintf(error->text, sizeof(error->text), "%s%.*s", path,
-             (int)(sizeof(error->text) - strlen(path)), given.text);
-    return r;
-}
-
 int config_copy(void *to, const struct config_kind *kind, const void *from,
                 struct riptide_error *error)
 {
     size_t from_bytes;
 
     memcpy(&from_bytes, from, sizeof(from_bytes));
-    if (from_bytes < kind->min_bytes || from_bytes > MAX_CONFIG_BYTES) {
-        error_set(error,
-                  "size: %zu; struct riptide_%s_config has %zu bytes: call "
-                  "riptide_%s_config_init(config, sizeof(*config)); where config is a pointer, "
-                  "sizeof(config) is another size",
-                  from_bytes, kind->name, kind->bytes, kind->name);
-        return -EINVAL;
-    }
+    if (from_bytes < kind->min_bytes || from_bytes > MAX_CONFIG_BYTES)
+        return error_set_field(error, kind->field,
+                               "%zu; struct riptide_%s_config has %zu bytes: call "
+                               "riptide_%s_config_init(config, sizeof(*config)); where config is a "
+                               "pointer, sizeof(config) is another size",
+                               from_bytes, kind->name, kind->bytes, kind->name);
     for (size_t i = kind->bytes; i < from_bytes; i++) {
         if (((const unsigned char *)from)[i] != 0) {
-            error_set(error, "size: the caller's configuration is newer than library %s",
-                      RIPTIDE_VERSION);
+            error_set_field(error, kind->field,
+                            "the caller's configuration is newer than library %s", RIPTIDE_VERSION);
             return -E2BIG;
         }
     }
@@ -103,24 +130,23 @@ int reserved_check(const uint32_t *reserved, size_t n, const char *field,
 {
     for (size_t i = 0; i < n; i++) {
         if (reserved[i] != 0) {
-            error_set(error, "%s: not zero; it is for callers that are newer than library %s",
-                      field, RIPTIDE_VERSION);
+            error_set_field(error, field,
+                            "not zero; it is for callers that are newer than library %s",
+                            RIPTIDE_VERSION);
             return -E2BIG;
         }
     }
     return 0;
 }
 
-int array_check(const void *array, size_t n, size_t max, const char *path, const char *field,
+int array_check(const void *array, size_t n, size_t max, const char *field,
                 struct riptide_error *error)
 {
     if (n > max)
-        error_set(error, "%sn_%s: %zu; at most %zu", path, field, n, max);
-    else if (n > 0 && !array)
-        error_set(error, "%s%s: NULL, but n_%s is %zu", path, field, field, n);
-    else
-        return 0;
-    return -EINVAL;
+        return error_set_field(error, field, "%zu; at most %zu", n, max);
+    if (n > 0 && !array)
+        return error_set_field(error, field, "NULL, but its number is %zu", n);
+    return 0;
 }
 
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size)

@@ -38,6 +38,19 @@ void closep(const int *fdp);
 __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error,
                                                      const char *format, ...);
 
+/*
+ * The same of a field of a configuration or a hint, named as in struct riptide_error; the line
+ * begins with its name. Returns -EINVAL.
+ */
+__attribute__((format(printf, 3, 4))) int error_set_field(struct riptide_error *error,
+                                                          const char *field, const char *format,
+                                                          ...);
+
+/* The same of the i-th element of an array, for which [] stands in `field`. */
+__attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error *error,
+                                                            const char *field, size_t i,
+                                                            const char *format, ...);
+
 /* Names the error `r` where no line does yet. Returns r. */
 int error_fill(struct riptide_error *error, int r);
 
@@ -60,14 +73,15 @@ bool is_forked(pid_t pid, struct riptide_error *error);
 
 /* One of the configurations of the public API, which begin with their size. */
 struct config_kind {
-    const char *name; /* struct riptide_NAME_config */
+    const char *name;  /* struct riptide_NAME_config */
+    const char *field; /* its `size`, as errors name it */
     size_t bytes;
     size_t min_bytes; /* of the first release: no caller has less */
 };
 
-#define CONFIG_KIND(name, last_of_first_release)                                                   \
+#define CONFIG_KIND(name, path, last_of_first_release)                                             \
     {                                                                                              \
-        #name, sizeof(struct riptide_##name##_config),                                             \
+        #name, path "size", sizeof(struct riptide_##name##_config),                                \
             STRUCT_END(struct riptide_##name##_config, last_of_first_release)                      \
     }
 
@@ -83,15 +97,9 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
 int reserved_check(const uint32_t *reserved, size_t n, const char *field,
                    struct riptide_error *error);
 
-/*
- * Whether an array of a configuration is there and holds at most `max`: -EINVAL where it does not,
- * with a line that names it behind `path`.
- */
-int array_check(const void *array, size_t n, size_t max, const char *path, const char *field,
+/* Whether the array `field` is there and holds at most `max`: -EINVAL where not, with a line. */
+int array_check(const void *array, size_t n, size_t max, const char *field,
                 struct riptide_error *error);
-
-/* Puts `path` before the line of a configuration's field; other lines stay. Returns r. */
-int error_locate(struct riptide_error *error, const char *path, int r);
 
 /* As config_copy in the other direction: never writes more than the caller's struct can hold. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);

@@ -32,9 +32,11 @@ static int enter(int netns_fd, struct riptide_error *error)
         return 0;
     r = -errno;
     if (r == -EPERM)
-        error_set(error, "netns_fd: another network namespace needs CAP_SYS_ADMIN here and there");
+        error_set_field(error, "netns_fd",
+                        "another network namespace needs CAP_SYS_ADMIN here and there");
     else
-        error_set(error, "netns_fd: %d is no network namespace: %s", netns_fd, strerror(-r));
+        error_set_field(error, "netns_fd", "%d is no network namespace: %s", netns_fd,
+                        strerror(-r));
     return r;
 }
 

@@ -13,7 +13,7 @@ int main(void)
     struct riptide_agent_config config;
     const struct riptide_agent_event *event = NULL;
     struct riptide_agent *agent;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct pollfd fd = { .events = POLLIN };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 

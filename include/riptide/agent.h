@@ -100,9 +100,8 @@ void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 
 /*
  * Without a configuration (NULL) all is by default, as for riptide_agent_reconfigure.
- * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, whose fields error
- * names by their paths ("observer.scope.learn[3]", "estimator.cwnd_max"); -EINVAL where the time to
- * live is not longer than the interval times the observer's slices.
+ * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL
+ * where the time to live is not longer than the interval times the observer's slices.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);

@@ -85,9 +85,19 @@ enum riptide_outcome {
     RIPTIDE_E_MORE,      /* something was done, there may be more to do: pop, and dispatch again */
 };
 
-/* One line for a person: what went wrong with which thing, and what to do about it. */
+/*
+ * What went wrong with which thing, and what to do about it. Where that is a field of a
+ * configuration, `text` begins with the field, its index in place, and ": ".
+ */
 struct riptide_error {
-    char text[256];
+    char text[256]; /* one line for a person */
+    /*
+     * Its path, "estimator.cwnd_max" or "observer.scope.learn[]": from the agent's configuration,
+     * whichever object was asked. Static storage; NULL: the error is about no field.
+     */
+    const char *field;
+    int64_t index; /* of the element that [] in `field` stands for; -1: there is none */
+    uint64_t reserved[4];
 };
 
 /* The version these headers belong to, as "MAJOR.MINOR.PATCH" and in numbers of 0 to 255. */

@@ -167,7 +167,7 @@ static struct riptide_estimator *estimator_of(const char *policy, const struct p
 {
     struct riptide_estimator_config config;
     struct riptide_estimator *estimator;
-    struct riptide_error error = { "no such policy" };
+    struct riptide_error error = { .text = "no such policy" };
 
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find(policy);

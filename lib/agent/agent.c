@@ -33,26 +33,15 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* A stage names its field; one namespace for two of them is the agent's own. */
-static int locate(const struct stages *stages, struct riptide_error *error, const char *path, int r)
-{
-    if (stages->netns_fd != -1 && error && !strncmp(error->text, "netns_fd", strlen("netns_fd")))
-        return r;
-    return error_locate(error, path, r);
-}
-
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    int r = locate(stages, error, "observer.",
-                   riptide_observer_new(&agent->observer, &stages->observer, error));
+    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
 
     if (r == 0)
-        r = locate(stages, error, "estimator.",
-                   riptide_estimator_new(&agent->estimator, &stages->estimator, error));
+        r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
-        r = locate(stages, error, "router.",
-                   riptide_router_new(&agent->router, &stages->router, error));
+        r = riptide_router_new(&agent->router, &stages->router, error);
     agent->backend = &backend_routes;
     agent->backend_self = agent->router;
     return r;
@@ -172,8 +161,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                        struct riptide_error *error)
 {
-    int r = locate(stages, error, "router.",
-                   riptide_router_reconfigure(agent->router, &stages->router, error));
+    int r = riptide_router_reconfigure(agent->router, &stages->router, error);
 
     if (r < 0)
         return r;
@@ -181,7 +169,7 @@ static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                                       error);
     if (r < 0)
         riptide_router_reconfigure(agent->router, &agent->router_config, NULL);
-    return locate(stages, error, "estimator.", r);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
@@ -199,8 +187,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     if (r == 0)
         r = stages_take(&stages, config, error);
     if (r == 0)
-        r = locate(&stages, error, "observer.",
-                   riptide_observer_new(&observer, &stages.observer, error));
+        r = riptide_observer_new(&observer, &stages.observer, error);
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(observer));
     if (r == 0)

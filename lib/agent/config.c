@@ -43,20 +43,20 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     struct riptide_router_config *router = &stages->router;
     uint32_t slices = observer->slices;
 
-    if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S) {
-        error_set(error, "interval_ns: must be 10 ms to one hour");
-        return -EINVAL;
-    }
-    if (!(stages->max_share >= 0 && stages->max_share <= 1)) {
-        error_set(error, "max_share: %g; must be 0 to 1", stages->max_share);
-        return -EINVAL;
-    }
+    if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S)
+        return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
+    if (!(stages->max_share >= 0 && stages->max_share <= 1))
+        return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->max_share);
     /* A connection is looked at once in that many rounds. */
-    if (estimator->ttl_ns <= stages->interval_ns * slices) {
-        error_set(error, "estimator.ttl_ns: must be longer than %s, or each window is forgotten",
-                  slices > 1 ? "the interval times slices" : "the interval");
-        return -EINVAL;
-    }
+    if (estimator->ttl_ns <= stages->interval_ns * slices)
+        return estimator->ttl_ns == TTL_DEFAULT_NS
+                   ? error_set_field(error, "interval_ns",
+                                     "%smust be shorter than the time to live, or each window is "
+                                     "forgotten",
+                                     slices > 1 ? "times slices it " : "")
+                   : error_set_field(error, "estimator.ttl_ns",
+                                     "must be longer than %s, or each window is forgotten",
+                                     slices > 1 ? "the interval times slices" : "the interval");
     /* More than there can be is a router's default as well; what none takes, it refuses itself. */
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
@@ -77,7 +77,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, reserved);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", reserved);
     struct riptide_agent_config checked;
     int r;
 
@@ -90,20 +90,16 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     if (r == 0)
         r = reserved_check(&checked.reserved, 1, "reserved", error);
     if (r == 0 && checked.observer)
-        r = error_locate(error, "observer.",
-                         observer_config_check(&stages->observer, checked.observer, error));
+        r = observer_config_check(&stages->observer, checked.observer, error);
     if (r == 0 && checked.estimator)
-        r = error_locate(error, "estimator.",
-                         estimator_config_check(&stages->estimator, checked.estimator, error));
+        r = estimator_config_check(&stages->estimator, checked.estimator, error);
     /* What it has from the estimator need not be right here: it is checked as it will be. */
     if (r == 0 && checked.router)
-        r = error_locate(error, "router.",
-                         router_config_copy(&stages->router, checked.router, error));
+        r = router_config_copy(&stages->router, checked.router, error);
     if (r < 0)
         return r;
     stages->interval_ns = checked.interval_ns;
     stages->max_share = checked.max_share;
-    stages->netns_fd = checked.netns_fd;
     if (checked.netns_fd != -1)
         stages->observer.netns_fd = stages->router.netns_fd = checked.netns_fd;
     stages->observer.size = sizeof(stages->observer);

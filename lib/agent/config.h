@@ -10,7 +10,6 @@
 struct stages {
     uint64_t interval_ns;
     double max_share;
-    int netns_fd; /* of both observer and router; -1: as they say */
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;

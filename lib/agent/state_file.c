@@ -30,7 +30,7 @@ RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const
                                       struct riptide_error *error)
 {
     CLEANUP(freep) void *bytes = NULL;
-    struct riptide_error reason = { "" };
+    struct riptide_error reason = { .text = "" };
     size_t n = 0;
     int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &bytes, &n, error);
 

@@ -31,7 +31,7 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
 int router_config_copy(struct riptide_router_config *copy,
                        const struct riptide_router_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(router, netns_fd);
+    static const struct config_kind kind = CONFIG_KIND(router, "router.", netns_fd);
 
     riptide_router_config_init(copy, sizeof(*copy));
     return config_copy(copy, &kind, config, error);
@@ -47,23 +47,26 @@ int router_config_take(struct riptide_router_config *kept,
         return r;
     if (checked.table == RT_TABLE_UNSPEC ||
         (checked.table >= RT_TABLE_DEFAULT && checked.table <= RT_TABLE_LOCAL))
-        error_set(error, "table: %u is the kernel's own; choose another", checked.table);
+        error_set_field(error, "router.table", "%u is the kernel's own; choose another",
+                        checked.table);
     else if (checked.protocol <= RTPROT_STATIC)
-        error_set(error, "protocol: %u means the kernel or an operator; choose one from 5 to 255",
-                  checked.protocol);
+        error_set_field(error, "router.protocol",
+                        "%u means the kernel or an operator; choose one from 5 to 255",
+                        checked.protocol);
     else if (checked.mark == 0)
-        error_set(error, "mark: 0 marks nothing; choose a number that no rule uses");
+        error_set_field(error, "router.mark", "0 marks nothing; choose a number that no rule uses");
     else if (checked.rule_priority > 32765)
-        error_set(error, "rule_priority: %u; must be 1 to 32765, or 0 for directly before main",
-                  checked.rule_priority);
+        error_set_field(error, "router.rule_priority",
+                        "%u; must be 1 to 32765, or 0 for directly before main",
+                        checked.rule_priority);
     else if (checked.cwnd_max < 1 || checked.cwnd_max > RIPTIDE_CWND_LIMIT)
-        error_set(error, "cwnd_max: %u; must be 1 to %d segments", checked.cwnd_max,
-                  RIPTIDE_CWND_LIMIT);
+        error_set_field(error, "router.cwnd_max", "%u; must be 1 to %d segments", checked.cwnd_max,
+                        RIPTIDE_CWND_LIMIT);
     else if (checked.step_percent > 100)
-        error_set(error, "step_percent: %u; must be 0 to 100", checked.step_percent);
+        error_set_field(error, "router.step_percent", "%u; must be 0 to 100", checked.step_percent);
     else if (checked.max_routes < 1 || checked.max_routes > RIPTIDE_MAX_DESTINATIONS)
-        error_set(error, "max_routes: %u; must be 1 to %d", checked.max_routes,
-                  RIPTIDE_MAX_DESTINATIONS);
+        error_set_field(error, "router.max_routes", "%u; must be 1 to %d", checked.max_routes,
+                        RIPTIDE_MAX_DESTINATIONS);
     else {
         *kept = checked;
         return 0;

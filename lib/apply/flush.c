@@ -226,13 +226,13 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
     int r, first = 0;
 
     for (size_t i = 0; i < 2; i++) {
-        struct riptide_error words = { "" };
+        struct riptide_error words = { .text = "" };
 
         r = flush_rules(channel, families[i], identity, &own.rules, &words);
         note(&first, error, r, &words);
     }
     for (size_t i = 0; i < 2; i++) {
-        struct riptide_error words = { "" };
+        struct riptide_error words = { .text = "" };
         struct found found = {
             .table = identity->table,
             .protocol = protocol,

@@ -64,8 +64,7 @@ static int keep_netns(struct riptide_router *router, int fd, struct riptide_erro
     router->netns_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (router->netns_fd >= 0)
         return 0;
-    error_set(error, "netns_fd: %d is no open file", fd);
-    return -EINVAL;
+    return error_set_field(error, "netns_fd", "%d is no open file", fd);
 }
 
 static int open_sockets(void *userdata, struct riptide_error *error)
@@ -361,11 +360,11 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
 static const char *find_fixed(const struct riptide_router_config *from,
                               const struct riptide_router_config *to)
 {
-    return from->table != to->table                   ? "table"
-           : from->protocol != to->protocol           ? "protocol"
-           : from->rule_priority != to->rule_priority ? "rule_priority"
-           : from->mark != to->mark                   ? "mark"
-           : from->dry_run != to->dry_run             ? "dry_run"
+    return from->table != to->table                   ? "router.table"
+           : from->protocol != to->protocol           ? "router.protocol"
+           : from->rule_priority != to->rule_priority ? "router.rule_priority"
+           : from->mark != to->mark                   ? "router.mark"
+           : from->dry_run != to->dry_run             ? "router.dry_run"
                                                       : NULL;
 }
 
@@ -385,7 +384,7 @@ RIPTIDE_PUBLIC int riptide_router_reconfigure(struct riptide_router *router,
         return error_fill(error, r);
     fixed = find_fixed(&router->plan.config, &checked);
     if (fixed) {
-        error_set(error, "%s: cannot change while routes are in place; start anew", fixed);
+        error_set_field(error, fixed, "cannot change while routes are in place; start anew");
         return -EBUSY;
     }
     checked.hash_seed = router->plan.config.hash_seed;

@@ -195,16 +195,16 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
                       struct riptide_error *error)
 {
     if (!prefix_is_valid(&hint->dst))
-        error_set(error, "dst: no prefix; family AF_INET or AF_INET6, no bits behind len");
+        error_set_field(error, "dst", "no prefix; family AF_INET or AF_INET6, no bits behind len");
     else if (!(hint->scale >= 0 && hint->scale <= 1))
-        error_set(error, "scale: %g; must be above 0 and at most 1", hint->scale);
+        error_set_field(error, "scale", "%g; must be above 0 and at most 1", hint->scale);
     else if (hint->cwnd_max > RIPTIDE_CWND_LIMIT)
-        error_set(error, "cwnd_max: %u; must be at most %d segments", hint->cwnd_max,
-                  RIPTIDE_CWND_LIMIT);
+        error_set_field(error, "cwnd_max", "%u; must be at most %d segments", hint->cwnd_max,
+                        RIPTIDE_CWND_LIMIT);
     else if (hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
-        error_set(error, "cwnd_max: 0 and no scale: the hint says nothing");
+        error_set_field(error, "cwnd_max", "0 and no scale: the hint says nothing");
     else if (hint->until_ns <= estimator->now_ns)
-        error_set(error, "until_ns: has passed already");
+        error_set_field(error, "until_ns", "has passed already");
     else
         return 0;
     return -EINVAL;

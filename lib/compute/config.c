@@ -9,11 +9,13 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* What a host's own row may ask for, for each destination. */
 enum { MAX_MEMORY_BYTES = 65536 };
+
+/* Who leaves it as it is and lowers cwnd_max is wrong about that. */
+enum { CWND_MIN_DEFAULT = 10 };
 
 STRUCT_ENDS_WITH(struct riptide_estimator_config, closed_weight);
 
@@ -24,9 +26,9 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .size = size,
         .policy = riptide_policy_find("careful"),
         .history_weight = 0.5,
-        .cwnd_min = 10,
+        .cwnd_min = CWND_MIN_DEFAULT,
         .cwnd_max = 100,
-        .ttl_ns = 90 * NS_PER_S,
+        .ttl_ns = TTL_DEFAULT_NS,
         .prefix_len4 = 32,
         .prefix_len6 = 128,
         .max_destinations = 16384,
@@ -51,30 +53,38 @@ static bool policy_is_valid(const struct riptide_policy *policy)
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
     if (!policy_is_valid(config->policy))
-        error_set(error, "policy: not given, without its functions, or with too much memory");
+        error_set_field(error, "estimator.policy",
+                        "not given, without its functions, or with too much memory");
     else if (!(config->smoothing ? config->smoothing : config->policy->smoothing))
-        error_set(error, "smoothing: the policy has none of its own");
+        error_set_field(error, "estimator.smoothing", "the policy has none of its own");
     else if (config->smoothing &&
              (!config->smoothing->smooth || config->smoothing->bytes > MAX_MEMORY_BYTES))
-        error_set(error, "smoothing: without its function, or with too much memory");
+        error_set_field(error, "estimator.smoothing",
+                        "without its function, or with too much memory");
     else if (!(config->history_weight >= 0 && config->history_weight < 1))
-        error_set(error, "history_weight: %g; must be 0 or more and below 1",
-                  config->history_weight);
+        error_set_field(error, "estimator.history_weight", "%g; must be 0 or more and below 1",
+                        config->history_weight);
     else if (config->cwnd_max < 1 || config->cwnd_max > RIPTIDE_CWND_LIMIT)
-        error_set(error, "cwnd_max: %u; must be 1 to %d segments", config->cwnd_max,
-                  RIPTIDE_CWND_LIMIT);
+        error_set_field(error, "estimator.cwnd_max", "%u; must be 1 to %d segments",
+                        config->cwnd_max, RIPTIDE_CWND_LIMIT);
+    else if (config->cwnd_min == CWND_MIN_DEFAULT && config->cwnd_min > config->cwnd_max)
+        error_set_field(error, "estimator.cwnd_max", "%u; below the smallest window, %u segments",
+                        config->cwnd_max, config->cwnd_min);
     else if (config->cwnd_min < 1 || config->cwnd_min > config->cwnd_max)
-        error_set(error, "cwnd_min: %u; must be 1 to cwnd_max, which is %u segments",
-                  config->cwnd_min, config->cwnd_max);
+        error_set_field(error, "estimator.cwnd_min",
+                        "%u; must be 1 to the largest window, %u segments", config->cwnd_min,
+                        config->cwnd_max);
     else if (config->ttl_ns == 0)
-        error_set(error, "ttl_ns: 0; must be longer than the interval");
+        error_set_field(error, "estimator.ttl_ns", "0; must be longer than the interval");
     else if (config->prefix_len4 > 32)
-        error_set(error, "prefix_len4: %u; must be 0 to 32 bits", config->prefix_len4);
+        error_set_field(error, "estimator.prefix_len4", "%u; must be 0 to 32 bits",
+                        config->prefix_len4);
     else if (config->prefix_len6 > 128)
-        error_set(error, "prefix_len6: %u; must be 0 to 128 bits", config->prefix_len6);
+        error_set_field(error, "estimator.prefix_len6", "%u; must be 0 to 128 bits",
+                        config->prefix_len6);
     else if (config->max_destinations < 1 || config->max_destinations > RIPTIDE_MAX_DESTINATIONS)
-        error_set(error, "max_destinations: %u; must be 1 to %d", config->max_destinations,
-                  RIPTIDE_MAX_DESTINATIONS);
+        error_set_field(error, "estimator.max_destinations", "%u; must be 1 to %d",
+                        config->max_destinations, RIPTIDE_MAX_DESTINATIONS);
     else
         return 0;
     return -EINVAL;
@@ -85,49 +95,61 @@ static int policy_options_check(const struct riptide_estimator_config *config,
                                 struct riptide_error *error)
 {
     if (!(config->drop_share >= 0 && config->drop_share <= 1))
-        error_set(error, "drop_share: %g; must be 0 to 1", config->drop_share);
+        error_set_field(error, "estimator.drop_share", "%g; must be 0 to 1", config->drop_share);
     else if (!(config->percentile >= 0 && config->percentile <= 100))
-        error_set(error, "percentile: %g; must be 0 to 100", config->percentile);
+        error_set_field(error, "estimator.percentile", "%g; must be 0 to 100", config->percentile);
     else if (!(config->window_percentile >= 0 && config->window_percentile <= 100))
-        error_set(error, "window_percentile: %g; must be 0 to 100", config->window_percentile);
+        error_set_field(error, "estimator.window_percentile", "%g; must be 0 to 100",
+                        config->window_percentile);
     else if (config->window_ns < NS_PER_S)
-        error_set(error, "window_ns: must be 1 s or more");
+        error_set_field(error, "estimator.window_ns", "must be 1 s or more");
     else if (!(config->capacity_fraction > 0 && config->capacity_fraction <= 1))
-        error_set(error, "capacity_fraction: %g; must be above 0 and at most 1",
-                  config->capacity_fraction);
+        error_set_field(error, "estimator.capacity_fraction", "%g; must be above 0 and at most 1",
+                        config->capacity_fraction);
     else if (config->evidence_ns < NS_PER_S)
-        error_set(error, "evidence_ns: must be 1 s or more");
+        error_set_field(error, "estimator.evidence_ns", "must be 1 s or more");
     else if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
                                               config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
-        error_set(error, "rto_min_floor_us: must be 1 ms to 60 s, or 0 to leave rto_min alone");
+        error_set_field(error, "estimator.rto_min_floor_us",
+                        "must be 1 ms to 60 s, or 0 to leave rto_min alone");
     else if (!(config->closed_weight >= 0 && config->closed_weight <= 1))
-        error_set(error, "closed_weight: %g; must be 0 to 1", config->closed_weight);
+        error_set_field(error, "estimator.closed_weight", "%g; must be 0 to 1",
+                        config->closed_weight);
     else
         return 0;
     return -EINVAL;
 }
 
+#define OVERRIDE "estimator.overrides[]."
+
 /* Written so that no comparison is true of NaN. */
 static int override_check(const struct riptide_estimator_config *config,
-                          const struct riptide_override *override, struct riptide_error *error)
+                          size_t i, struct riptide_error *error)
 {
+    const struct riptide_override *override = &config->overrides[i];
     uint32_t min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
     uint32_t max = override->cwnd_max ? override->cwnd_max : config->cwnd_max;
 
     if (!prefix_is_valid(&override->dst))
-        error_set(error, "dst: no prefix; family AF_INET or AF_INET6, no bits behind len");
+        error_set_element(error, OVERRIDE "dst", i,
+                          "no prefix; family AF_INET or AF_INET6, no bits behind len");
     else if (max > RIPTIDE_CWND_LIMIT)
-        error_set(error, "cwnd_max: %u; must be 1 to %d segments", max, RIPTIDE_CWND_LIMIT);
+        error_set_element(error, OVERRIDE "cwnd_max", i, "%u; must be 1 to %d segments", max,
+                          RIPTIDE_CWND_LIMIT);
     else if (min > max && override->cwnd_min)
-        error_set(error, "cwnd_min: %u; must be 1 to cwnd_max, which is %u segments", min, max);
+        error_set_element(error, OVERRIDE "cwnd_min", i,
+                          "%u; must be 1 to the largest window, %u segments", min, max);
     else if (min > max)
-        error_set(error, "cwnd_max: %u; must be cwnd_min, which is %u segments, or more", max, min);
+        error_set_element(error, OVERRIDE "cwnd_max", i,
+                          "%u; below the smallest window, %u segments", max, min);
     else if (override->policy && !policy_is_valid(override->policy))
-        error_set(error, "policy: without its functions, or with too much memory");
+        error_set_element(error, OVERRIDE "policy", i,
+                          "without its functions, or with too much memory");
     else if (override->policy && !config->smoothing && !override->policy->smoothing)
-        error_set(error, "policy: has no smoothing of its own");
+        error_set_element(error, OVERRIDE "policy", i, "has no smoothing of its own");
     else if (!(override->scale >= 0 && override->scale <= 1))
-        error_set(error, "scale: %g; must be above 0 and at most 1", override->scale);
+        error_set_element(error, OVERRIDE "scale", i, "%g; must be above 0 and at most 1",
+                          override->scale);
     else
         return 0;
     return -EINVAL;
@@ -150,27 +172,20 @@ static int overrides_check(const struct riptide_estimator_config *config,
 {
     const struct riptide_override *overrides = config->overrides;
     size_t n_policies = 0;
-    int r = array_check(overrides, config->n_overrides, RIPTIDE_MAX_OVERRIDES, "", "overrides",
-                        error);
+    int r = array_check(overrides, config->n_overrides, RIPTIDE_MAX_OVERRIDES,
+                        "estimator.overrides", error);
 
     for (size_t i = 0; r == 0 && i < config->n_overrides; i++) {
-        char path[32];
-
-        r = override_check(config, &overrides[i], error);
+        r = override_check(config, i, error);
         for (size_t j = 0; r == 0 && j < i; j++) {
-            if (riptide_prefix_equal(&overrides[j].dst, &overrides[i].dst)) {
-                error_set(error, "dst: given twice");
-                r = -EINVAL;
-            }
+            if (riptide_prefix_equal(&overrides[j].dst, &overrides[i].dst))
+                r = error_set_element(error, OVERRIDE "dst", i, "given twice");
         }
         n_policies += is_new_policy(config, i);
-        if (r == 0 && n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES) {
-            error_set(error, "policy: is one more than %d besides that for all",
-                      RIPTIDE_MAX_OVERRIDE_POLICIES);
-            r = -EINVAL;
-        }
-        snprintf(path, sizeof(path), "overrides[%zu].", i);
-        error_locate(error, path, r);
+        if (r == 0 && n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES)
+            r = error_set_element(error, OVERRIDE "policy", i,
+                                  "is one more than %d besides that for all",
+                                  RIPTIDE_MAX_OVERRIDE_POLICIES);
     }
     return r;
 }
@@ -178,16 +193,13 @@ static int overrides_check(const struct riptide_estimator_config *config,
 static int aggregates_check(const struct riptide_estimator_config *config,
                             struct riptide_error *error)
 {
-    int r = array_check(config->aggregates, config->n_aggregates, RIPTIDE_MAX_PREFIXES, "",
-                        "aggregates", error);
+    int r = array_check(config->aggregates, config->n_aggregates, RIPTIDE_MAX_PREFIXES,
+                        "estimator.aggregates", error);
 
     for (size_t i = 0; r == 0 && i < config->n_aggregates; i++) {
-        if (!prefix_is_valid(&config->aggregates[i])) {
-            error_set(error,
-                      "aggregates[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
-                      i);
-            r = -EINVAL;
-        }
+        if (!prefix_is_valid(&config->aggregates[i]))
+            r = error_set_element(error, "estimator.aggregates[]", i,
+                                  "no prefix; family AF_INET or AF_INET6, no bits behind len");
     }
     return r;
 }
@@ -196,7 +208,7 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(estimator, closed_weight);
+    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", closed_weight);
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));

@@ -5,7 +5,12 @@
 #ifndef RIPTIDE_LIB_COMPUTE_CONFIG_H
 #define RIPTIDE_LIB_COMPUTE_CONFIG_H
 
+#include "internal.h"
+
 #include <riptide/compute.h>
+
+/* Who leaves it as it is and lengthens the interval is wrong about that. */
+#define TTL_DEFAULT_NS (90 * NS_PER_S)
 
 /*
  * The caller's over the defaults, its arrays not copied. Errors: -EINVAL, -E2BIG, each with a line

@@ -33,7 +33,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(observer, netns_fd);
+    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", netns_fd);
     int r;
 
     riptide_observer_config_init(checked, sizeof(*checked));
@@ -42,16 +42,18 @@ int observer_config_check(struct riptide_observer_config *checked,
         return r;
     if (checked->events_buffer_bytes < MIN_EVENTS_BUFFER_BYTES ||
         checked->events_buffer_bytes > INT_MAX / 2)
-        error_set(error, "events_buffer_bytes: %u; must be 4096 to 1 GB",
-                  checked->events_buffer_bytes);
+        error_set_field(error, "observer.events_buffer_bytes", "%u; must be 4096 to 1 GB",
+                        checked->events_buffer_bytes);
     else if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
              checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
-        error_set(error, "destroy_events: %d; must be -1 (auto), 0 (no) or 1 (yes)",
-                  checked->destroy_events);
+        error_set_field(error, "observer.destroy_events",
+                        "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
     else if (checked->destroy_events == RIPTIDE_DESTROY_EVENTS_YES && checked->scope.mark_mask != 0)
-        error_set(error, "scope.mark: not with destroy_events: the kernel tells of no mark there");
+        error_set_field(error, "observer.scope.mark",
+                        "not with destroy events: the kernel tells of no mark there");
     else if (checked->slices < 1 || checked->slices > RIPTIDE_MAX_SLICES)
-        error_set(error, "slices: %u; must be 1 to %d", checked->slices, RIPTIDE_MAX_SLICES);
+        error_set_field(error, "observer.slices", "%u; must be 1 to %d", checked->slices,
+                        RIPTIDE_MAX_SLICES);
     else
         return 0;
     return -EINVAL;

@@ -107,7 +107,8 @@ static int check_filter(struct dump *dump, struct riptide_error *error)
         r = receive_end(dump);
     request_abandon(&dump->channels[SOCKETS]);
     if (r == -EPERM)
-        error_set(error, "scope.mark: the kernel tells marks only to CAP_NET_ADMIN");
+        error_set_field(error, "observer.scope.mark",
+                        "the kernel tells marks only to CAP_NET_ADMIN");
     else if (r < 0)
         error_set(error, "sock_diag refuses the filter: %s", strerror(-r));
     return r;

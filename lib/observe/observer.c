@@ -48,10 +48,9 @@ static int take_config(struct riptide_observer *observer,
     r = filter_init(&observer->filter, &observer->scope);
     if (r < 0)
         return r;
-    if (scope_tree_is_empty(&observer->filter.tree)) {
-        error_set(error, "scope: all that is to be learned is excluded as well: nothing matches");
-        return -EINVAL;
-    }
+    if (scope_tree_is_empty(&observer->filter.tree))
+        return error_set_field(error, "observer.scope.exclude",
+                               "all that is to be learned is excluded as well: nothing matches");
     observer->dump.max_restarts = config->max_restarts;
     observer->dump.congestion_control = config->congestion_control;
     return 0;

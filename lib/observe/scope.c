@@ -65,35 +65,31 @@ static bool is_mapped(const struct riptide_prefix *prefix)
     return prefix->family == AF_INET6 && prefix->len >= 96 && address_is_v4_mapped(prefix->addr);
 }
 
+#define SCOPE "observer.scope."
+
 static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
-                          struct riptide_error *error)
+                          const char *element, struct riptide_error *error)
 {
-    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, "scope.", field, error);
+    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (!prefix_is_valid(&prefixes[i])) {
-            error_set(error,
-                      "scope.%s[%zu]: no prefix; family AF_INET or AF_INET6, no bits behind len",
-                      field, i);
-            r = -EINVAL;
-        } else if (is_mapped(&prefixes[i])) {
-            error_set(error, "scope.%s[%zu]: IPv4-mapped: must be the IPv4 prefix", field, i);
-            r = -EINVAL;
-        }
+        if (!prefix_is_valid(&prefixes[i]))
+            r = error_set_element(error, element, i,
+                                  "no prefix; family AF_INET or AF_INET6, no bits behind len");
+        else if (is_mapped(&prefixes[i]))
+            r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");
     }
     return r;
 }
 
 static int check_ports(const struct riptide_port_range *ranges, size_t n, const char *field,
-                       struct riptide_error *error)
+                       const char *element, struct riptide_error *error)
 {
-    int r = array_check(ranges, n, RIPTIDE_SCOPE_MAX_PORT_RANGES, "scope.", field, error);
+    int r = array_check(ranges, n, RIPTIDE_SCOPE_MAX_PORT_RANGES, field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (ranges[i].first > ranges[i].last) {
-            error_set(error, "scope.%s[%zu]: ends before it begins", field, i);
-            r = -EINVAL;
-        }
+        if (ranges[i].first > ranges[i].last)
+            r = error_set_element(error, element, i, "ends before it begins");
     }
     return r;
 }
@@ -101,21 +97,23 @@ static int check_ports(const struct riptide_port_range *ranges, size_t n, const 
 int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
     int r = reserved_check(scope->reserved, sizeof(scope->reserved) / sizeof(scope->reserved[0]),
-                           "scope.reserved", error);
+                           SCOPE "reserved", error);
 
     if (r == 0)
-        r = check_prefixes(scope->learn, scope->n_learn, "learn", error);
+        r = check_prefixes(scope->learn, scope->n_learn, SCOPE "learn", SCOPE "learn[]", error);
     if (r == 0)
-        r = check_prefixes(scope->exclude, scope->n_exclude, "exclude", error);
+        r = check_prefixes(scope->exclude, scope->n_exclude, SCOPE "exclude", SCOPE "exclude[]",
+                           error);
     if (r == 0)
-        r = check_ports(scope->local_ports, scope->n_local_ports, "local_ports", error);
+        r = check_ports(scope->local_ports, scope->n_local_ports, SCOPE "local_ports",
+                        SCOPE "local_ports[]", error);
     if (r == 0)
-        r = check_ports(scope->remote_ports, scope->n_remote_ports, "remote_ports", error);
-    if (r == 0 && (scope->mark & ~scope->mark_mask) != 0) {
-        error_set(error, "scope.mark: 0x%x has bits outside mark_mask 0x%x: nothing matches",
-                  scope->mark, scope->mark_mask);
-        r = -EINVAL;
-    }
+        r = check_ports(scope->remote_ports, scope->n_remote_ports, SCOPE "remote_ports",
+                        SCOPE "remote_ports[]", error);
+    if (r == 0 && (scope->mark & ~scope->mark_mask) != 0)
+        return error_set_field(error, SCOPE "mark",
+                               "0x%x has bits outside its mask 0x%x: nothing matches", scope->mark,
+                               scope->mark_mask);
     return r;
 }
 

@@ -166,7 +166,7 @@ static void ask(struct run *run)
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_router_config config = router_config;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_route *routes = NULL;
     struct riptide_rule *rules = NULL;
     struct all_config all;
@@ -229,7 +229,7 @@ static int serve(struct run *run)
 /* The agent's life up to the end of its service. */
 static int live(struct run *run)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_load_counts counts;
     struct all_config all;
     int r;
@@ -252,7 +252,7 @@ static void check_state(void)
     struct riptide_estimator_config config;
     struct riptide_estimator *estimator;
     struct riptide_load_counts counts = { 0 };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     glob_t found = { 0 };
     char pattern[sizeof(state_path) + 1];
 
@@ -294,7 +294,7 @@ static void check_end(bool is_flushed, uint32_t fds_before)
 static int flush(void)
 {
     struct riptide_router_config config = router_config;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int r;
 
     shim_pause();

@@ -152,7 +152,7 @@ static void print(const char *call, int r, struct riptide_error *error)
 
 static void try_observer(void)
 {
-    struct riptide_error none = { "" };
+    struct riptide_error none = { .text = "" };
     const struct riptide_sample *sample;
     int r;
 
@@ -170,7 +170,7 @@ static void try_router(void)
         .dst = { .family = AF_INET, .len = 32, .addr = { 198, 51, 100, 1 } },
         .initcwnd = 20,
     };
-    struct riptide_error error = { "" }, none = { "" };
+    struct riptide_error error = { .text = "" }, none = { .text = "" };
 
     print("router_set", riptide_router_set(router, &wanted), &none);
     riptide_router_retry(router);
@@ -185,7 +185,7 @@ static void try_router(void)
 
 static void try_agent(void)
 {
-    struct riptide_error error = { "" }, none = { "" };
+    struct riptide_error error = { .text = "" }, none = { .text = "" };
 
     print("agent_start", riptide_agent_start(agent, &error), &error);
     print("agent_reconfigure", riptide_agent_reconfigure(agent, &config, &error), &error);

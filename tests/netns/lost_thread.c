@@ -27,7 +27,7 @@ static int drop_privileges(void *userdata, struct riptide_error *error)
 int main(int argc, char **argv)
 {
     int fd = argc > 1 ? open(argv[1], O_RDONLY) : -1;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     int r = netns_call(fd, drop_privileges, NULL, &error);
 
     printf("%s: %s\n", strerror(-r), error.text);

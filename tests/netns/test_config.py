@@ -71,23 +71,22 @@ def test_bad_file_is_refused_with_its_line(host, config, text, line, words, opti
 
 
 @pytest.mark.parametrize("text, told", [
-    ("[observe]\ninterval = 0s\n[compute]\nhistory-weight = 3\nttl = 1ms\n"
-     "prefix-len4 = 99\ndrop-share = 2\n",
-     {2: "interval: ", 4: "history-weight: 3", 6: "prefix-len4: 99", 7: "drop-share: 2"}),
-    ("[compute]\ntll = 1s\ncwnd-min = 0\n[observe]\nslices = 0\n",
-     {2: "tll: unknown key", 3: "cwnd-min: 0", 5: "slices: "}),
-    ("[compute]\ncwnd-max = 0\ncwnd-min = 200\nttl = 500ms\n[observe]\ninterval = 100ms\n",
-     {2: "cwnd-max: 0"}),
-    ("[compute]\ncwnd-min = 300\ncwnd-max = 200\n[prefix 203.0.113.0/24]\nscale = 2\n"
-     "[prefix 198.51.100.0/24]\ncwnd-max = 70000\n",
-     {2: "cwnd-min: 300", 5: "[prefix 203.0.113.0/24] scale: 2", 7: "[prefix 198.51.100.0/24] cwnd-max: 70000"}),
-    ("[compute]\ncwnd-max = 5\nprefix-len6 = 129\ninterval = 1s\n",
-     {2: "cwnd-min: 10", 3: "prefix-len6: 129", 4: "interval: belongs to [observe]"}),
-    ("[compute]\ncwnd-max = many\ncwnd-min = 200\nclosed-weight = 2\n",
-     {2: "cwnd-max many: ", 4: "closed-weight: 2"}),
-], ids=["ranges", "and words", "that follow", "sections", "default", "not read"])
+    ("[observe]\ninterval = 0s\n[compute]\nhistory-weight = 3\n", {4: "history-weight: 3"}),
+    ("[compute]\ntll = 1s\ncwnd-min = many\n[observe]\nslices = 0\n",
+     {2: "tll: unknown key", 3: "cwnd-min many: "}),
+    ("[compute]\nprefix-len6 = 129\ninterval = 1s\n", {3: "interval: belongs to [observe]"}),
+    ("[compute]\ncwnd-max = 0\ncwnd-min = 200\n", {2: "cwnd-max: 0"}),
+    ("[compute]\ncwnd-min = 300\ncwnd-max = 200\n", {2: "cwnd-min: 300; must be 1 to the largest"}),
+    ("[compute]\ncwnd-max = 5\n", {2: "cwnd-max: 5; below the smallest window, 10"}),
+    ("[compute]\nttl = 500ms\n[observe]\n", {2: "ttl: must be longer than the interval"}),
+    ("[observe]\ninterval = 2min\n", {2: "interval: must be shorter than the time to live"}),
+    ("[prefix 203.0.113.0/24]\nscale = 0.5\n[prefix 198.51.100.0/24]\ncwnd-max = 70000\n",
+     {4: "[prefix 198.51.100.0/24] cwnd-max: 70000"}),
+    ("[observe]\nscope = ::/0\nscope = ::ffff:192.0.2.0/120\nslices = 65\n", {4: "slices: 65"}),
+], ids=["ranges", "words", "words first", "beside another", "of two", "default", "ttl", "interval",
+        "sections", "mapped"])
 @pytest.mark.parametrize("option", ["--check", "--dry-run"])
-def test_each_value_out_of_its_range_is_told(host, config, text, told, option):
+def test_words_are_all_told_and_of_ranges_the_first(host, config, text, told, option):
     path = config(text)
     done = host.run(RIPTIDED, "--config", path, option, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -30,7 +30,7 @@ static inline struct riptide_estimator *
 estimator_of_config(const struct riptide_estimator_config *config)
 {
     struct riptide_estimator *estimator = NULL;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     if (riptide_estimator_new(&estimator, config, &error) != 0)
         fail_msg("%s", error.text);

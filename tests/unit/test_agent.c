@@ -61,7 +61,7 @@ static void init(struct configs *configs)
 static struct riptide_agent *agent_of(const struct configs *configs)
 {
     struct riptide_agent *agent = NULL;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
@@ -71,7 +71,7 @@ static struct riptide_agent *agent_of(const struct configs *configs)
 static void assert_refused(struct riptide_agent *agent, const struct configs *configs, int expected,
                            const char *text)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     assert_int_equal(riptide_agent_reconfigure(agent, &configs->agent, &error), expected);
     assert_string_equal(error.text, text);
@@ -115,7 +115,7 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
     configs.router.step_percent = 50;
     configs.estimator.cwnd_min = 0;
     assert_refused(agent, &configs, -EINVAL,
-                   "estimator.cwnd_min: 0; must be 1 to cwnd_max, which is 100 segments");
+                   "estimator.cwnd_min: 0; must be 1 to the largest window, 100 segments");
     configs.estimator.cwnd_min = 10;
     configs.router.step_percent = 101;
     assert_refused(agent, &configs, -EINVAL, "router.step_percent: 101; must be 0 to 100");
@@ -123,6 +123,10 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
     configs.agent.interval_ns = 1;
     assert_refused(agent, &configs, -EINVAL, "interval_ns: must be 10 ms to one hour");
     configs.agent.interval_ns = configs.estimator.ttl_ns;
+    assert_refused(agent, &configs, -EINVAL,
+                   "interval_ns: must be shorter than the time to live, or each window is "
+                   "forgotten");
+    configs.agent.interval_ns = --configs.estimator.ttl_ns;
     assert_refused(agent, &configs, -EINVAL,
                    "estimator.ttl_ns: must be longer than the interval, or each window is "
                    "forgotten");
@@ -138,7 +142,7 @@ static void counts_of_a_stage_need_their_arrays(void **state)
 {
     struct riptide_observer_config observer;
     struct riptide_agent *agent = NULL;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct configs configs;
 
     (void)state;
@@ -146,19 +150,19 @@ static void counts_of_a_stage_need_their_arrays(void **state)
     configs.estimator.n_overrides = 5;
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
     assert_null(agent);
-    assert_string_equal(error.text, "estimator.overrides: NULL, but n_overrides is 5");
+    assert_string_equal(error.text, "estimator.overrides: NULL, but its number is 5");
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
     observer.scope.n_learn = 3;
     configs.agent.observer = &observer;
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
-    assert_string_equal(error.text, "observer.scope.learn: NULL, but n_learn is 3");
+    assert_string_equal(error.text, "observer.scope.learn: NULL, but its number is 3");
 }
 
 static void assert_not_new(const struct configs *configs, const char *text)
 {
     struct riptide_agent *agent = NULL;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     assert_true(riptide_agent_new(&agent, &configs->agent, &error) < 0);
     assert_null(agent);
@@ -198,14 +202,14 @@ static void fields_of_the_stages_are_named(void **state)
     assert_not_new(&configs, "router.table: 0 ");
     init(&configs);
     configs.router.netns_fd = -2;
-    assert_not_new(&configs, "router.netns_fd: ");
+    assert_not_new(&configs, "netns_fd: ");
     configs.agent.netns_fd = -2;
     assert_not_new(&configs, "netns_fd: ");
 }
 
 static struct stages stages_of(const struct configs *configs)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct stages stages;
 
     if (stages_take(&stages, &configs->agent, &error) != 0)
@@ -241,7 +245,7 @@ static void routes_are_as_many_as_destinations_or_fewer(void **state)
 static void no_configuration_is_that_of_the_defaults(void **state)
 {
     struct riptide_agent *agent = NULL;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     (void)state;
     if (riptide_agent_new(&agent, NULL, &error) != 0)
@@ -252,7 +256,7 @@ static void no_configuration_is_that_of_the_defaults(void **state)
 
 static void second_start_is_refused(void **state)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_agent *agent;
     struct configs configs;
 
@@ -306,7 +310,7 @@ static void what_is_taken_is_not_refused(void **state)
 static void what_makes_no_sense_after_the_stop_is_refused(void **state)
 {
     const struct riptide_hint hint = { { AF_INET, 32, { 192, 0, 2, 1 } }, 20, 0, UINT64_MAX };
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct riptide_agent *agent;
     struct configs configs;
 

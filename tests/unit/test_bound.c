@@ -183,10 +183,9 @@ static void overrides_are_refused_by_name(void **state)
         struct riptide_override override;
         const char *text;
     } cases[] = {
-        { { .dst = dst, .cwnd_max = 9 },
-          "cwnd_max: 9; must be cwnd_min, which is 10 segments, or more" },
+        { { .dst = dst, .cwnd_max = 9 }, "cwnd_max: 9; below the smallest window, 10 segments" },
         { { .dst = dst, .cwnd_min = 101 },
-          "cwnd_min: 101; must be 1 to cwnd_max, which is 100 segments" },
+          "cwnd_min: 101; must be 1 to the largest window, 100 segments" },
         { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
         { { .dst = dst, .scale = 1.5 }, "scale: 1.5; must be above 0 and at most 1" },
         { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
@@ -201,16 +200,20 @@ static void overrides_are_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         config.overrides = &cases[i].override;
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-        assert_memory_equal(error.text, "overrides[0].", 13);
-        assert_string_equal(error.text + 13, cases[i].text);
+        assert_memory_equal(error.text, "estimator.overrides[0].", 23);
+        assert_string_equal(error.text + 23, cases[i].text);
+        assert_memory_equal(error.field, "estimator.overrides[].", 22);
+        assert_int_equal(error.index, 0);
     }
     config.overrides = twice;
     config.n_overrides = 2;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_string_equal(error.text, "overrides[1].dst: given twice");
+    assert_string_equal(error.text, "estimator.overrides[1].dst: given twice");
+    assert_string_equal(error.field, "estimator.overrides[].dst");
+    assert_int_equal(error.index, 1);
     twice[0].dst.len = 33;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_memory_equal(error.text, "overrides[0].dst: no prefix; ", 29);
+    assert_memory_equal(error.text, "estimator.overrides[0].dst: no prefix; ", 39);
 }
 
 static void hint_takes_effect_at_once_and_passes_by_itself(void **state)

@@ -169,7 +169,7 @@ static void a_weight_beyond_its_range_is_refused(void **state)
     for (size_t i = 0; i < 3; i++) {
         config.closed_weight = weights[i];
         assert_int_not_equal(riptide_estimator_new(&estimator, &config, &error), 0);
-        assert_memory_equal(error.text, "closed_weight:", 14);
+        assert_string_equal(error.field, "estimator.closed_weight");
     }
 }
 

@@ -304,37 +304,42 @@ static void too_many_sections(void **state)
 static void refusals_of_the_library_get_their_line(void **state)
 {
     static const struct {
-        const char *text, *refusal, *expected;
+        const char *text, *field;
+        int64_t index;
+        const char *refusal, *expected;
     } cases[] = {
-        { "[compute]\ncwnd-min = 0\n", "estimator.cwnd_min: 0; must be",
+        { "[compute]\ncwnd-min = 0\n", "estimator.cwnd_min", -1, "0; must be",
           "a.conf:2: cwnd-min: 0; must be" },
-        { "[compute]\n\ncwnd-max = 5\n",
-          "estimator.cwnd_min: 10; must be 1 to cwnd_max, which is 5",
-          "a.conf:3: cwnd-min: 10; must be 1 to cwnd-max, which is 5" },
-        { "[observe]\ninterval = 2h\n", "estimator.ttl_ns: must be longer than the interval",
-          "a.conf:2: ttl: must be longer than the interval" },
-        { "[compute]\npaced = no\n", "estimator.ttl_ns: must be longer than the interval",
-          "a.conf: ttl: must be longer than the interval" },
-        { "[compute]\nrto-min-floor = 2min\n", "estimator.rto_min_floor_us: must be",
+        { "[compute]\n\ncwnd-max = 5\n", "router.cwnd_max", -1, "5; below 10",
+          "a.conf:3: cwnd-max: 5; below 10" },
+        { "[observe]\ninterval = 2h\n", "interval_ns", -1, "must be shorter",
+          "a.conf:2: interval: must be shorter" },
+        { "[compute]\npaced = no\n", "estimator.ttl_ns", -1, "must be longer",
+          "a.conf: ttl: must be longer" },
+        { "[compute]\nrto-min-floor = 2min\n", "estimator.rto_min_floor_us", -1, "must be",
           "a.conf:2: rto-min-floor: must be" },
-        { "\n[apply]\ntable = 0\n", "router.table: 0 is", "a.conf:3: table: 0 is" },
-        { "[apply]\ntable = 0\n", "table: 0 is", "a.conf:2: table: 0 is" },
-        { "[observe]\nscope = ::/0\nexclude = ::/0\n", "observer.scope.exclude[1]: no",
-          "a.conf:3: exclude[1]: no" },
-        { "[observe]\nlocal-port = 1\n", "observer.scope.n_local_ports: 300; at most 256",
+        { "\n[apply]\ntable = 0\n", "router.table", -1, "0 is", "a.conf:3: table: 0 is" },
+        { "[observe]\nsocket-mark = 1\n[apply]\nmark = 0\n", "router.mark", -1, "0 marks",
+          "a.conf:4: mark: 0 marks" },
+        { "[observe]\nsocket-mark = 1\n[apply]\nmark = 9\n", "observer.scope.mark", -1, "not",
+          "a.conf:2: socket-mark: not" },
+        { "[observe]\nscope = ::/0\nexclude = ::/0\n", "observer.scope.exclude[]", 1, "no",
+          "a.conf:3: exclude: no" },
+        { "[observe]\nscope = ::/0\n", "observer.scope.learn[]", 0, "no: why",
+          "a.conf:2: scope: no: why" },
+        { "[observe]\nlocal-port = 1\n", "observer.scope.local_ports", -1, "300; at most 256",
           "a.conf:2: local-port: 300; at most 256" },
-        { "[compute]\naggregate = ::/0\n", "estimator.n_aggregates: 3; at most 2",
+        { "[compute]\naggregate = ::/0\n", "estimator.aggregates", -1, "3; at most 2",
           "a.conf:2: aggregate: 3; at most 2" },
-        { "[observe]\ninterval = 1ms\n", "interval_ns: must be 10 ms",
-          "a.conf:2: interval: must be 10 ms" },
         { "[prefix ::/0]\n[prefix 10.0.0.0/8]\nscale=0.5\ncwnd-max = 5\n",
-          "estimator.overrides[1].cwnd_max: 5; must",
+          "estimator.overrides[].cwnd_max", 1, "5; must",
           "a.conf:4: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
-        { "\n[prefix 2001:db8::/32]\n", "overrides[0].dst: given twice",
+        { "\n[prefix 2001:db8::/32]\n", "estimator.overrides[].dst", 0, "given twice",
           "a.conf:2: [prefix 2001:db8::/32] dst: given twice" },
-        { "", "estimator.n_overrides: 1025; at most 1024",
+        { "", "estimator.overrides", -1, "1025; at most 1024",
           "a.conf: sections for prefixes: 1025; at most 1024" },
-        { "", "out of patience", "out of patience" },
+        { "", NULL, -1, "out of patience", "out of patience" },
+        { "", "observer.max_restarts", -1, "0", "observer.max_restarts: 0" },
     };
     struct settings settings;
     char name[300] = "";
@@ -343,7 +348,9 @@ static void refusals_of_the_library_get_their_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         read_text(&settings, cases[i].text);
-        snprintf(error.text, sizeof(error.text), "%s", cases[i].refusal);
+        error = (struct riptide_error){ .field = cases[i].field, .index = cases[i].index };
+        snprintf(error.text, sizeof(error.text), "%s%s%s", error.field ? error.field : "",
+                 error.field ? ": " : "", cases[i].refusal);
         settings_explain_refusal(&settings, &error);
         assert_string_equal(error.text, cases[i].expected);
         settings_deinit(&settings);
@@ -351,7 +358,8 @@ static void refusals_of_the_library_get_their_line(void **state)
     read_text(&settings, "[compute]\nttl = 5s\n");
     memset(name, 'x', sizeof(name) - 1);
     settings.file = name;
-    snprintf(error.text, sizeof(error.text), "estimator.ttl_ns: must");
+    error = (struct riptide_error){ .text = "estimator.ttl_ns: must",
+                                    .field = "estimator.ttl_ns" };
     settings_explain_refusal(&settings, &error);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     settings_deinit(&settings);
@@ -362,9 +370,31 @@ static void refusals_of_the_library_get_their_line(void **state)
     settings_deinit(&settings);
 }
 
+/* Each value once, until nothing of the file is left; what was typed stays. */
+static void refused_values_go_back_to_their_defaults(void **state)
+{
+    struct riptide_error error = { .field = "estimator.ttl_ns" };
+    struct settings settings;
+
+    (void)state;
+    read_text(&settings, "[compute]\nttl = 5s\ncwnd-max = 5\n[prefix ::/0]\nscale = 2\n");
+    assert_true(settings_reset_refused(&settings, &error));
+    assert_int_equal(settings.estimator.ttl_ns, 90000000000);
+    assert_false(settings_reset_refused(&settings, &error));
+    error = (struct riptide_error){ .field = "estimator.overrides[].scale" };
+    assert_true(settings_reset_refused(&settings, &error));
+    assert_int_equal(settings.estimator.n_overrides, 0);
+    assert_false(settings_reset_refused(&settings, &error));
+    settings.given[options_find(settings_rows, "cwnd-max", 8) - settings_rows] = true;
+    error.field = "estimator.cwnd_max";
+    assert_false(settings_reset_refused(&settings, &error));
+    assert_int_equal(settings.estimator.cwnd_max, 5);
+    settings_deinit(&settings);
+}
+
 static void only_what_can_change_may_change(void **state)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct settings from, to;
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
@@ -402,6 +432,7 @@ int main(void)
         cmocka_unit_test(no_line_is_cut),
         cmocka_unit_test(too_many_sections),
         cmocka_unit_test(refusals_of_the_library_get_their_line),
+        cmocka_unit_test(refused_values_go_back_to_their_defaults),
         cmocka_unit_test(only_what_can_change_may_change),
     };
 

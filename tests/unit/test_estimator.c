@@ -409,7 +409,7 @@ static void configuration_is_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct riptide_estimator_config config = config_of();
         struct riptide_estimator *estimator = NULL;
-        struct riptide_error error = { "" };
+        struct riptide_error error = { .text = "" };
 
         config.history_weight = cases[i].config.history_weight;
         config.cwnd_min = cases[i].config.cwnd_min;
@@ -422,7 +422,9 @@ static void configuration_is_refused_by_name(void **state)
             config.max_destinations = 0;
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
         assert_null(estimator);
-        assert_int_equal(strncmp(error.text, cases[i].name, strlen(cases[i].name)), 0);
+        assert_memory_equal(error.field, "estimator.", 10);
+        assert_memory_equal(error.field + 10, cases[i].name, strlen(cases[i].name));
+        assert_int_equal(error.index, -1);
     }
 }
 

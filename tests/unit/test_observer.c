@@ -94,11 +94,11 @@ static void test_config_mapped_prefixes_are_refused(void **state)
         riptide_observer_config_init(&config, sizeof(config));
         config.scope.learn = &mapped[i];
         config.scope.n_learn = 1;
-        assert_refused(&config, "scope.learn[0]: IPv4-mapped");
+        assert_refused(&config, "observer.scope.learn[0]: IPv4-mapped");
         config.scope.exclude = &mapped[i];
         config.scope.n_exclude = 1;
         config.scope.n_learn = 0;
-        assert_refused(&config, "scope.exclude[0]: IPv4-mapped");
+        assert_refused(&config, "observer.scope.exclude[0]: IPv4-mapped");
     }
 }
 
@@ -110,7 +110,7 @@ static void test_config_mark_and_destroy_events_exclude_each_other(void **state)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.mark = config.scope.mark_mask = 1;
     config.destroy_events = true;
-    assert_refused(&config, "scope.mark: ");
+    assert_refused(&config, "observer.scope.mark: ");
     config.destroy_events = 2;
     assert_refused(&config, "destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)");
 }
@@ -124,7 +124,7 @@ static void test_config_ports_mark_and_slices_are_checked(void **state)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.remote_ports = ranges;
     config.scope.n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES + 1;
-    assert_refused(&config, "scope.n_remote_ports");
+    assert_refused(&config, "scope.remote_ports: 257; at most 256");
     config.scope.n_remote_ports = 2;
     ranges[1] = (struct riptide_port_range){ 81, 80 };
     assert_refused(&config, "scope.remote_ports[1]");
@@ -173,12 +173,12 @@ static void test_config_counts_need_their_arrays(void **state)
 
             riptide_observer_config_init(&config, sizeof(config));
             memcpy((char *)&config + pairs[i].count, &counts[j], sizeof(counts[j]));
-            snprintf(text, sizeof(text), "scope.%s: NULL, but n_%s is 5", pairs[i].field,
+            snprintf(text, sizeof(text), "observer.scope.%s: NULL, but its number is 5",
                      pairs[i].field);
             if (j > 0) {
                 memcpy((char *)&config + pairs[i].array, &array, sizeof(array));
-                snprintf(text, sizeof(text), "scope.n_%s: %zu; at most %u", pairs[i].field,
-                         counts[j], pairs[i].max);
+                snprintf(text, sizeof(text), "observer.scope.%s: %zu; at most %u",
+                         pairs[i].field, counts[j], pairs[i].max);
             }
             assert_refused(&config, text);
         }

@@ -32,7 +32,7 @@ static int parse(struct settings *settings, char **argv, struct riptide_error *e
 
 static void assert_error(char **argv, const char *expected)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     struct settings settings;
 
     assert_int_equal(parse(&settings, argv, &error), -EINVAL);

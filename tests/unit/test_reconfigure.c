@@ -56,7 +56,7 @@ static uint32_t pop_all(struct riptide_estimator *estimator)
 static void reconfigure(struct riptide_estimator *estimator,
                         const struct riptide_estimator_config *config)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     if (riptide_estimator_reconfigure(estimator, config, NULL, &error) != 0)
         fail_msg("%s", error.text);
@@ -329,7 +329,7 @@ static void refused_configuration_changes_nothing(void **state)
     add_host(estimator, "192.0.2.1", 40);
     config.cwnd_max = 5;
     assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
-    assert_string_equal(error.text, "cwnd_min: 10; must be 1 to cwnd_max, which is 5 segments");
+    assert_string_equal(error.text, "estimator.cwnd_max: 5; below the smallest window, 10 segments");
     riptide_estimator_tick(estimator, 2 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 60);
     riptide_estimator_free(estimator);

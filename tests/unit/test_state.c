@@ -243,7 +243,7 @@ static void assert_refused(const unsigned char *bytes, size_t n, uint64_t realti
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     assert_int_equal(
         riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, NULL, &error), -EINVAL);

@@ -54,7 +54,7 @@ static size_t count_files(void)
 static void save(uint32_t cwnd)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     add_cwnd(estimator, cwnd);
     riptide_estimator_tick(estimator, now());
@@ -75,7 +75,7 @@ static int load(uint32_t *cwnd, struct riptide_error *error)
 
 static void file_is_replaced_and_nothing_stays_beside_it(void **state)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     uint32_t cwnd;
 
     (void)state;
@@ -89,7 +89,7 @@ static void file_is_replaced_and_nothing_stays_beside_it(void **state)
 
 static void refusal_names_the_file(void **state)
 {
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
     char expected[256];
     uint32_t cwnd;
     FILE *file;
@@ -115,7 +115,7 @@ static void refusal_names_the_file(void **state)
 static void save_that_fails_leaves_nothing(void **state)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_error error = { "" };
+    struct riptide_error error = { .text = "" };
 
     (void)state;
     assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);

@@ -12,7 +12,8 @@ time may use an object, of the process that made it: ConcurrentUseError, ForkedE
 from ._agent import Agent
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
-                      InvalidError, OutcomeError, RefusedError, RestartedError, UnknownError)
+                      InvalidError, OptionError, OutcomeError, RefusedError, RestartedError,
+                      UnknownError)
 from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
@@ -31,8 +32,8 @@ __all__ = [
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
-    "Observer", "ObserverOptions", "OutcomeError", "Override", "Policy", "PolicyInput",
-    "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
+    "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Override", "Policy",
+    "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
     "RouterOptions", "Rule", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
     "observe", "observe_columns", "receiver_initrwnd", "router_holder", "routes", "rules",
 ]

@@ -56,7 +56,7 @@ class Agent(KernelHandle):
     leaves rules and routes too, to the next start() or flush(). `observer`, `estimator` and
     `router` read the three stages.
 
-    Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
+    Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
 
     def __init__(self, **options: Unpack[AgentOptions]) -> None:

@@ -38,6 +38,17 @@ class UnknownError(OutcomeError, LookupError):
     """Nothing is known about that: the destination, or who holds the namespace."""
 
 
+class OptionError(OSError):
+    """An option that the library refuses.
+
+    `field` is its path among an agent's options ("estimator.cwnd_max", "observer.scope.learn[]"),
+    `index` the element of the list that [] stands for, or None.
+    """
+
+    field: str
+    index: int | None
+
+
 class RefusedError(Exception):
     """riptided does not do what it was asked for on its control socket; the text says why."""
 
@@ -81,9 +92,14 @@ def check(result: int, error: Any = None) -> None:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
     line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # durations are named without their unit
-    if result < 0:
-        raise OSError(-result, line or os.strerror(-result))
-    raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
+    if result > 0:
+        raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
+    failure = OSError(-result, line or os.strerror(-result))
+    if error and error.field and type(failure) is OSError:  # PermissionError and others stay
+        failure = option = OptionError(*failure.args)
+        option.field = re.sub("_[nu]s$", "", ffi.string(error.field).decode())
+        option.index = error.index if error.index >= 0 else None
+    raise failure
 
 
 def has_more(result: int) -> bool:

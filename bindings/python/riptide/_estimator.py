@@ -126,8 +126,8 @@ class Estimator(Handle, Estimated):
         for change in estimator.changes():
             print(change.dst, change.cwnd)
 
-    A point in time is CLOCK_BOOTTIME in ns; None: now. Errors: OSError (EINVAL, the text names the
-    option), TypeError, ValueError and OverflowError for values that C cannot take.
+    A point in time is CLOCK_BOOTTIME in ns; None: now. Errors: OptionError and other OSErrors,
+    TypeError, ValueError and OverflowError for values that C cannot take.
     """
 
     def __init__(self, **options: Unpack[EstimatorOptions]) -> None:

@@ -111,8 +111,8 @@ class Observer(Handle, Observed):
     Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
     when fileno() is readable dispatch(), then pop() until it raises AgainError or DoneError.
 
-    Errors: OSError (EINVAL, the text names the option; EPERM, a mark in the scope without
-    CAP_NET_ADMIN), TypeError, ValueError and OverflowError for values that C cannot take.
+    Errors: OptionError, OSError (EPERM: a mark in the scope without CAP_NET_ADMIN), TypeError,
+    ValueError and OverflowError for values that C cannot take.
     """
 
     def __init__(self, **options: Unpack[ObserverOptions]) -> None:

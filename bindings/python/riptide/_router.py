@@ -63,7 +63,7 @@ class Router(KernelHandle, Routed):
     start(), then set(); what was asked for is done by dispatch(), to be called whenever fileno() is
     readable. close() takes everything back, unless it is told to leave the routes.
 
-    Errors: OSError (EINVAL, the text names the option), TypeError, ValueError, OverflowError.
+    Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
 
     def __init__(self, **options: Unpack[RouterOptions]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -244,14 +244,16 @@ def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
         assert other.load_bytes(state, 101 * S, 0).loaded == 1
 
 
-@pytest.mark.parametrize("options, line", [
-    ({"ttl": 0}, "ttl: "), ({"window": 0.5}, "window: "),
-    ({"rto_min_floor": 61}, "rto_min_floor: must be 1 ms to 60 s"),
+@pytest.mark.parametrize("options, line, field, index", [
+    ({"ttl": 0}, "ttl: ", "ttl", None), ({"window": 0.5}, "window: ", "window", None),
+    ({"rto_min_floor": 61}, "rto_min_floor: must be 1 ms to 60 s", "rto_min_floor", None),
     ({"overrides": [Override("10.0.0.0/8"), Override("10.1.0.0/16", cwnd_max=9)]},
-     r"overrides\[1\].cwnd_max: 9; "),
+     r"overrides\[1\].cwnd_max: 9; ", "overrides[].cwnd_max", 1),
 ])
-def test_refusals_name_the_option(options: Any, line: str) -> None:
-    with pytest.raises(OSError, match=rf"^\[Errno 22\] {line}"):
-        riptide.Estimator(**options)
-    with pytest.raises(OSError, match=rf"^\[Errno 22\] estimator\.{line}"):
-        riptide.Agent(estimator=options)
+def test_refusals_name_the_option(options: Any, line: str, field: str, index: int | None) -> None:
+    makers: list[Callable[[], Any]] = [lambda: riptide.Estimator(**options),
+                                       lambda: riptide.Agent(estimator=options)]
+    for make in makers:
+        with pytest.raises(riptide.OptionError, match=rf"^\[Errno 22\] estimator\.{line}") as told:
+            make()
+        assert (told.value.field, told.value.index) == (f"estimator.{field}", index)
