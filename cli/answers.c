@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "explanation.h"
+#include "lib/tools.h"
 #include "log.h"
 #include "memory_file.h"
 #include "recent.h"
@@ -305,7 +306,7 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
     if (hint->cwnd_max > 0)
         snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
     hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
-    r = riptide_agent_add_hint(daemon->agent, hint, error);
+    r = riptide_estimator_add_hint(riptide_agent_get_estimator(daemon->agent), hint, error);
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
@@ -319,7 +320,7 @@ static int do_unhint(void *userdata, const struct riptide_prefix *dst, struct ri
 {
     const struct daemon *daemon = userdata;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    int r = riptide_agent_remove_hint(daemon->agent, dst);
+    int r = riptide_estimator_remove_hint(riptide_agent_get_estimator(daemon->agent), dst);
 
     riptide_prefix_format(dst, text);
     if (r == 0)
@@ -333,7 +334,7 @@ static int do_unhint(void *userdata, const struct riptide_prefix *dst, struct ri
 static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
 {
     struct daemon *daemon = userdata;
-    int r = is_paused ? riptide_agent_pause(daemon->agent) : riptide_agent_resume(daemon->agent);
+    int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
     daemon->is_paused = is_paused;
     if (r < 0)

@@ -7,6 +7,7 @@
 #include "client.h"
 #include "commands.h"
 #include "explanation.h"
+#include "lib/tools.h"
 #include "log.h"
 #include "look.h"
 #include "members.h"

@@ -6,6 +6,7 @@
 #include "client.h"
 #include "commands.h"
 #include "leftover.h"
+#include "lib/tools.h"
 #include "log.h"
 #include "members.h"
 
@@ -92,7 +93,7 @@ static int remove_all(const struct riptide_router_config *numbers, bool is_pause
     int r = is_paused ? count_rules(numbers, &n_left) : 0;
 
     if (r == 0 && (!is_paused || n_left > 0))
-        r = riptide_flush(numbers, counts, error);
+        r = riptide_router_flush(numbers, counts, error);
     counts->rules += n_before - n_left;
     return r;
 }

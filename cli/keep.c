@@ -4,6 +4,7 @@
  * The command opens the file, with its own rights; to and from the daemon goes a memory file.
  */
 #include "ask.h"
+#include "lib/tools.h"
 #include "log.h"
 #include "memory_file.h"
 

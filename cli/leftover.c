@@ -4,6 +4,8 @@
  */
 #include "leftover.h"
 
+#include "lib/tools.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 

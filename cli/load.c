@@ -5,6 +5,7 @@
 #include "load.h"
 
 #include "config.h"
+#include "lib/tools.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -106,6 +107,6 @@ int settings_find_interface(struct settings *settings, struct riptide_error *err
     if (settings->observer.scope.ifindex != 0)
         return 0;
     error->field = "scope.interface";
-    snprintf(error->text, sizeof(error->text), "interface: %s: no such interface", name);
+    snprintf(error->text, sizeof(error->text), "interface %s: no such interface", name);
     return -EINVAL;
 }

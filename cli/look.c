@@ -5,6 +5,7 @@
 #include "look.h"
 
 #include "clock.h"
+#include "lib/tools.h"
 #include "resolve.h"
 #include "samples.h"
 

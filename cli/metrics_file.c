@@ -4,6 +4,7 @@
  */
 #include "metrics_file.h"
 
+#include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>

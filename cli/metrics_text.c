@@ -5,6 +5,8 @@
  */
 #include "metrics_text.h"
 
+#include "lib/tools.h"
+
 #include <inttypes.h>
 
 const uint64_t metrics_window_bounds[] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };

@@ -56,12 +56,10 @@ static const char *skip_override(const char *field)
     return strncmp(field, path, strlen(path)) ? NULL : field + strlen(path);
 }
 
-/* What the library has said of the field: behind its name, in which no colon is. */
+/* What was said of the field: all behind its name, which has neither blanks nor colons. */
 static const char *get_reason(const struct riptide_error *error)
 {
-    const char *colon = strstr(error->text, ": ");
-
-    return colon ? colon + 2 : error->text;
+    return error->text + strcspn(error->text, ": ");
 }
 
 static void print_row(const struct settings *settings, const struct option_row *row, FILE *out)
@@ -69,11 +67,11 @@ static void print_row(const struct settings *settings, const struct option_row *
     int line = settings->lines[row - settings_rows];
 
     if (!settings->file || settings->given[row - settings_rows])
-        fprintf(out, "--%s: ", row->name);
+        fprintf(out, "--%s", row->name);
     else if (line)
-        fprintf(out, "%s:%d: %s: ", settings->file, line, row->name);
+        fprintf(out, "%s:%d: %s", settings->file, line, row->name);
     else
-        fprintf(out, "%s: %s: ", settings->file, row->name);
+        fprintf(out, "%s: %s", settings->file, row->name);
 }
 
 static void print_override(const struct settings *settings, size_t i, const char *field, FILE *out)
@@ -84,7 +82,7 @@ static void print_override(const struct settings *settings, size_t i, const char
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&settings->overrides[i].dst, dst);
-    fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] %s: ", settings->file, line ? line : lines->section,
+    fprintf(out, "%s:%d: [" PREFIX_SECTION " %s] %s", settings->file, line ? line : lines->section,
             dst, row ? row->name : field);
 }
 
@@ -105,7 +103,7 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     if (is_section)
         print_override(settings, (size_t)error->index, of_override, out);
     else if (is_sections)
-        fprintf(out, "%s: sections for prefixes: ", settings->file);
+        fprintf(out, "%s: sections for prefixes", settings->file);
     else
         print_row(settings, row, out);
     fputs(get_reason(&given), out);

@@ -4,6 +4,8 @@
  */
 #include "policies.h"
 
+#include "lib/tools.h"
+
 #include <riptide/compute.h>
 #include <stdio.h>
 

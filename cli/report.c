@@ -14,7 +14,10 @@
 
 static void report_filter(const struct riptide_agent *agent)
 {
-    if (riptide_observer_get_filter(riptide_agent_get_observer(agent)) == RIPTIDE_FILTER_PARTIAL)
+    struct riptide_observer_stats stats;
+
+    riptide_observer_get_stats(riptide_agent_get_observer(agent), &stats, sizeof(stats));
+    if (stats.filter == RIPTIDE_FILTER_PARTIAL)
         log_line(LOG_LEVEL_WARNING,
                  "too many prefixes in --scope and --exclude for a filter in the kernel: it leaves "
                  "out what wider prefixes can tell, and the rest is described and dropped here");

@@ -5,6 +5,7 @@
 #include "request.h"
 
 #include "explanation.h"
+#include "lib/tools.h"
 
 #include <errno.h>
 #include <inttypes.h>

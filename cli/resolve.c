@@ -6,6 +6,7 @@
 #include "resolve.h"
 
 #include "lib/netlink.h"
+#include "lib/tools.h"
 #include "verify/route_query.h"
 
 #include <errno.h>

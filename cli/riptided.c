@@ -7,6 +7,7 @@
 #include "config.h"
 #include "daemon.h"
 #include "leftover.h"
+#include "lib/tools.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
@@ -58,7 +59,7 @@ static int flush_numbers(struct settings *settings, struct riptide_flush_counts 
     struct riptide_router_config numbers = settings_numbers(settings);
     int r;
 
-    while ((r = riptide_flush(&numbers, counts, error)) == -EINVAL) {
+    while ((r = riptide_router_flush(&numbers, counts, error)) == -EINVAL) {
         settings_explain_refusal(settings, error);
         /* Those of the command line are a mistake of who typed it. */
         if (!settings_reset_refused(settings, error))

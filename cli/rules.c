@@ -4,6 +4,8 @@
  */
 #include "rules.h"
 
+#include "lib/tools.h"
+
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #ifndef CLI_RULES_H
 #define CLI_RULES_H
 
+#include "lib/tools.h"
+
 #include <riptide/apply.h>
 
 /* The kernel's answer to the question which route a connection takes. */

@@ -4,6 +4,8 @@
  */
 #include "scope.h"
 
+#include "lib/tools.h"
+
 #include <sys/socket.h>
 
 struct riptide_scope scope_options_get(const struct scope_options *options)

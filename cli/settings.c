@@ -5,6 +5,7 @@
  */
 #include "settings.h"
 
+#include "lib/tools.h"
 #include "request.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "sides.h"
 
 #include "client.h"
+#include "lib/tools.h"
 #include "members.h"
 #include "resolve.h"
 

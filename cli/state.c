@@ -4,6 +4,7 @@
  */
 #include "state.h"
 
+#include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
  * riptide status: how the daemon is, on one screen.
  */
 #include "ask.h"
+#include "lib/tools.h"
 #include "members.h"
 #include "resolve.h"
 #include "terminal.h"

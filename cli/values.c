@@ -5,6 +5,8 @@
  */
 #include "values.h"
 
+#include "lib/tools.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
  * riptide verify: opens a connection, sends nothing, and proves from its own TCP_INFO that it
  * starts with the window that Riptide has for it, or says what took it away.
  */
+#include "lib/tools.h"
 #include "verify/probe.h"
 
 #include "commands.h"

@@ -9,6 +9,7 @@
 #include "settings.h"
 
 #include "case_bytes.h"
+#include "lib/tools.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "case_bytes.h"
 #include "stand_in.h"
 #include "target.h"
+#include "lib/tools.h"
 
 static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* a hint for it stands */
 

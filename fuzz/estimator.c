@@ -10,6 +10,7 @@
 #include "compute/estimator.h"
 #include "prefix.h"
 #include "target.h"
+#include "tools.h"
 
 enum { MAX_TOLD = 1024 };
 

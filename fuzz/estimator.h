@@ -6,6 +6,7 @@
 #define RIPTIDE_FUZZ_ESTIMATOR_H
 
 #include "case_bytes.h"
+#include "tools.h"
 
 #include <riptide/compute.h>
 #include <string.h>

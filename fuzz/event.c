@@ -10,6 +10,7 @@
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
+#include "tools.h"
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>

@@ -7,6 +7,7 @@
 #include "explanation.h"
 #include "stand_in.h"
 #include "target.h"
+#include "lib/tools.h"
 
 #include <math.h>
 

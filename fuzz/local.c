@@ -8,6 +8,7 @@
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
+#include "tools.h"
 
 #include <linux/rtnetlink.h>
 

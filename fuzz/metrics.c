@@ -7,6 +7,7 @@
 #include "prefix.h"
 #include "prometheus.h"
 #include "target.h"
+#include "tools.h"
 
 #include <sys/socket.h>
 

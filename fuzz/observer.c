@@ -11,6 +11,7 @@
 #include "target.h"
 
 #include "case_bytes.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,16 +41,19 @@ static void check_stats(struct run *run)
                                      stats->left_out_slice + stats->malformed);
     CASE_CHECK(stats->samples == run->n_samples && stats->closed == kernel_n_closed());
     CASE_CHECK(run->n_done <= stats->dumps && run->n_restarted <= stats->restarts);
-    CASE_CHECK(riptide_observer_get_events_error(run->observer) <= 0);
+    CASE_CHECK(stats->events_error <= 0);
 }
 
 static void check_sample(struct run *run, const struct riptide_sample *sample)
 {
+    struct riptide_observer_stats stats;
+
+    riptide_observer_get_stats(run->observer, &stats, sizeof(stats));
     CASE_CHECK(prefix_is_valid(&sample->dst) && sample->cwnd > 0);
     CASE_CHECK(sample->dst.len == prefix_family_bits(sample->dst.family));
     /* Where the kernel filters, ours is not asked again. */
     CASE_CHECK(
-        (!sample->closed && riptide_observer_get_filter(run->observer) != RIPTIDE_FILTER_PARTIAL) ||
+        (!sample->closed && stats.filter != RIPTIDE_FILTER_PARTIAL) ||
         riptide_scope_matches(&run->config.scope, sample));
     CASE_CHECK(!sample->closed || (run->config.destroy_events && sample->data_segs_out > 0));
     /* Whatever else: none twice in a row. */
@@ -129,9 +133,6 @@ static void step(struct run *run, struct case_bytes *bytes)
     case 4:
         kernel_fail(index, errors[case_u8(bytes) % (sizeof(errors) / sizeof(errors[0]))]);
         break;
-    case 5:
-        riptide_observer_set_slices(run->observer, case_u8(bytes));
-        break;
     default: /* all that there is, but no more than that */
         for (int i = 0; i < 8; i++) {
             dispatch(run);
@@ -168,12 +169,14 @@ static bool recovers(struct run *run)
 /* Once a dump has ended, all is read that the kernel has said of closed sockets. */
 static void hear_all(struct run *run)
 {
+    struct riptide_observer_stats stats;
+
     for (int i = 0; i < 100 && !kernel_is_silent(KERNEL_EVENTS); i++) {
         dispatch(run);
         pop_all(run);
     }
-    CASE_CHECK(kernel_is_silent(KERNEL_EVENTS) ||
-               riptide_observer_get_events_error(run->observer) < 0);
+    riptide_observer_get_stats(run->observer, &stats, sizeof(stats));
+    CASE_CHECK(kernel_is_silent(KERNEL_EVENTS) || stats.events_error < 0);
 }
 
 /* More than fit into a filter that tells each by all its bits. */

@@ -7,6 +7,7 @@
 
 #include "case_bytes.h"
 #include "target.h"
+#include "tools.h"
 
 #include <arpa/inet.h>
 #include <string.h>

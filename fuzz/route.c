@@ -9,6 +9,7 @@
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
+#include "tools.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/route/nexthop.h>

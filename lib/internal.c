@@ -5,6 +5,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,24 @@ enum { MAX_CONFIG_BYTES = 65536 };
 RIPTIDE_PUBLIC const char *riptide_version(void)
 {
     return RIPTIDE_VERSION;
+}
+
+RIPTIDE_PUBLIC const char *riptide_strerror(int r)
+{
+    static const char *const outcomes[] = {
+        [0] = "success",
+        [RIPTIDE_E_AGAIN] = "nothing more now",
+        [RIPTIDE_E_DONE] = "the dump is complete",
+        [RIPTIDE_E_RESTARTED] = "the dump begins anew",
+        [RIPTIDE_E_FULL] = "there is no room for another one",
+        [RIPTIDE_E_INVALID] = "the value cannot be true",
+        [RIPTIDE_E_UNKNOWN] = "nothing is known about it",
+        [RIPTIDE_E_MORE] = "there may be more to do",
+    };
+
+    if (r < 0)
+        return strerror(r == INT_MIN ? EINVAL : -r);
+    return (size_t)r < sizeof(outcomes) / sizeof(outcomes[0]) ? outcomes[r] : "no known outcome";
 }
 
 void freep(void *pointerp)

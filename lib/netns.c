@@ -5,6 +5,7 @@
 #include "netns.h"
 
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-RIPTIDE_PUBLIC bool riptide_netns_is_at(int netns_fd, const char *path)
+bool riptide_netns_is_at(int netns_fd, const char *path)
 {
     struct stat held, found;
 

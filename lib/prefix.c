@@ -104,8 +104,8 @@ RIPTIDE_PUBLIC void riptide_prefix_format(const struct riptide_prefix *prefix,
         snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "%s/%u", address, prefix->len);
 }
 
-RIPTIDE_PUBLIC bool riptide_prefix_contains(const struct riptide_prefix *outer,
-                                            const struct riptide_prefix *inner)
+bool riptide_prefix_contains(const struct riptide_prefix *outer,
+                             const struct riptide_prefix *inner)
 {
     size_t whole = outer->len / 8;
     uint8_t mask = (uint8_t)(0xff00 >> (outer->len % 8));
@@ -117,8 +117,8 @@ RIPTIDE_PUBLIC bool riptide_prefix_contains(const struct riptide_prefix *outer,
     return mask == 0 || ((outer->addr[whole] ^ inner->addr[whole]) & mask) == 0;
 }
 
-RIPTIDE_PUBLIC bool riptide_prefix_equal(const struct riptide_prefix *a,
-                                         const struct riptide_prefix *b)
+bool riptide_prefix_equal(const struct riptide_prefix *a,
+                          const struct riptide_prefix *b)
 {
     return prefix_is_same(a, b);
 }

@@ -21,6 +21,13 @@ static inline uint8_t prefix_family_bits(uint8_t family)
     return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
 }
 
+/* Whether every address of `inner` lies in `outer`. */
+bool riptide_prefix_contains(const struct riptide_prefix *outer,
+                             const struct riptide_prefix *inner);
+
+/* Whether both are the same prefix. */
+bool riptide_prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b);
+
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
 

@@ -3,6 +3,7 @@
  * Our rules and routes among those of others.
  */
 #include "check.h"
+#include "lib/tools.h"
 #include "rules.h"
 #include "verdict.h"
 

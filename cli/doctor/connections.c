@@ -4,6 +4,7 @@
  * destinations.
  */
 #include "host.h"
+#include "lib/tools.h"
 #include "resolve.h"
 #include "samples.h"
 

@@ -6,6 +6,7 @@
 
 #include "dump.h"
 #include "files.h"
+#include "lib/tools.h"
 #include "receiver.h"
 #include "resolve.h"
 

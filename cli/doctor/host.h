@@ -6,6 +6,7 @@
 #ifndef CLI_DOCTOR_HOST_H
 #define CLI_DOCTOR_HOST_H
 
+#include "lib/tools.h"
 #include "link.h"
 #include "networkd.h"
 #include "rules.h"

@@ -4,6 +4,7 @@
  */
 #include "commands.h"
 #include "generate.h"
+#include "lib/tools.h"
 #include "settings.h"
 
 #include <stdlib.h>

@@ -5,6 +5,8 @@
  */
 #include "judge.h"
 
+#include "lib/tools.h"
+
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdarg.h>

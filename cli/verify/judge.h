@@ -6,6 +6,7 @@
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
+#include "lib/tools.h"
 #include "rules.h"
 
 /* The connection that was opened, from its own TCP_INFO, before anything was sent. */

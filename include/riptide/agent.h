@@ -59,6 +59,13 @@ struct riptide_agent_config {
      */
     int netns_fd;
     uint32_t reserved; /* 0 */
+    /*
+     * Called by riptide_agent_dispatch with `user` and each sample that the observer has, before it
+     * counts; NULL (default): not called. The sample is the observer's until the call returns, and
+     * the agent must not be used in it. Where a dump begins anew, its samples come again.
+     */
+    void (*on_sample)(void *user, const struct riptide_sample *sample);
+    void *user;
 };
 
 /* One round of the three stages. */
@@ -118,7 +125,7 @@ int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error
 /*
  * Removes all from the kernel: riptide_router_stop. The agent does nothing any more: what it knows
  * may be read and saved, and riptide_agent_dispatch finds nothing to do; but start, reconfigure,
- * hints, loading, pause and resume are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such
+ * loading and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such
  * as its exit handlers: the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
@@ -145,15 +152,15 @@ int riptide_agent_reconfigure(struct riptide_agent *agent,
                               const struct riptide_agent_config *config,
                               struct riptide_error *error);
 
+/*
+ * Adds a sample of the host's own to the coming round, as if the observer had seen it: of a stack
+ * that the kernel does not know, or told by another host. A round whose dump begins anew or is given
+ * up forgets it. Outcomes and errors: as riptide_estimator_add; -ESHUTDOWN.
+ */
+int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
+
 /* Takes the next event. Outcomes: RIPTIDE_E_AGAIN where there is none. */
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
-
-/* riptide_estimator_add_hint on the agent's estimator; felt at the end of the round. */
-int riptide_agent_add_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
-                           struct riptide_error *error);
-
-/* riptide_estimator_remove_hint on the agent's estimator; felt at the end of the round. */
-int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
 /*
  * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
@@ -175,24 +182,6 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 
 /*
- * Puts bytes in the place of a file, whole or not at all: written beside `path` with that mode,
- * whatever the umask, and renamed. Only a regular file is replaced; what else is there is -EINVAL,
- * a directory -EISDIR. Where `is_synced`, that holds even if the power fails, and the call blocks
- * for as long as the disk takes; else what the power leaves may be neither file. Errors as
- * riptide_state_save.
- */
-int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
-                       bool is_synced, struct riptide_error *error);
-
-/*
- * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
- * Errors, each with a line: -EINVAL (no regular file, or a larger one), -ENOMEM, those of open(2)
- * and read(2).
- */
-int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
-                      struct riptide_error *error);
-
-/*
  * riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. A
  * child of fork(2) gets -ECHILD where it saves: an older state would take a newer one's place. One
  * that is forked in order to save calls riptide_state_save itself.
@@ -202,23 +191,16 @@ int riptide_agent_load(struct riptide_agent *agent, const char *path,
 int riptide_agent_save(const struct riptide_agent *agent, const char *path,
                        struct riptide_error *error);
 
+/* riptide_router_set_paused on the agent's router. */
+int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
+
 /*
- * The same as bytes, by the clocks of now: riptide_estimator_save, and riptide_estimator_load or
- * riptide_estimator_replace. What is taken over is felt at the end of the round.
+ * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the
+ * estimator and removed from it, which is felt at the end of the round; all else that would change
+ * it is the agent's to call.
  */
-size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes, size_t size);
-int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
-                             struct riptide_load_counts *counts, struct riptide_error *error);
-int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
-                                struct riptide_load_counts *counts, struct riptide_error *error);
-
-/* riptide_router_pause and riptide_router_resume on the agent's router. */
-int riptide_agent_pause(struct riptide_agent *agent);
-int riptide_agent_resume(struct riptide_agent *agent);
-
-/* The stages of the agent, to read their counters. They belong to the agent. */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
-const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
+struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
 const struct riptide_router *riptide_agent_get_router(const struct riptide_agent *agent);
 
 #ifdef __cplusplus

@@ -18,6 +18,13 @@
  * that TCP is without us until our routes are right. A host that does not dispatch leaves TCP on
  * the next hops of before.
  *
+ * If the process dies without riptide_router_stop, rules and routes stay as they were, and nobody
+ * follows changes of routing: TCP goes on to the next hops of then. The claim on the namespace ends
+ * with the process; the next riptide_router_start in it begins by removing all of that, and
+ * riptide_router_flush does it at once. So a service manager calls that behind the process
+ * (`riptided --flush` in ExecStopPost=). Where neither can run, removing the two rules with ip(8)
+ * is enough: without them nothing looks at the table.
+ *
  * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
  * the fd is readable as long as there is some.
  */
@@ -69,9 +76,10 @@ struct riptide_route {
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
     char reason[96];               /* one line; empty where all is as asked */
+    uint32_t reserved[4];
 };
 
-/* Counted since riptide_router_new, but for routes and left_alone. */
+/* Counted since riptide_router_new, but for routes, left_alone and is_idle. */
 struct riptide_router_stats {
     uint64_t routes;     /* in the kernel at the moment */
     uint64_t left_alone; /* destinations without a route at the moment */
@@ -84,6 +92,11 @@ struct riptide_router_stats {
     uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
     uint64_t lifts;      /* times that a rule was lifted until what an event touched was resolved */
     uint64_t malformed;  /* messages that cannot be what they claim; skipped */
+    /*
+     * 1: every set has taken effect, nothing waits to be resolved and the rules are in place, or
+     * lifted by riptide_router_set_paused; else 0.
+     */
+    uint64_t is_idle;
 };
 
 void riptide_router_config_init(struct riptide_router_config *config, size_t size);
@@ -99,16 +112,6 @@ int riptide_router_new(struct riptide_router **routerp, const struct riptide_rou
 
 /* Closes. What is in the kernel stays there; see riptide_router_stop. */
 struct riptide_router *riptide_router_free(struct riptide_router *router);
-
-/*
- * Goes on with another cwnd_max, other steps and another max_routes; routes that they move are
- * written anew by dispatch, all others stay. hash_seed stays.
- * Errors, with nothing changed: -EINVAL as riptide_router_new; -EBUSY where another field differs,
- * which cannot change (error names it); -ECHILD.
- */
-int riptide_router_reconfigure(struct riptide_router *router,
-                               const struct riptide_router_config *config,
-                               struct riptide_error *error);
 
 /*
  * Claims the namespace, removes what a crashed predecessor left, installs the rule.
@@ -127,19 +130,6 @@ int riptide_router_start(struct riptide_router *router, struct riptide_error *er
  * is removed all the same. -ECHILD: all is the parent's and stays.
  */
 int riptide_router_stop(struct riptide_router *router);
-
-/*
- * Whether riptide_router_start would find a place here, asked of a router that is not started.
- * Changes nothing and needs no privilege; a router that holds the namespace already is no obstacle.
- * Errors: as riptide_router_start, each with a line in `error`, -EPERM and -EBUSY excepted.
- */
-int riptide_router_check(struct riptide_router *router, struct riptide_error *error);
-
-/*
- * The process whose router holds the thread's namespace; 0 where it cannot be seen from here.
- * Outcomes: RIPTIDE_E_UNKNOWN where there is none. Errors: those of socket(2).
- */
-int riptide_router_get_holder(int *pidp);
 
 /* The fd to wait on for reading. It stays the same for the life of the router. */
 int riptide_router_get_fd(const struct riptide_router *router);
@@ -180,12 +170,11 @@ struct riptide_wanted {
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
- * Lifts the rules that show our table: at once all local TCP is without us. Everything else goes
- * on, routes follow windows and the network, so that riptide_router_resume gives it all back as
- * soon as the router is idle. Errors: those of the kernel; what could be lifted is. -ECHILD.
+ * Paused, the rules that show our table are lifted: at once all local TCP is without us. Everything
+ * else goes on, routes follow windows and the network, so that the end of it gives all back as soon
+ * as the router is idle. Errors: those of the kernel; what could be lifted is. -ECHILD.
  */
-int riptide_router_pause(struct riptide_router *router);
-void riptide_router_resume(struct riptide_router *router);
+int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 
 /*
  * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
@@ -220,18 +209,10 @@ int riptide_router_pop(struct riptide_router *router, const struct riptide_route
 int riptide_router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
                         struct riptide_route *route);
 
-/* Walks over all destinations, as riptide_estimator_next does. Outcomes: RIPTIDE_E_DONE. */
-int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
-                        struct riptide_route *route);
-
-/* Whether every set has taken effect, nothing waits to be resolved and the rules are in place
- * (or lifted by riptide_router_pause). */
-bool riptide_router_is_idle(const struct riptide_router *router);
-
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
  * looked at: somebody moved rules so that there is no place for ours, our table holds a route of
- * another protocol, main cannot be read to its end, or riptide_router_pause.
+ * another protocol, main cannot be read to its end, or riptide_router_set_paused.
  * NULL where they are, or return as soon as the router is idle. The router's, until it is freed.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
@@ -239,44 +220,11 @@ const char *riptide_router_get_reason(const struct riptide_router *router, uint8
 void riptide_router_get_stats(const struct riptide_router *router,
                               struct riptide_router_stats *stats, size_t size);
 
-/*
- * Reads our routes as the kernel has them, sorted by destination. For tools: it dumps the whole
- * table in one call. Needs no privilege. The array is the caller's; riptide_routes_free returns it.
- * Errors: -ENOMEM, those of the kernel.
- */
-int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
-                        size_t *n_routesp);
-
-struct riptide_route *riptide_routes_free(struct riptide_route *routes);
-
-/* A policy rule of the kernel, as it concerns ours. */
-struct riptide_rule {
-    uint8_t family; /* AF_INET or AF_INET6 */
-    uint8_t protocol;
-    bool is_ours;          /* one of the two above */
-    bool is_unconditional; /* every packet that reaches it takes it */
-    uint32_t priority;
-    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
-    uint32_t target; /* priority that a goto leads to; 0: no goto */
-    uint32_t mark;   /* 0: none */
-    /* Its lookup passes over routes to prefixes of at most these bits; -1: over none. */
-    int32_t suppress_prefixlength;
-};
-
-/*
- * Reads the rules of both families in the order in which the kernel follows them, IPv4 first. For
- * tools. Needs no privilege. The array is the caller's; riptide_rules_free returns it.
- * Errors: -ENOMEM, those of the kernel; a kernel without policy rules has none.
- */
-int riptide_rules_read(const struct riptide_router_config *config, struct riptide_rule **rulesp,
-                       size_t *n_rulesp);
-
-struct riptide_rule *riptide_rules_free(struct riptide_rule *rules);
-
-/* What riptide_flush removed. */
+/* What riptide_router_flush removed. */
 struct riptide_flush_counts {
     uint32_t rules;
     uint32_t routes;
+    uint32_t reserved[4];
 };
 
 /*
@@ -284,18 +232,8 @@ struct riptide_flush_counts {
  * every route in it, whoever made them. `counts` and `error` may be NULL.
  * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; what can be removed is.
  */
-int riptide_flush(const struct riptide_router_config *config, struct riptide_flush_counts *counts,
-                  struct riptide_error *error);
-
-/*
- * How many segments of mss_bytes this host lets a peer send at once on a new connection that this
- * host has opened: the initial receive window (tcp_select_initial_window in
- * net/ipv4/tcp_output.c), from net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd
- * beyond it is of no use. Where the peer has opened the connection, its first flight is bounded by
- * the window of our SYN-ACK as well, which has no scale: 65,535 bytes, whatever tcp_rmem says.
- * Errors: those of open(2) and read(2).
- */
-int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
+int riptide_router_flush(const struct riptide_router_config *config,
+                         struct riptide_flush_counts *counts, struct riptide_error *error);
 
 #ifdef __cplusplus
 }

@@ -117,10 +117,6 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 const struct riptide_smoothing *riptide_smoothing_find(const char *name);
 
-/* The n-th built-in one, or NULL behind the last. */
-const struct riptide_policy *riptide_policy_get(size_t n);
-const struct riptide_smoothing *riptide_smoothing_get(size_t n);
-
 /*
  * What is different for the destinations within `dst`; what is 0 or NULL is as for all others. Of
  * several that hold a destination, the longest alone decides.
@@ -222,6 +218,7 @@ struct riptide_estimate {
      * not known.
      */
     uint32_t pmtu_bytes;
+    uint32_t reserved[5];
 };
 
 /* What bounded a window, as bits. */
@@ -328,14 +325,6 @@ int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
-/*
- * The same for n samples; outcomes[i] is what the one of samples[i] would be. Where there are many
- * it is much faster: it waits for the memory of several destinations at once. Errors: -ENOMEM, with
- * a part of them added.
- */
-int riptide_estimator_add_all(struct riptide_estimator *estimator,
-                              const struct riptide_sample *const *samples, size_t n, int *outcomes);
-
 /* Forgets the samples added since the last tick (the dump that brought them begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);
 
@@ -371,14 +360,8 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * Walks over the hints in force, as riptide_estimator_next over destinations; a scale that was not
- * given is 1. Outcomes: RIPTIDE_E_DONE behind the last.
- */
-int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
-                                struct riptide_hint *hint);
-
-/*
- * What is known about the destination `dst`, as it was popped. Outcomes: RIPTIDE_E_UNKNOWN.
+ * What is known about the destination `dst`, or about that of the peer `dst`, as it was popped.
+ * Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
@@ -396,7 +379,8 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
                            struct riptide_estimate *estimate);
 
 /*
- * Why the destination `dst` has its window, or why none has come of its samples: what the last tick
+ * Why the destination `dst`, or that of the peer `dst`, has its window, or why none has come of its
+ * samples: what the last tick
  * that saw any made of them is known for the time to live, unless others need the room of
  * max_destinations. Writes the first `size` bytes.
  * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
@@ -413,6 +397,7 @@ struct riptide_load_counts {
     uint32_t regrouped; /* no destination under our prefix lengths and aggregates */
     uint32_t repoliced; /* computed by another policy than the one that their override names */
     uint32_t overflow;  /* max_destinations was reached */
+    uint32_t reserved[4];
 };
 
 /*

@@ -57,6 +57,7 @@ struct riptide_sample {
     bool has_mark;          /* the kernel tells marks only to CAP_NET_ADMIN */
     bool closed;            /* as it was when it closed; see destroy_events */
     uint32_t snd_wnd_bytes; /* what the peer offers to take now; Linux 5.4 */
+    uint32_t reserved[6];   /* 0 */
 };
 
 /* Both ends belong to it. */
@@ -114,14 +115,23 @@ struct riptide_observer_config {
     struct riptide_scope scope; /* default: everything */
     uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
     bool congestion_control;    /* ask for the name as well; default true */
-    uint32_t slices;            /* riptide_observer_set_slices; default 1 */
+    /*
+     * Each dump describes one of so many parts of the connections, in turn, so that any `slices`
+     * dumps in a row describe each connection once. Which part a connection belongs to follows from
+     * both its ports, in such a way that many connections to or from one port are spread over all
+     * parts. A destination's mean is then that of a sample of its connections, and one with few of
+     * them is not in every dump. Of the connections that close between two dumps those count that
+     * the second one would describe, so that they weigh no more than open ones. 1 to
+     * RIPTIDE_MAX_SLICES; default 1.
+     */
+    uint32_t slices;
     /*
      * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
      * decides: yes where a policy that it uses has needs_closed and closed_weight is not 0; an
      * observer that stands alone has none. It costs the kernel a message for every TCP socket that
      * closes, about 7 us, whatever the scope; docs/operations.md says when not to. Needs Linux 4.3
      * and no privilege; where the kernel refuses, dumps go on without
-     * (riptide_observer_get_events_error). They tell no mark: with a scope that asks for one it is
+     * (events_error of the counters). They tell no mark: with a scope that asks for one it is
      * no by default, and yes is refused.
      */
     int8_t destroy_events;
@@ -141,10 +151,10 @@ struct riptide_observer_config {
 };
 
 /*
- * Counted since riptide_observer_new. sockets = samples + all left_out_* + malformed. No connection
- * counts as open and as closed: where a dump has shown it, its end is left out. What the kernel
- * leaves out by itself (enum riptide_filter, slices) is described to nobody and in no counter,
- * whatever else would have left it out.
+ * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
+ * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
+ * out. What the kernel leaves out by itself (enum riptide_filter, slices) is described to nobody and
+ * in no counter, whatever else would have left it out.
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
@@ -165,6 +175,13 @@ struct riptide_observer_stats {
     uint64_t overruns;            /* times that destroy events came faster than we read */
     uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
     uint64_t left_out_slice;      /* closed, and not of the part that the next dump describes */
+    uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
+    /*
+     * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
+     * intervals running and are tried again after a pause of 8 to 512 dumps; otherwise what the
+     * kernel refused them with. 0: there are, or nobody asked.
+     */
+    int32_t events_error;
 };
 
 /* Fills the first `size` bytes of the configuration with defaults. */
@@ -185,20 +202,6 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * From the next dump on, each one describes one of `slices` parts of the connections, in turn, so
- * that any `slices` dumps in a row describe each connection once. Which part a connection belongs
- * to follows from both its ports, in such a way that many connections to or from one port are
- * spread over all parts. A destination's mean is then that of a sample of its connections, and one
- * with few of them is not in every dump. Of the connections that close between two dumps those
- * count that the second one would describe, so that they weigh no more than open ones. Errors:
- * -EINVAL unless 1 to RIPTIDE_MAX_SLICES.
- */
-int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices);
-
-/* How much of the scope the kernel applies. */
-enum riptide_filter riptide_observer_get_filter(const struct riptide_observer *observer);
-
-/*
  * Begins a dump; where one waits because the kernel was still busy with an earlier one, asks for
  * it again. Errors, beside those of send(2):
  * -EBUSY: a dump is under way, and goes on.
@@ -214,7 +217,7 @@ int riptide_observer_start(struct riptide_observer *observer);
  * not popped from the last one is handed out first: then nothing is read. To fill a buffer the
  * kernel passes by, in this call, whatever the filter leaves out, about 0.25 us for each socket of
  * the host: with few matches among a million that is tens of milliseconds. A loop that must not
- * wait leaves the scope empty and asks riptide_scope_matches for each sample.
+ * wait leaves the scope empty and passes over samples itself.
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to read until the fd is readable. Errors: those of
  * recv(2) and of the kernel's answer after max_restarts; the dump is given up and may be started
  * again. What the kernel has said of it is still to be read: go on as after RIPTIDE_E_MORE.
@@ -233,19 +236,9 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 
-/*
- * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
- * intervals running and are tried again after a pause of 8 to 512 dumps; otherwise what the kernel
- * refused them with. 0: there are, or nobody asked.
- */
-int riptide_observer_get_events_error(const struct riptide_observer *observer);
-
 /* Copies the first `size` bytes of the counters. */
 void riptide_observer_get_stats(const struct riptide_observer *observer,
                                 struct riptide_observer_stats *stats, size_t size);
-
-/* Whether the scope asks for this connection; false where a count has no array. Pure. */
-bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 
 #ifdef __cplusplus
 }

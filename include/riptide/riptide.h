@@ -40,6 +40,9 @@
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
  *    field set that this library does not know, is refused: -E2BIG; so is one with `reserved` set.
  *    One with a size that no release had, that of a pointer for example, is refused: -EINVAL.
+ *  - Structs grow at their end. One that a host fills, or has filled by a function, says its size
+ *    or has `reserved` members, which become fields: 0 where a host fills them. What the library
+ *    hands out by pointer may be longer than the headers say.
  *  - docs/NAME is in the sources, and installed as share/doc/riptide/NAME.
  */
 #ifndef RIPTIDE_RIPTIDE_H
@@ -100,6 +103,12 @@ struct riptide_error {
     uint64_t reserved[4];
 };
 
+/*
+ * What a function returned, in words: an outcome, 0, or the system's words for -errno. Static, or
+ * until the thread calls strerror(3).
+ */
+const char *riptide_strerror(int r);
+
 /* The version these headers belong to, as "MAJOR.MINOR.PATCH" and in numbers of 0 to 255. */
 #define RIPTIDE_VERSION       "0.1.0"
 #define RIPTIDE_VERSION_MAJOR 0
@@ -140,20 +149,6 @@ int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text);
 /* Writes the prefix as text; a prefix of full length without its length, as ip(8) does. */
 void riptide_prefix_format(const struct riptide_prefix *prefix,
                            char text[RIPTIDE_PREFIX_TEXT_BYTES]);
-
-/* Whether every address of `inner` lies in `outer`. */
-bool riptide_prefix_contains(const struct riptide_prefix *outer,
-                             const struct riptide_prefix *inner);
-
-/* Whether both are the same prefix. */
-bool riptide_prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b);
-
-/*
- * Whether a path (/run/netns/NAME, /proc/PID/ns/net) still leads to the network namespace that was
- * opened there. Open sockets keep a namespace alive without those that it was made for; so who
- * observes or routes in it asks now and then, and frees what is in one that was given up.
- */
-bool riptide_netns_is_at(int netns_fd, const char *path);
 
 #ifdef __cplusplus
 }

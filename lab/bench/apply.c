@@ -8,6 +8,8 @@
  *
  * Destinations are 10.64.0.0/10, behind the default route via 10.0.0.2 dev link0.
  */
+#include "tools.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>

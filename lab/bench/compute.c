@@ -15,6 +15,7 @@
  */
 #include "prefix.h"
 #include "prefix_table.h"
+#include "tools.h"
 
 #include <riptide/compute.h>
 #include <stdio.h>

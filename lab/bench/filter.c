@@ -121,10 +121,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct riptide_observer *filtered = open_observer(counts[i]);
         double us = compare_dumps(filtered, plain);
+        struct riptide_observer_stats stats;
 
+        riptide_observer_get_stats(filtered, &stats, sizeof(stats));
         printf("%5zu  %-8s  %24.0f  %15.0f sockets\n", counts[i],
-               kind_names[riptide_observer_get_filter(filtered)], us,
-               us > 0 ? 1e3 * us / socket_ns : 0);
+               kind_names[stats.filter], us, us > 0 ? 1e3 * us / socket_ns : 0);
         riptide_observer_free(filtered);
     }
     riptide_observer_free(plain);

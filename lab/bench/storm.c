@@ -12,6 +12,8 @@
  * process of its own makes the changes; the share of time with the rule in place is that between
  * the kernel's own notifications.
  */
+#include "tools.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/fib_rules.h>

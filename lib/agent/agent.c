@@ -12,6 +12,7 @@
 #include "compute/estimator.h"
 #include "internal.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ static void keep_stages(struct riptide_agent *agent, const struct stages *stages
     interval_init(&agent->interval, stages->interval_ns,
                   stages->estimator.ttl_ns / stages->observer.slices, stages->max_share);
     agent->router_config = stages->router;
+    agent->on_sample = stages->on_sample;
+    agent->user = stages->user;
 }
 
 static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
@@ -264,8 +267,11 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 
 static bool pop_events_error(struct riptide_agent *agent)
 {
-    int error = riptide_observer_get_events_error(agent->observer);
+    struct riptide_observer_stats stats;
+    int error;
 
+    riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
+    error = stats.events_error;
     if (error == agent->events_error)
         return false;
     agent->events_error = error;
@@ -319,21 +325,12 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_agent_add_hint(struct riptide_agent *agent,
-                                          const struct riptide_hint *hint,
-                                          struct riptide_error *error)
-{
-    int r = check_not_stopped(agent, error);
-
-    return r < 0 ? r : riptide_estimator_add_hint(agent->estimator, hint, error);
-}
-
-RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
-                                             const struct riptide_prefix *dst)
+RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
+                                     const struct riptide_sample *sample)
 {
     int r = check_not_stopped(agent, NULL);
 
-    return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
+    return r < 0 ? r : round_add(agent, sample);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *path,
@@ -353,16 +350,16 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const c
     return riptide_state_save(agent->estimator, path, error);
 }
 
-RIPTIDE_PUBLIC size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes,
-                                               size_t size)
+size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes,
+                                size_t size)
 {
     return riptide_estimator_save(agent->estimator, read_clock(CLOCK_BOOTTIME),
                                   read_clock(CLOCK_REALTIME), bytes, size);
 }
 
-RIPTIDE_PUBLIC int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes,
-                                            size_t size, struct riptide_load_counts *counts,
-                                            struct riptide_error *error)
+int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes,
+                             size_t size, struct riptide_load_counts *counts,
+                             struct riptide_error *error)
 {
     int r = check_not_stopped(agent, error);
 
@@ -372,9 +369,9 @@ RIPTIDE_PUBLIC int riptide_agent_load_bytes(struct riptide_agent *agent, const v
                                   read_clock(CLOCK_REALTIME), bytes, size, counts, error);
 }
 
-RIPTIDE_PUBLIC int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes,
-                                               size_t size, struct riptide_load_counts *counts,
-                                               struct riptide_error *error)
+int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes,
+                                size_t size, struct riptide_load_counts *counts,
+                                struct riptide_error *error)
 {
     int r = check_not_stopped(agent, error);
 
@@ -384,20 +381,11 @@ RIPTIDE_PUBLIC int riptide_agent_replace_bytes(struct riptide_agent *agent, cons
                                      read_clock(CLOCK_REALTIME), bytes, size, counts, error);
 }
 
-RIPTIDE_PUBLIC int riptide_agent_pause(struct riptide_agent *agent)
+RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
 {
     int r = check_not_stopped(agent, NULL);
 
-    return r < 0 ? r : riptide_router_pause(agent->router);
-}
-
-RIPTIDE_PUBLIC int riptide_agent_resume(struct riptide_agent *agent)
-{
-    int r = check_not_stopped(agent, NULL);
-
-    if (r == 0)
-        riptide_router_resume(agent->router);
-    return r;
+    return r < 0 ? r : riptide_router_set_paused(agent->router, is_paused);
 }
 
 RIPTIDE_PUBLIC const struct riptide_observer *
@@ -406,7 +394,7 @@ riptide_agent_get_observer(const struct riptide_agent *agent)
     return agent->observer;
 }
 
-RIPTIDE_PUBLIC const struct riptide_estimator *
+RIPTIDE_PUBLIC struct riptide_estimator *
 riptide_agent_get_estimator(const struct riptide_agent *agent)
 {
     return agent->estimator;

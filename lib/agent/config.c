@@ -13,7 +13,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, reserved);
+STRUCT_ENDS_WITH(struct riptide_agent_config, user);
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -77,7 +77,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", reserved);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", user);
     struct riptide_agent_config checked;
     int r;
 
@@ -100,6 +100,8 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
         return r;
     stages->interval_ns = checked.interval_ns;
     stages->max_share = checked.max_share;
+    stages->on_sample = checked.on_sample;
+    stages->user = checked.user;
     if (checked.netns_fd != -1)
         stages->observer.netns_fd = stages->router.netns_fd = checked.netns_fd;
     stages->observer.size = sizeof(stages->observer);

@@ -10,6 +10,8 @@
 struct stages {
     uint64_t interval_ns;
     double max_share;
+    void (*on_sample)(void *user, const struct riptide_sample *sample);
+    void *user;
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;

@@ -3,6 +3,7 @@
  * Files that are replaced whole or not at all, and read whole. What the bytes mean is others'.
  */
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,9 +56,9 @@ static bool is_replaceable(const char *path)
     return lstat(path, &stat) < 0 || S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode);
 }
 
-RIPTIDE_PUBLIC int riptide_file_write(const char *path, const void *bytes, size_t n,
-                                      unsigned int mode, bool is_synced,
-                                      struct riptide_error *error)
+int riptide_file_write(const char *path, const void *bytes, size_t n,
+                       unsigned int mode, bool is_synced,
+                       struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     CLEANUP(closep) int fd = -1;
@@ -104,8 +105,8 @@ static ssize_t read_all(int fd, unsigned char *bytes, size_t size)
     return (ssize_t)n;
 }
 
-RIPTIDE_PUBLIC int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
-                                     struct riptide_error *error)
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
+                      struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

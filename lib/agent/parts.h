@@ -32,6 +32,8 @@ struct riptide_agent {
     const struct backend *backend; /* that windows are given to, */
     void *backend_self;            /* and what it is called for */
     struct riptide_router_config router_config; /* as the router has it */
+    void (*on_sample)(void *user, const struct riptide_sample *sample); /* or NULL */
+    void *user;
     enum phase phase;
     bool has_dumped;          /* open connections of this round are in the estimator */
     uint64_t next_ns;         /* when the next round begins */

@@ -8,6 +8,7 @@
 #include "agent/clock.h"
 #include "apply/router.h"
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -182,22 +183,39 @@ void round_restart(struct riptide_agent *agent)
         set_timer(agent, at_ns);
 }
 
-/* Samples that do not fit or make no sense are counted by the estimator. */
+/* Samples that make no sense are counted by the estimator. */
+static void count_sample(struct riptide_tick *tick, const struct riptide_sample *sample,
+                         int outcome)
+{
+    tick->samples += outcome == 0;
+    tick->closed += outcome == 0 && sample->closed;
+    tick->overflow += outcome == RIPTIDE_E_FULL;
+}
+
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
     int outcomes[RIPTIDE_POPPED_SAMPLES];
-    int r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
+    int r;
 
+    for (size_t i = 0; agent->on_sample && i < n; i++)
+        agent->on_sample(agent->user, samples[i]);
+    r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
-        tick->samples += outcomes[i] == 0;
-        tick->closed += outcomes[i] == 0 && samples[i]->closed;
-        tick->overflow += outcomes[i] == RIPTIDE_E_FULL;
+        count_sample(tick, samples[i], outcomes[i]);
         agent->has_dumped |= !samples[i]->closed;
     }
     return 0;
+}
+
+int round_add(struct riptide_agent *agent, const struct riptide_sample *sample)
+{
+    int r = riptide_estimator_add(agent->estimator, sample);
+
+    count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);
+    return r;
 }
 
 /*

@@ -22,6 +22,9 @@ int round_on_timer(struct riptide_agent *agent);
 /* The observer's fd is readable: reads one buffer, of the dump or of connections that closed. */
 int round_on_observer(struct riptide_agent *agent);
 
+/* riptide_agent_add. */
+int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
+
 /* There is something to hand over to the router: a part of it goes. */
 int round_on_work(struct riptide_agent *agent);
 

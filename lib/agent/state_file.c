@@ -4,6 +4,7 @@
  */
 #include "agent/clock.h"
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <riptide/agent.h>

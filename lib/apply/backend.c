@@ -4,6 +4,8 @@
  */
 #include "backend.h"
 
+#include "tools.h"
+
 static int set(void *self, const struct riptide_wanted *wanted)
 {
     return riptide_router_set(self, wanted);

@@ -4,6 +4,8 @@
  */
 #include "bases.h"
 
+#include "prefix.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -264,8 +264,9 @@ static int flush_here(void *userdata, struct riptide_error *error)
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_flush(const struct riptide_router_config *config,
-                                 struct riptide_flush_counts *counts, struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *config,
+                                        struct riptide_flush_counts *counts,
+                                        struct riptide_error *error)
 {
     struct riptide_router_config checked;
     struct flushing flushing = { .counts = counts };

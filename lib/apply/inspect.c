@@ -6,8 +6,10 @@
 #include "internal.h"
 #include "parts.h"
 #include "prefix.h"
+#include "router.h"
+#include "tools.h"
 
-STRUCT_ENDS_WITH(struct riptide_router_stats, malformed);
+STRUCT_ENDS_WITH(struct riptide_router_stats, is_idle);
 
 RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
                                        const struct riptide_prefix *dst,
@@ -21,8 +23,8 @@ RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
-                                       struct riptide_route *route)
+int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
+                        struct riptide_route *route)
 {
     uint32_t slot = prefix_table_next(&router->plan.targets.table, *cursor);
 
@@ -33,7 +35,7 @@ RIPTIDE_PUBLIC int riptide_router_next(const struct riptide_router *router, uint
     return 0;
 }
 
-RIPTIDE_PUBLIC bool riptide_router_is_idle(const struct riptide_router *router)
+bool riptide_router_is_idle(const struct riptide_router *router)
 {
     return !router->plan.has_work && !router->plan.pass.is_wanted;
 }
@@ -52,5 +54,6 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
     current.routes = router->plan.targets.n_in_kernel;
     current.left_alone = router->plan.targets.n_left_alone;
     current.malformed += router->channel.malformed + router->scan.dumps.malformed;
+    current.is_idle = riptide_router_is_idle(router);
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -3,6 +3,7 @@
  * What this host lets its peers send at once. The peers' initcwnd is of no use beyond it.
  */
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static uint32_t initrwnd_of(uint64_t rmem_default_bytes, uint32_t mss_bytes)
     return segments < UINT32_MAX ? (uint32_t)segments : UINT32_MAX;
 }
 
-RIPTIDE_PUBLIC int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp)
+int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp)
 {
     CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_rmem", O_RDONLY | O_CLOEXEC);
     unsigned long long rmem_default_bytes;

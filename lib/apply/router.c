@@ -12,6 +12,7 @@
 #include "parts.h"
 #include "prefix.h"
 #include "sync.h"
+#include "tools.h"
 #include "watch.h"
 #include "work.h"
 
@@ -183,7 +184,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
+int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
 {
     if (is_forked(router->pid, error))
         return -ECHILD;
@@ -191,7 +192,7 @@ RIPTIDE_PUBLIC int riptide_router_check(struct riptide_router *router, struct ri
     return error_fill(error, claim_check(router, error));
 }
 
-RIPTIDE_PUBLIC int riptide_router_get_holder(int *pidp)
+int riptide_router_get_holder(int *pidp)
 {
     return lock_find(pidp);
 }
@@ -330,22 +331,18 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_pause(struct riptide_router *router)
+RIPTIDE_PUBLIC int riptide_router_set_paused(struct riptide_router *router, bool is_paused)
 {
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    router->is_paused = true;
-    plan_lift(&router->plan);
-    return sync_lift(&router->plan, &router->channel);
-}
-
-RIPTIDE_PUBLIC void riptide_router_resume(struct riptide_router *router)
-{
-    if (is_forked(router->pid, NULL))
-        return;
-    router->is_paused = false;
+    router->is_paused = is_paused;
+    if (is_paused) {
+        plan_lift(&router->plan);
+        return sync_lift(&router->plan, &router->channel);
+    }
     router->plan.has_work |= router->is_started;
     show_work(router);
+    return 0;
 }
 
 RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
@@ -368,9 +365,9 @@ static const char *find_fixed(const struct riptide_router_config *from,
                                                       : NULL;
 }
 
-RIPTIDE_PUBLIC int riptide_router_reconfigure(struct riptide_router *router,
-                                              const struct riptide_router_config *config,
-                                              struct riptide_error *error)
+int riptide_router_reconfigure(struct riptide_router *router,
+                               const struct riptide_router_config *config,
+                               struct riptide_error *error)
 {
     struct riptide_router_config checked;
     const char *fixed;

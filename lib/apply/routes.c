@@ -8,6 +8,7 @@
 #include "message.h"
 #include "netns.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -95,8 +96,8 @@ static int read_here(void *userdata, struct riptide_error *error)
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_routes_read(const struct riptide_router_config *config,
-                                       struct riptide_route **routesp, size_t *n_routesp)
+int riptide_routes_read(const struct riptide_router_config *config,
+                        struct riptide_route **routesp, size_t *n_routesp)
 {
     struct riptide_router_config checked;
     struct reading reading = { .config = &checked };
@@ -117,7 +118,7 @@ RIPTIDE_PUBLIC int riptide_routes_read(const struct riptide_router_config *confi
     return 0;
 }
 
-RIPTIDE_PUBLIC struct riptide_route *riptide_routes_free(struct riptide_route *routes)
+struct riptide_route *riptide_routes_free(struct riptide_route *routes)
 {
     free(routes);
     return NULL;

@@ -8,6 +8,7 @@
 #include "message.h"
 #include "netns.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <riptide/apply.h>
@@ -82,8 +83,8 @@ static int read_here(void *userdata, struct riptide_error *error)
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_rules_read(const struct riptide_router_config *config,
-                                      struct riptide_rule **rulesp, size_t *n_rulesp)
+int riptide_rules_read(const struct riptide_router_config *config,
+                       struct riptide_rule **rulesp, size_t *n_rulesp)
 {
     struct riptide_router_config checked;
     struct reading reading = { 0 };
@@ -105,7 +106,7 @@ RIPTIDE_PUBLIC int riptide_rules_read(const struct riptide_router_config *config
     return 0;
 }
 
-RIPTIDE_PUBLIC struct riptide_rule *riptide_rules_free(struct riptide_rule *rules)
+struct riptide_rule *riptide_rules_free(struct riptide_rule *rules)
 {
     free(rules);
     return NULL;

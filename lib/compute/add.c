@@ -6,6 +6,7 @@
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -193,9 +194,9 @@ static int add_together(struct riptide_estimator *estimator,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_add_all(struct riptide_estimator *estimator,
-                                             const struct riptide_sample *const *samples, size_t n,
-                                             int *outcomes)
+int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                              const struct riptide_sample *const *samples, size_t n,
+                              int *outcomes)
 {
     int r = 0;
 

@@ -6,6 +6,7 @@
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -290,8 +291,8 @@ RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estim
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
-                                               uint32_t *cursor, struct riptide_hint *hint)
+int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
+                                uint32_t *cursor, struct riptide_hint *hint)
 {
     if (*cursor >= estimator->n_hints)
         return RIPTIDE_E_DONE;

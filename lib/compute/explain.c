@@ -4,12 +4,27 @@
  */
 #include "estimator.h"
 #include "internal.h"
+#include "prefix.h"
+#include "tools.h"
+
+/* A peer is no destination itself where several are one. */
+static uint32_t find_slot(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    struct riptide_prefix group;
+
+    if (slot != NONE || dst->len != prefix_family_bits(dst->family))
+        return slot;
+    group = destination_group(&estimator->config, dst);
+    return prefix_table_find(&estimator->table, &group);
+}
 
 RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
                                           const struct riptide_prefix *dst,
                                           struct riptide_estimate *estimate)
 {
-    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    uint32_t slot = find_slot(estimator, dst);
 
     if (slot == NONE || destination_at(estimator, slot)->cwnd == 0)
         return RIPTIDE_E_UNKNOWN;
@@ -61,7 +76,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
                                              const struct riptide_prefix *dst,
                                              struct riptide_explanation *explanation, size_t size)
 {
-    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    uint32_t slot = find_slot(estimator, dst);
     const struct destination *destination;
     struct riptide_explanation full;
     struct limits limits;
@@ -73,7 +88,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         return RIPTIDE_E_UNKNOWN;
     limits = limits_of(estimator, destination);
     full = (struct riptide_explanation){
-        .dst = *dst,
+        .dst = destination->dst,
         .policy = method_of(estimator, destination)->policy->name,
         .smoothing = method_of(estimator, destination)->smoothing->name,
         .samples = destination->samples,

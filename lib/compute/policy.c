@@ -10,6 +10,7 @@
 #include "evidence.h"
 #include "internal.h"
 #include "smoothing.h"
+#include "tools.h"
 
 #include <string.h>
 
@@ -145,7 +146,7 @@ static const struct riptide_policy *const others[] = {
     &policy_careful,
 };
 
-RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_get(size_t n)
+const struct riptide_policy *riptide_policy_get(size_t n)
 {
     if (n < N_SIMPLE)
         return &simple[n];

@@ -5,6 +5,7 @@
 #include "smoothing.h"
 
 #include "internal.h"
+#include "tools.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static const struct riptide_smoothing *const smoothings[] = {
     &smoothing_window,
 };
 
-RIPTIDE_PUBLIC const struct riptide_smoothing *riptide_smoothing_get(size_t n)
+const struct riptide_smoothing *riptide_smoothing_get(size_t n)
 {
     return n < sizeof(smoothings) / sizeof(smoothings[0]) ? smoothings[n] : NULL;
 }

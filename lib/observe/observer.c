@@ -151,20 +151,6 @@ RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observ
     return observer->dump.epoll_fd;
 }
 
-RIPTIDE_PUBLIC int riptide_observer_set_slices(struct riptide_observer *observer, uint32_t slices)
-{
-    if (slices < 1 || slices > RIPTIDE_MAX_SLICES)
-        return -EINVAL;
-    observer->slices = slices;
-    return 0;
-}
-
-RIPTIDE_PUBLIC enum riptide_filter
-riptide_observer_get_filter(const struct riptide_observer *observer)
-{
-    return observer->filter.kind;
-}
-
 /* Back to listening, but not before it is known which addresses are our own. */
 static void end_dump(struct riptide_observer *observer, bool is_void)
 {
@@ -348,15 +334,14 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_observer_get_events_error(const struct riptide_observer *observer)
-{
-    return observer->events ? observer->events->error : 0;
-}
-
-STRUCT_ENDS_WITH(struct riptide_observer_stats, left_out_slice);
+STRUCT_ENDS_WITH(struct riptide_observer_stats, events_error);
 
 RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *observer,
                                                struct riptide_observer_stats *stats, size_t size)
 {
-    struct_give(stats, size, &observer->stats, sizeof(observer->stats));
+    struct riptide_observer_stats current = observer->stats;
+
+    current.filter = observer->filter.kind;
+    current.events_error = observer->events ? observer->events->error : 0;
+    struct_give(stats, size, &current, sizeof(current));
 }

@@ -7,6 +7,7 @@
 
 #include "internal.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix 
     return learn && (!exclude || learn->len > exclude->len);
 }
 
-RIPTIDE_PUBLIC bool riptide_scope_matches(const struct riptide_scope *scope,
-                                          const struct riptide_sample *sample)
+bool riptide_scope_matches(const struct riptide_scope *scope,
+                           const struct riptide_sample *sample)
 {
     bool has_arrays = (scope->n_learn == 0 || scope->learn) &&
                       (scope->n_exclude == 0 || scope->exclude) &&

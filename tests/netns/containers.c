@@ -6,6 +6,8 @@
  *
  * containers INTERVAL_MS POLICY PATH...: "default" is no policy, and all is by default
  */
+#include "tools.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <riptide/agent.h>

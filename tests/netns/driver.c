@@ -13,6 +13,8 @@
  *
  * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside.
  */
+#include "tools.h"
+
 #include <errno.h>
 #include <linux/netlink.h>
 #include <poll.h>

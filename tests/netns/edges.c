@@ -12,6 +12,8 @@
  * It ends with 1 where the fd is readable, no edge tells of it and a dispatch has found nothing;
  * and where, more often than by chance, a dispatch did something and the fd had not been readable.
  */
+#include "tools.h"
+
 #include <arpa/inet.h>
 #include <err.h>
 #include <poll.h>
@@ -27,7 +29,7 @@ enum { DEADLINE_MS = 30000, EDGE_MS = 1000, CLOSED = 100, MAX_CHANCES = 5 };
 static struct riptide_agent *agent;
 static struct riptide_observer *observer;
 static struct riptide_router *router;
-static uint64_t n_wanted, n_over, n_closed, n_samples, n_applied, n_withdrawn;
+static uint64_t n_wanted, n_over, n_closed, n_samples, n_applied, n_withdrawn, n_shown, n_last_shown;
 static bool is_dumping;
 
 static void check(int r, const struct riptide_error *error)
@@ -51,6 +53,22 @@ static bool has_heard(const struct riptide_observer *of)
     return stats.closed >= n_closed;
 }
 
+/* One of our own besides those of each round. */
+static void count_shown(void *user, const struct riptide_sample *sample)
+{
+    *(uint64_t *)user += sample->cwnd > 0 && !sample->closed;
+}
+
+static void add_own(void)
+{
+    const struct riptide_sample sample = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } },
+                                           .cwnd = 33,
+                                           .data_segs_out = 50 };
+
+    check(riptide_agent_add(agent, &sample), NULL);
+    n_shown = 0;
+}
+
 static int agent_open(void)
 {
     struct riptide_observer_config observer_config;
@@ -66,8 +84,11 @@ static int agent_open(void)
     config.observer = &observer_config;
     config.estimator = &estimator_config;
     config.interval_ns = 20 * 1000 * 1000;
+    config.on_sample = count_shown;
+    config.user = &n_shown;
     check(riptide_agent_new(&agent, &config, &error), &error);
     check(riptide_agent_start(agent, &error), &error);
+    add_own();
     return riptide_agent_get_fd(agent);
 }
 
@@ -80,8 +101,10 @@ static int agent_dispatch(void)
         check(event->error, NULL);
         if (event->kind != RIPTIDE_AGENT_TICK)
             continue;
-        n_samples = event->tick->samples;
+        n_last_shown = n_shown;
+        n_samples = event->tick->samples - n_shown;
         n_over++;
+        add_own();
         close_some();
     }
     return r;
@@ -94,9 +117,15 @@ static bool agent_is_over(void)
 
 static void agent_close(void)
 {
+    const struct riptide_prefix dst = { AF_INET, 32, { 198, 51, 100, 1 } };
+    struct riptide_estimate own;
+
     check(riptide_agent_stop(agent), NULL);
+    if (riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &own) != 0)
+        errx(EXIT_FAILURE, "nothing came of our own sample");
     riptide_agent_free(agent);
-    printf("samples %llu\n", (unsigned long long)n_samples);
+    printf("shown %llu beside %llu of our own, cwnd %u\n", (unsigned long long)n_last_shown,
+           (unsigned long long)n_samples, own.cwnd);
 }
 
 static int observer_open(void)

@@ -12,6 +12,7 @@
  */
 #include "faults_host.h"
 #include "shim.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -178,7 +179,8 @@ static void ask(struct run *run)
     configure(&all);
     expect_line(riptide_agent_reconfigure(run->agent, &all.agent, &error), &error);
     error.text[0] = '\0';
-    expect_line(riptide_agent_add_hint(run->agent, &hint, &error), &error);
+    expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
+                &error);
     config.netns_fd = netns_fd;
     riptide_routes_read(&config, &routes, &n);
     riptide_routes_free(routes);
@@ -285,12 +287,12 @@ static void check_end(bool is_flushed, uint32_t fds_before)
         is_right = complain("memory was not freed", "");
     if (count_fds() != fds_before)
         is_right = complain("files were not closed", "");
-    if (!is_flushed && riptide_flush(&router_config, NULL, NULL) < 0)
+    if (!is_flushed && riptide_router_flush(&router_config, NULL, NULL) < 0)
         is_right = complain("flush failed", "");
     check_kernel("left in the kernel after a flush");
 }
 
-/* Of what somebody left, as riptide_flush is called for. */
+/* Of what somebody left, as riptide_router_flush is called for. */
 static int flush(void)
 {
     struct riptide_router_config config = router_config;
@@ -301,7 +303,7 @@ static int flush(void)
     host_leave_route(&router_config);
     shim_resume();
     config.netns_fd = netns_fd;
-    r = riptide_flush(&config, NULL, &error);
+    r = riptide_router_flush(&config, NULL, &error);
     expect_line(r, &error);
     return r;
 }
@@ -398,7 +400,7 @@ static int run_all(struct shim_plan *plan)
         n[ending]++;
         if (ending == ENDED_WRONG) {
             printf("^ %s %s %u\n", kinds[plan->kind], strerrorname_np(plan->error), plan->n);
-            riptide_flush(&router_config, NULL, NULL);
+            riptide_router_flush(&router_config, NULL, NULL);
         }
         host_move_route(false);
     }

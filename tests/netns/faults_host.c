@@ -4,6 +4,8 @@
  */
 #include "faults_host.h"
 
+#include "tools.h"
+
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

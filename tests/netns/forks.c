@@ -13,6 +13,9 @@
  *     fork keep     a child that lives on with its copies: "child PID"
  *     fork free     the same, but it frees them first
  */
+#include "apply/router.h"
+#include "tools.h"
+
 #include <err.h>
 #include <errno.h>
 #include <poll.h>
@@ -174,8 +177,8 @@ static void try_router(void)
 
     print("router_set", riptide_router_set(router, &wanted), &none);
     riptide_router_retry(router);
-    print("router_pause", riptide_router_pause(router), &none);
-    riptide_router_resume(router);
+    print("router_set_paused", riptide_router_set_paused(router, true), &none);
+    riptide_router_set_paused(router, false);
     print("router_reconfigure", riptide_router_reconfigure(router, &router_config, &error), &error);
     print("router_check", riptide_router_check(router, &error), &error);
     print("router_start", riptide_router_start(router, &error), &error);
@@ -190,8 +193,8 @@ static void try_agent(void)
     print("agent_start", riptide_agent_start(agent, &error), &error);
     print("agent_reconfigure", riptide_agent_reconfigure(agent, &config, &error), &error);
     print("agent_save", riptide_agent_save(agent, "/run/nothing/state", &error), &error);
-    print("agent_pause", riptide_agent_pause(agent), &none);
-    riptide_agent_resume(agent);
+    print("agent_set_paused", riptide_agent_set_paused(agent, true), &none);
+    riptide_agent_set_paused(agent, false);
     print("agent_dispatch", riptide_agent_dispatch(agent), &none);
     print("agent_stop", riptide_agent_stop(agent), &none);
 }

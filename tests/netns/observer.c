@@ -69,7 +69,7 @@ static void print_stats(const struct riptide_observer *observer)
            stats.sockets, stats.samples, stats.closed, stats.left_out_local,
            stats.left_out_multicast, stats.left_out_scope, stats.left_out_no_info,
            stats.left_out_seen, stats.left_out_unused, stats.left_out_slice, stats.malformed,
-           stats.overruns, stats.closed_lost, -riptide_observer_get_events_error(observer));
+           stats.overruns, stats.closed_lost, -stats.events_error);
 }
 
 /* Outcome: whether the observer is to be looked at before the next line. */

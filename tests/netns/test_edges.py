@@ -19,7 +19,7 @@ def connected(net):
 
 
 @pytest.mark.parametrize("what, n, answer", [
-    ("agent", 20, f"samples {CONNECTIONS}"),
+    ("agent", 20, f"shown {CONNECTIONS} beside 1 of our own, cwnd 33"),
     ("observer", 20, f"samples {CONNECTIONS}"),
     ("router", CONNECTIONS, f"applied {CONNECTIONS} withdrawn {CONNECTIONS}")])
 def test_a_loop_of_edges(connected, what, n, answer):

@@ -116,7 +116,7 @@ def test_what_no_scope_can_be_is_a_wrong_use(net):
     assert done.returncode == 2 and "--slices: 99999; must be 1 to 64" in done.stderr
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--socket-mark", "1/3",
                         "--destroy-events", check=False)
-    assert done.returncode == 2 and "--socket-mark: not with destroy-events: " in done.stderr
+    assert done.returncode == 2 and "--socket-mark: not with destroy events: " in done.stderr
 
 
 @pytest.mark.parametrize("scope", [

@@ -11,6 +11,7 @@
 #include "case_bytes.h"
 #include "observe/filter.h"
 #include "prefix.h"
+#include "tools.h"
 
 enum { CASE_PREFIXES = 24, CASE_RANGES = 4, CASE_SOCKETS = 48 };
 

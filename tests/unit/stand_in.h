@@ -6,6 +6,7 @@
 #define TESTS_UNIT_STAND_IN_H
 
 #include "request.h"
+#include "lib/tools.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * so that its sockets change nothing.
  */
 #include "agent/config.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <riptide/agent.h>
@@ -309,7 +310,6 @@ static void what_is_taken_is_not_refused(void **state)
 
 static void what_makes_no_sense_after_the_stop_is_refused(void **state)
 {
-    const struct riptide_hint hint = { { AF_INET, 32, { 192, 0, 2, 1 } }, 20, 0, UINT64_MAX };
     struct riptide_error error = { .text = "" };
     struct riptide_agent *agent;
     struct configs configs;
@@ -323,13 +323,11 @@ static void what_makes_no_sense_after_the_stop_is_refused(void **state)
     assert_refused(agent, &configs, -ESHUTDOWN, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
-    assert_int_equal(riptide_agent_add_hint(agent, &hint, NULL), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_remove_hint(agent, &hint.dst), -ESHUTDOWN);
     assert_int_equal(riptide_agent_load(agent, "/none", NULL, NULL), -ESHUTDOWN);
     assert_int_equal(riptide_agent_load_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
     assert_int_equal(riptide_agent_replace_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_pause(agent), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_resume(agent), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_set_paused(agent, false), -ESHUTDOWN);
     /* What is known may still be kept, and who stops twice has stopped. */
     assert_true(riptide_agent_save_bytes(agent, NULL, 0) > 0);
     assert_int_equal(riptide_agent_dispatch(agent), 0);

@@ -4,6 +4,7 @@
  * says.
  */
 #include "estimators.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <string.h>

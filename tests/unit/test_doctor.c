@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "bytes.h"
+#include "lib/tools.h"
 
 /* A host without anything to find. */
 static struct host *healthy(void)

@@ -4,6 +4,7 @@
  * batches prints its seed; SEED=N in the environment repeats it.
  */
 #include "estimators.h"
+#include "tools.h"
 
 #include <stdio.h>
 #include <string.h>

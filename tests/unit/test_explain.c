@@ -3,6 +3,7 @@
  * What an estimator says it knows: all of it in a walk, and which destination a peer belongs to.
  */
 #include "estimators.h"
+#include "tools.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * The simple policies, the smoothings and the drop guard on literal windows.
  */
 #include "estimators.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <string.h>

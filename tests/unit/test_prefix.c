@@ -3,6 +3,7 @@
  * lib/prefix: text to bytes and back, and containment at every bit.
  */
 #include "prefix.h"
+#include "tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * random steps are the same in each run; TEST_SEED=NUMBER tries others.
  */
 #include "prefix_table.h"
+#include "tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,6 +6,7 @@
 #include "compute/estimator.h"
 
 #include "estimators.h"
+#include "tools.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * An estimator under policies by prefix, in its state as bytes, and under another configuration.
  */
 #include "careful_case.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <stdio.h>

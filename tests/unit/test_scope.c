@@ -2,6 +2,8 @@
 /*
  * lib/observe/scope: which connections a scope asks for.
  */
+#include "tools.h"
+
 #include <riptide/observe.h>
 
 #include <setjmp.h>

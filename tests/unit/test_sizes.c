@@ -67,7 +67,7 @@ static const struct object {
       END_OF(riptide_estimator_config, closed_weight), init_estimator, try_estimator },
     { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
       init_router, try_router },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, netns_fd),
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, user),
       init_agent, try_agent },
 };
 
@@ -115,6 +115,18 @@ static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
             assert_non_null(strstr(error.text, at < object->bytes ? "reserved: " : "size: "));
         }
     }
+}
+
+static void room_within_the_configuration_of_an_agent_is_refused(void **state)
+{
+    struct riptide_error error = { .text = "" };
+    union config config;
+
+    (void)state;
+    init_agent(&config, sizeof(config.agent));
+    config.agent.reserved = 1;
+    assert_int_equal(try_agent(&config, &error), -E2BIG);
+    assert_string_equal(error.field, "reserved");
 }
 
 /* A scope lies within the observer's configuration and cannot become longer. */
@@ -211,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newer_callers_are_taken_as_long_as_they_ask_for_nothing_new),
         cmocka_unit_test(each_byte_that_a_newer_caller_sets_is_refused),
+        cmocka_unit_test(room_within_the_configuration_of_an_agent_is_refused),
         cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
         cmocka_unit_test(sizes_that_no_release_had_are_refused),
         cmocka_unit_test(size_of_a_pointer_is_refused_by_new),

@@ -4,6 +4,7 @@
  */
 #include "compute/crc32.h"
 #include "evidence_case.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <string.h>

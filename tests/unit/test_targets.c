@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "targets_case.h"
+#include "tools.h"
 
 static void test_a_new_target_waits_for_nothing(void **state)
 {

@@ -3,6 +3,7 @@
  * cli/verify/judge: the answers that no host of the tests can be made to give, and the order of
  * the questions. The others are in tests/netns/test_verify.py.
  */
+#include "lib/tools.h"
 #include "verify/route_query.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 """Riptide: initial TCP windows learned from open connections.
 
 The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;
-observe(), observe_columns(), explain(), routes() for scripts; Control for riptided. Windows are in
+observe(), observe_columns(), explain() for scripts; Control for riptided. Windows are in
 segments; every other figure has its unit in its name; durations that go in are a timedelta or
 seconds. A failure is an OSError, another outcome an OutcomeError, a value that cannot be a
 TypeError, ValueError or OverflowError whose line begins with the argument's name. One thread at a
@@ -18,10 +18,10 @@ from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
-from ._router import Router, flush, receiver_initrwnd, router_holder, routes, rules
+from ._router import Router, flush
 from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, Hint, LeftOut, LoadCounts,
-                     ObserverOptions, Override, Route, RouterOptions, RouteState, Rule, Sample,
+                     Evidence, Explanation, Filter, FlushCounts, LeftOut, LoadCounts,
+                     ObserverOptions, Override, Route, RouterOptions, RouteState, Sample,
                      Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
 
@@ -31,9 +31,9 @@ __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
-    "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
+    "ForkedError", "FullError", "InvalidError", "LeftOut", "LoadCounts", "Network",
     "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Override", "Policy",
     "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
-    "RouterOptions", "Rule", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
-    "observe", "observe_columns", "receiver_initrwnd", "router_holder", "routes", "rules",
+    "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
+    "observe", "observe_columns",
 ]

@@ -17,8 +17,7 @@ from ._observer import Observed
 from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
-from ._values import (Buffer, Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
-                      state_buffer, text)
+from ._values import Duration, PrefixLike, new_config, new_prefix, path_bytes, read, text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -85,7 +84,7 @@ class Agent(KernelHandle):
     def stop(self) -> None:
         """Removes all from the kernel; what is known may still be read and saved. Errors: OSError.
 
-        Behind it start, reconfigure, hints, loading, pause and resume are OSErrors (ESHUTDOWN).
+        Behind it start, reconfigure, loading, pause and resume are OSErrors (ESHUTDOWN).
         """
         self._stop(lib.riptide_agent_stop)
 
@@ -161,39 +160,29 @@ class Agent(KernelHandle):
     def pause(self) -> None:
         """Lifts the rules: all local TCP is without us; learning goes on. Errors: OSError."""
         with self._use as c:
-            check(lib.riptide_agent_pause(c))
+            check(lib.riptide_agent_set_paused(c, True))
 
     def resume(self) -> None:
         """Gives it all back with the next piece of work."""
         with self._use as c:
-            check(lib.riptide_agent_resume(c))
+            check(lib.riptide_agent_set_paused(c, False))
 
     def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:
         """As Estimator.add_hint; felt at the end of the round."""
         hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()
         with self._use as c:
-            check(lib.riptide_agent_add_hint(c, hint, error), error)
+            estimator = lib.riptide_agent_get_estimator(c)
+            check(lib.riptide_estimator_add_hint(estimator, hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """As Estimator.remove_hint; felt at the end of the round."""
         prefix = new_prefix("dst", dst)
         with self._use as c:
-            check(lib.riptide_agent_remove_hint(c, prefix))
+            estimator = lib.riptide_agent_get_estimator(c)
+            check(lib.riptide_estimator_remove_hint(estimator, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """As Estimator.load; before start()."""
         with self._use as c:
             return load(lib.riptide_agent_load, c, path_bytes(path))
-
-    def load_bytes(self, state: Buffer) -> LoadCounts:
-        """As Estimator.load_bytes; felt at the end of the round."""
-        data = state_buffer(state)
-        with self._use as c:
-            return load(lib.riptide_agent_load_bytes, c, data, len(data))
-
-    def replace_bytes(self, state: Buffer) -> LoadCounts:
-        """As Estimator.replace_bytes; felt at the end of the round."""
-        data = state_buffer(state)
-        with self._use as c:
-            return load(lib.riptide_agent_replace_bytes, c, data, len(data))

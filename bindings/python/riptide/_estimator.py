@@ -13,11 +13,11 @@ from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
 from ._policy import Keep, raise_failure, rows
-from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, Hint, LeftOut,
+from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut,
                      LoadCounts, ObserverOptions, Sample, Scope)
-from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network,
-                      new_config, new_prefix, options_of, path_bytes, read, shown,
-                      state_buffer, vars_of, whole, write)
+from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network, new_config,
+                      new_prefix, options_of, path_bytes, read, shown, state_buffer, vars_of,
+                      whole, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,18 +67,15 @@ class Estimated:
 
     def group(self, peer: PrefixLike) -> Network:
         """What counts as one destination with this peer."""
-        return self._group(new_prefix("peer", peer))
-
-    def _group(self, peer: Any) -> Network:
-        dst = ffi.new("struct riptide_prefix *")
+        prefix, dst = new_prefix("peer", peer), ffi.new("struct riptide_prefix *")
         with self._use as c:
-            lib.riptide_estimator_group(c, peer, dst)
+            lib.riptide_estimator_group(c, prefix, dst)
         found = network(dst)
         assert found is not None  # a peer always has a destination
         return found
 
     def explain(self, dst: PrefixLike) -> Explanation:
-        """Why that destination has its window, or with cwnd 0 why its samples made none.
+        """Why that destination, or that of a peer, has its window, or with cwnd 0 why its samples made none.
 
         Errors: UnknownError: neither a window nor samples within the time to live.
         """
@@ -92,10 +89,6 @@ class Estimated:
     def __iter__(self) -> Iterator[Estimate]:
         """All that has a window; what ticks change meanwhile may be missed, or seen twice."""
         return walk(self._use, lib.riptide_estimator_next, _read_estimate)
-
-    def hints(self) -> Iterator[Hint]:
-        """The hints in force."""
-        return walk(self._use, lib.riptide_estimator_next_hint, lambda c: read(Hint, c))
 
     def stats(self) -> dict[str, int]:
         """The counters of struct riptide_estimator_stats."""
@@ -233,15 +226,12 @@ def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
     runs, which has options and history of its own. Errors: UnknownError where no connection to it
     is open; as Observer and Estimator.
     """
-    peer = new_prefix("dst", dst)
+    if observer is not None:
+        options_of("observer", observer)
+    new_prefix("dst", dst)
     with Estimator(**options) as estimator:
-        group = estimator._group(peer)
-        look: ObserverOptions = {"scope": Scope(learn=[group])}
-        if observer is not None:
-            options_of("observer", observer)
-            look.update(observer)
-        with Observer(**look) as looking:
+        with Observer(**observer or {}) as looking:
             for sample in looking.dump():
                 estimator.add(sample)
         estimator.tick()
-        return estimator.explain(group)
+        return estimator.explain(dst)

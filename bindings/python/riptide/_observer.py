@@ -16,7 +16,7 @@ from ._errors import check, has_more
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._types import Filter, ObserverOptions, Sample
-from ._values import Address, new_config, text, whole
+from ._values import Address, new_config, text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,14 +90,12 @@ class Observed:
     @property
     def filter(self) -> Filter:
         """How much of the scope the kernel applies."""
-        with self._use as c:
-            return Filter(lib.riptide_observer_get_filter(c))
+        return Filter(self.stats()["filter"])
 
     @property
     def events_error(self) -> OSError | None:
         """Why there are no destroy events although they were asked for."""
-        with self._use as c:
-            error = lib.riptide_observer_get_events_error(c)
+        error = self.stats()["events_error"]
         return OSError(-error, os.strerror(-error)) if error else None
 
     def stats(self) -> dict[str, int]:
@@ -124,11 +122,6 @@ class Observer(Handle, Observed):
         """The fd to wait on for reading; it stays the same."""
         with self._use as c:
             return int(lib.riptide_observer_get_fd(c))
-
-    def set_slices(self, slices: int) -> None:
-        """From the next dump on, each describes one of so many parts. Errors: OSError (EINVAL)."""
-        with self._use as c:
-            check(lib.riptide_observer_set_slices(c, whole("slices", slices, 32)))
 
     def start(self) -> None:
         """Begins a dump. Errors: OSError (EBUSY while one is under way; ETIMEDOUT)."""

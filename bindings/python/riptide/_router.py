@@ -6,11 +6,11 @@ from __future__ import annotations
 from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Iterator
 
-from ._calls import counters, new_object, pop, pop_all, walk
+from ._calls import counters, new_object, pop, pop_all
 from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
-from ._types import FlushCounts, Route, RouterOptions, RouteState, Rule
+from ._types import FlushCounts, Route, RouterOptions, RouteState
 from ._values import (Duration, PrefixLike, address, duration_us, new_config, new_prefix,
                       read, text, whole, write)
 
@@ -36,15 +36,10 @@ class Routed:
             check(lib.riptide_router_find(c, prefix, route))
         return read_route(route)
 
-    def __iter__(self) -> Iterator[Route]:
-        """All destinations; what changes meanwhile may be missed, or seen twice."""
-        return walk(self._use, lib.riptide_router_next, read_route)
-
     @property
     def is_idle(self) -> bool:
         """Whether every set has taken effect and the rules are in place, or lifted by pause()."""
-        with self._use as c:
-            return bool(lib.riptide_router_is_idle(c))
+        return bool(self.stats()["is_idle"])
 
     def reason(self, family: int = AF_INET) -> str | None:
         """Why our rules are not in place for that family (AF_INET, AF_INET6); None: they are."""
@@ -92,21 +87,6 @@ class Router(KernelHandle, Routed):
         """Removes rules and routes; it cannot be started again. Errors: OSError."""
         self._stop(lib.riptide_router_stop)
 
-    def check(self) -> None:
-        """Whether start() would find a place here; changes nothing. Errors: OSError, as start."""
-        error = new_error()
-        with self._use as c:
-            check(lib.riptide_router_check(c, error), error)
-
-    def reconfigure(self, **options: Unpack[RouterOptions]) -> None:
-        """Goes on with another cwnd_max, step or max_routes; the others are to be as they were.
-
-        Errors: OSError (EINVAL; EBUSY: another option differs); nothing has changed then.
-        """
-        config, error = new_config(CONFIG, options, []), new_error()
-        with self._use as c:
-            check(lib.riptide_router_reconfigure(c, config, error), error)
-
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
             may_lower: bool = False, pmtu_bytes: int = 0) -> None:
         """Asks for a window towards dst, in segments; 0 withdraws it.
@@ -135,12 +115,12 @@ class Router(KernelHandle, Routed):
     def pause(self) -> None:
         """Lifts the rules: all local TCP is without us, and the rest goes on. Errors: OSError."""
         with self._use as c:
-            check(lib.riptide_router_pause(c))
+            check(lib.riptide_router_set_paused(c, True))
 
     def resume(self) -> None:
         """The rules return as soon as the router is idle."""
         with self._use as c:
-            lib.riptide_router_resume(c)
+            check(lib.riptide_router_set_paused(c, False))
 
     def retry(self) -> None:
         """Tries again what the kernel refused since the last time."""
@@ -164,41 +144,8 @@ class Router(KernelHandle, Routed):
         return pop_all(self._use, lib.riptide_router_pop, read_route)
 
 
-def routes(**options: Unpack[RouterOptions]) -> list[Route]:
-    """Our routes as the kernel has them, by destination. No privilege needed. Errors: OSError."""
-    pointer, n = ffi.new("struct riptide_route **"), ffi.new("size_t *")
-    check(lib.riptide_routes_read(new_config(CONFIG, options, []), pointer, n))
-    array = ffi.gc(pointer[0], lib.riptide_routes_free)
-    return [read_route(array[i]) for i in range(n[0])]
-
-
-def rules(**options: Unpack[RouterOptions]) -> list[Rule]:
-    """The rules of both families as the kernel follows them, IPv4 first. Errors: OSError."""
-    pointer, n = ffi.new("struct riptide_rule **"), ffi.new("size_t *")
-    check(lib.riptide_rules_read(new_config(CONFIG, options, []), pointer, n))
-    array = ffi.gc(pointer[0], lib.riptide_rules_free)
-    return [read(Rule, array[i]) for i in range(n[0])]
-
-
 def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
     """Removes our rules, and every route in our table, whoever made them. Errors: OSError."""
     counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
-    check(lib.riptide_flush(new_config(CONFIG, options, []), counts, error), error)
+    check(lib.riptide_router_flush(new_config(CONFIG, options, []), counts, error), error)
     return read(FlushCounts, counts)
-
-
-def router_holder() -> int:
-    """The process whose router holds this namespace; 0: hidden. Errors: UnknownError: none."""
-    pid = ffi.new("int *")
-    check(lib.riptide_router_get_holder(pid))
-    return int(pid[0])
-
-
-def receiver_initrwnd(mss_bytes: int = 1448) -> int:
-    """How many segments of so many bytes a peer may send at once on a connection of this host.
-
-    That is one that this host opens, in the thread's network namespace. Errors: OSError.
-    """
-    initrwnd = ffi.new("uint32_t *")
-    check(lib.riptide_receiver_get_initrwnd(whole("mss_bytes", mss_bytes, 32), initrwnd))
-    return int(initrwnd[0])

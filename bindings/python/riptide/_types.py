@@ -207,16 +207,6 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Hint:
-    """A hint in force: struct riptide_hint."""
-
-    dst: Network
-    cwnd_max: int  #: segments; 0: no limit
-    scale: float  #: factor on the window; 1: none
-    until_ns: int  #: CLOCK_BOOTTIME
-
-
-@dataclass(frozen=True)
 class LoadCounts:
     """What became of the destinations of a state."""
 
@@ -241,21 +231,6 @@ class Route:
     ifindex: int  #: 0: several next hops
     error: int  #: -errno where FAILED
     reason: str  #: one line where LEFT_ALONE or FAILED
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A policy rule of the kernel, as it concerns ours."""
-
-    family: int  #: AF_INET or AF_INET6
-    protocol: int
-    is_ours: bool
-    is_unconditional: bool
-    priority: int
-    table: int  #: 0: no lookup
-    target: int  #: priority that a goto leads to; 0: no goto
-    mark: int  #: 0: none
-    suppress_prefixlength: int  #: its lookup passes over prefixes of at most these bits; -1: none
 
 
 @dataclass(frozen=True)

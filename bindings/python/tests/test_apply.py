@@ -36,7 +36,6 @@ def settle(router: Any) -> Any:
 
 def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
-        router.check()
         router.start()
         router.set("203.0.113.7", 40)
         router.set(ip_network("2001:db8::/64"), 25, rto_min=0.2)
@@ -44,15 +43,11 @@ def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
         assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::/64": 25}
         route = changed["203.0.113.7/32"]
         assert route.state == RouteState.APPLIED and route.gateway == ip_address("10.0.0.1")
-        assert riptide.routes() == sorted(router, key=lambda route: route.dst.version)
         assert router.find("203.0.113.7") == route and router.reason() is None
-        assert riptide.router_holder() > 0 and router.stats()["routes"] == 2
-        assert {rule.is_ours for rule in riptide.rules() if rule.table == 7230} == {True}
+        assert router.stats()["routes"] == 2
         router.set("203.0.113.7", 0)
         assert [route.state for route in settle(router)] == [RouteState.WITHDRAWN]
     assert windows(net.host) == {} and rules(net.host) == []
-    with net.host.entered(), pytest.raises(riptide.UnknownError):
-        riptide.router_holder()
 
 
 def test_a_loop_of_edges(net: Network) -> None:
@@ -106,16 +101,7 @@ def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
         router.close(leave_routes=True)
         assert windows(net.host) == {"203.0.113.7": 40}
         assert riptide.flush() == riptide.FlushCounts(rules=4, routes=1)
-        assert windows(net.host) == {} and riptide.routes() == []
-
-
-def test_rules_and_routes_are_read_where_netns_fd_says(net: Network) -> None:
-    net.host.ip("rule", "add", "pref", "77", "lookup", "100")
-    net.host.ip("route", "add", "203.0.113.7", "via", "10.0.0.1", "table", "7230", "proto", "230")
-    assert 77 in [rule.priority for rule in riptide.rules(netns_fd=net.host.fd)]
-    assert 77 not in [rule.priority for rule in riptide.rules(netns_fd=net.world.fd)]
-    assert [str(route.dst) for route in riptide.routes(netns_fd=net.host.fd)] == ["203.0.113.7/32"]
-    assert riptide.routes(netns_fd=net.world.fd) == []
+        assert windows(net.host) == {}
 
 
 def test_router_starts_once(net: Network) -> None:
@@ -157,9 +143,6 @@ def test_errors_of_the_router(net: Network) -> None:
         other.set("203.0.113.7", 20)
         with pytest.raises(riptide.FullError):
             other.set("203.0.113.9", 20)
-        with pytest.raises(OSError, match="table"):
-            router.reconfigure(table=7231)
-        router.reconfigure(step_segments=5)
         router.stop()
         assert rules(net.host) == []
 
@@ -173,13 +156,6 @@ def test_without_privilege_it_is_a_permission_error(net: Network) -> None:
     said = net.host.run("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--",
                         sys.executable, "-c", code).stdout
     assert "CAP_NET_ADMIN" in said
-
-
-def test_what_a_receiver_takes(net: Network) -> None:
-    with net.host.entered():
-        net.host.sysctl("ipv4/tcp_rmem", "4096 1048576 6291456")
-        assert riptide.receiver_initrwnd() > 300
-        assert riptide.receiver_initrwnd(mss_bytes=8948) < 100
 
 
 def largest(samples: Any, about: Any) -> Any:
@@ -260,12 +236,13 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
         wait_until(lambda: run_round(agent) or len(rules(net.host)) == 2, "rules")
         with pytest.raises(OSError, match="table"):
             agent.reconfigure(router={"table": 7231})
-        assert [hint.cwnd_max for hint in agent.estimator.hints()] == [15]
         agent.remove_hint("203.0.113.0/24")
-        assert list(agent.estimator.hints()) == []
+        with pytest.raises(riptide.UnknownError):
+            agent.remove_hint("203.0.113.0/24")
         agent.stop()
-        with pytest.raises(OSError, match="the agent has stopped"):
-            agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
+        with pytest.raises(OSError) as caught:
+            agent.pause()
+        assert caught.value.errno == errno.ESHUTDOWN
 
 
 def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
@@ -279,13 +256,9 @@ def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
         agent.start()
         run_round(agent)
         assert windows(net.host) == {"203.0.113.99": 33}
-        state = agent.estimator.save_bytes()
         agent.estimator.save(tmp_path / "again")
-        assert second.load_bytes(state).loaded == 1
-        assert second.replace_bytes(state).loaded == 1
+        assert second.load(tmp_path / "again").loaded == 1
         assert [estimate.cwnd for estimate in second.estimator] == [33]
-        with pytest.raises(TypeError):
-            second.load_bytes(None)  # type: ignore[arg-type]
 
 
 def test_what_a_policy_raises_comes_out_of_dispatch(net: Network) -> None:

@@ -103,11 +103,6 @@ def in_estimator(method: str, *arguments: Any, **named: Any) -> Any:
         getattr(estimator, method)(*arguments, **named)
 
 
-def in_observer(method: str, *arguments: Any) -> Any:
-    with riptide.Observer() as observer:
-        getattr(observer, method)(*arguments)
-
-
 def in_router(method: str, *arguments: Any, **named: Any) -> Any:
     with riptide.Router() as router:
         getattr(router, method)(*arguments, **named)
@@ -150,12 +145,9 @@ def calls() -> Iterator[Any]:
         for name, kind in (("cwnd_max", "uint32"), ("scale", "float")):
             yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
         yield lambda bad, call=call: call("load", bad), "path", "path"
-        yield lambda bad, call=call: call("load_bytes", bad), "state", "state"
-        yield lambda bad, call=call: call("replace_bytes", bad), "state", "state"
     yield from each(lambda **bad: estimator("reconfigure", **bad), {
         **ESTIMATOR, "scope": [bad for bad in KINDS["scope"] if bad[0] is not None]})
     yield from each(lambda **bad: agent("reconfigure", estimator=bad), ESTIMATOR)
-    yield from each(lambda **bad: router("reconfigure", **bad), ROUTER)
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for method, name in (("find", "dst"), ("group", "peer"), ("explain", "dst")):
         yield lambda bad, method=method: estimator(method, bad), name, "prefix"
@@ -164,6 +156,7 @@ def calls() -> Iterator[Any]:
     yield lambda bad: estimator("save_bytes", bad), "now_ns", "time"
     yield lambda bad: estimator("save_bytes", None, bad), "realtime_ns", "time"
     for method in "load_bytes", "replace_bytes":
+        yield lambda bad, method=method: estimator(method, bad), "state", "state"
         yield lambda bad, method=method: estimator(method, b"", bad), "now_ns", "time"
         yield lambda bad, method=method: estimator(method, b"", None, bad), "realtime_ns", "time"
     yield lambda bad: router("find", bad), "dst", "prefix"
@@ -173,17 +166,13 @@ def calls() -> Iterator[Any]:
     yield lambda bad: router("set", "10.0.0.1", 20, 20, bad), "rto_min", "duration"
     yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", [(70000, riptide.InvalidError)]
     yield lambda bad: router("reason", bad), "family", "uint8"
-    yield lambda bad: in_observer("set_slices", bad), "slices", "uint32"
     yield lambda bad: riptide.explain(bad), "dst", "prefix"
     yield lambda bad: riptide.explain("10.0.0.1", bad), "observer", [
         bad for bad in KINDS["options"] if bad[0] is not None]
-    yield lambda bad: riptide.receiver_initrwnd(bad), "mss_bytes", "uint32"
     functions: list[Any] = [riptide.observe, riptide.observe_columns]
     for function in functions:
         yield from each(function, {"scope": "scope", "slices": "uint32"})
-    functions = [riptide.routes, riptide.rules, riptide.flush]
-    for function in functions:
-        yield from each(function, {"table": "uint32", "protocol": "uint8"})
+    yield from each(riptide.flush, {"table": "uint32", "protocol": "uint8"})
 
 
 CASES = [pytest.param(call, name, kind, id=f"{number}-{name}")

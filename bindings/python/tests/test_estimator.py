@@ -92,13 +92,12 @@ def test_hints_lower_and_pass() -> None:
             estimator.add_hint(A, 10, scale=2, now_ns=S)
 
 
-def test_hints_are_listed_and_taken_back() -> None:
+def test_hints_are_taken_back() -> None:
     with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
         estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
-        assert list(estimator.hints()) == [riptide.Hint(ip_network("10.0.0.0/8"), 25, 1, 11 * S)]
+        assert [change.cwnd for change in estimator.changes()] == [25]
         estimator.remove_hint("10.0.0.0/8")
-        assert list(estimator.hints()) == []
         assert [change.cwnd for change in estimator.changes()] == [70]
         with pytest.raises(riptide.UnknownError):
             estimator.remove_hint("10.0.0.0/8")

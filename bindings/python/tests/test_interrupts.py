@@ -114,7 +114,8 @@ def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
 
 
 @pytest.mark.parametrize("name", ["Estimator", "Agent"])
-def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(name: str) -> None:
+def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(
+        name: str, tmp_path: Path) -> None:
     """Whichever of the two it left to C, the one before or the new one."""
     def options() -> Any:
         estimator: Any = {"policy": riptide.Policy("mine", lambda samples, about: 30)}
@@ -130,9 +131,9 @@ def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(name: str) -> N
     with riptide.Estimator(**options().get("estimator", options())) as other:
         other.add(riptide.Sample("10.0.0.1", 30))
         other.tick()
-        state = other.save_bytes()
+        other.save(tmp_path / "state")
     with getattr(riptide, name)(**options()) as one:
-        one.load_bytes(state)
+        one.load(tmp_path / "state")
         n = 0
         for n in interrupted_at_each_step(lambda: one.reconfigure(**options())):
             assert policy_of_c() in [row.strings[0] for row in one._guard.kept], f"step {n}"
@@ -204,6 +205,4 @@ def test_close_takes_the_rules_back_after_any_interrupt(net: Network, name: str)
                 except Interrupt:
                     pass
                 one.close()
-                with pytest.raises(riptide.UnknownError):
-                    riptide.router_holder()
         assert rules(net.host) == []

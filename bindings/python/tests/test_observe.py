@@ -127,10 +127,6 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
 def test_slices_describe_each_connection_once(busy: Network) -> None:
     with busy.host.entered(), riptide.Observer(slices=4) as observer:
         assert len([sample for _ in range(4) for sample in observer.dump()]) == 3
-        with pytest.raises(OSError):
-            observer.set_slices(0)
-        with pytest.raises(OverflowError):
-            observer.set_slices(-1)
 
 
 def heard(observer: Any) -> Any:

@@ -48,5 +48,5 @@ def main() -> None:
     explanation = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
     figures: tuple[int, float, riptide.Bound] = (
         explanation.cwnd, explanation.evidence.capacity, explanation.bounds)
-    print(figures, [route.gateway for route in riptide.routes(table=7230)])
+    print(figures)
     asyncio.run(run({}))

@@ -6,6 +6,8 @@
  *
  * Prints how many samples gave how many windows, of policy paper; none is a failure.
  */
+#include "tools.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

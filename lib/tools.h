@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the programs and tests of this project use of the library beside its public functions: they
+ * have it inside, and hosts see none of it.
+ */
+#ifndef RIPTIDE_LIB_TOOLS_H
+#define RIPTIDE_LIB_TOOLS_H
+
+#include "prefix.h"
+
+#include <riptide/agent.h>
+
+/*
+ * Puts bytes in the place of a file, whole or not at all: written beside `path` with that mode,
+ * whatever the umask, and renamed. Only a regular file is replaced; what else is there is -EINVAL,
+ * a directory -EISDIR. Where `is_synced`, that holds even if the power fails, and the call blocks
+ * for as long as the disk takes; else what the power leaves may be neither file. Errors as
+ * riptide_state_save.
+ */
+int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
+                       bool is_synced, struct riptide_error *error);
+
+/*
+ * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
+ * Errors, each with a line: -EINVAL (no regular file, or a larger one), -ENOMEM, those of open(2)
+ * and read(2).
+ */
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
+                      struct riptide_error *error);
+
+/*
+ * Whether riptide_router_start would find a place here, asked of a router that is not started.
+ * Changes nothing and needs no privilege; a router that holds the namespace already is no obstacle.
+ * Errors: as riptide_router_start, each with a line in `error`, -EPERM and -EBUSY excepted.
+ */
+int riptide_router_check(struct riptide_router *router, struct riptide_error *error);
+
+/*
+ * The process whose router holds the thread's namespace; 0 where it cannot be seen from here.
+ * Outcomes: RIPTIDE_E_UNKNOWN where there is none. Errors: those of socket(2).
+ */
+int riptide_router_get_holder(int *pidp);
+
+/* Walks over all destinations, as riptide_estimator_next does. Outcomes: RIPTIDE_E_DONE. */
+int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
+                        struct riptide_route *route);
+
+/* is_idle of struct riptide_router_stats. */
+bool riptide_router_is_idle(const struct riptide_router *router);
+
+/*
+ * Reads our routes as the kernel has them, sorted by destination. For tools: it dumps the whole
+ * table in one call. Needs no privilege. The array is the caller's; riptide_routes_free returns it.
+ * Errors: -ENOMEM, those of the kernel.
+ */
+int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
+                        size_t *n_routesp);
+
+struct riptide_route *riptide_routes_free(struct riptide_route *routes);
+
+/* A policy rule of the kernel, as it concerns ours. */
+struct riptide_rule {
+    uint8_t family; /* AF_INET or AF_INET6 */
+    uint8_t protocol;
+    bool is_ours;          /* one of the two above */
+    bool is_unconditional; /* every packet that reaches it takes it */
+    uint32_t priority;
+    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
+    uint32_t target; /* priority that a goto leads to; 0: no goto */
+    uint32_t mark;   /* 0: none */
+    /* Its lookup passes over routes to prefixes of at most these bits; -1: over none. */
+    int32_t suppress_prefixlength;
+};
+
+/*
+ * Reads the rules of both families in the order in which the kernel follows them, IPv4 first. For
+ * tools. Needs no privilege. The array is the caller's; riptide_rules_free returns it.
+ * Errors: -ENOMEM, those of the kernel; a kernel without policy rules has none.
+ */
+int riptide_rules_read(const struct riptide_router_config *config, struct riptide_rule **rulesp,
+                       size_t *n_rulesp);
+
+struct riptide_rule *riptide_rules_free(struct riptide_rule *rules);
+
+/*
+ * How many segments of mss_bytes this host lets a peer send at once on a new connection that this
+ * host has opened: the initial receive window (tcp_select_initial_window in
+ * net/ipv4/tcp_output.c), from net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd
+ * beyond it is of no use. Where the peer has opened the connection, its first flight is bounded by
+ * the window of our SYN-ACK as well, which has no scale: 65,535 bytes, whatever tcp_rmem says.
+ * Errors: those of open(2) and read(2).
+ */
+int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
+
+/*
+ * Whether a path (/run/netns/NAME, /proc/PID/ns/net) still leads to the network namespace that was
+ * opened there. Open sockets keep a namespace alive without those that it was made for; so who
+ * observes or routes in it asks now and then, and frees what is in one that was given up.
+ */
+bool riptide_netns_is_at(int netns_fd, const char *path);
+
+/* Whether the scope asks for this connection; false where a count has no array. Pure. */
+bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
+
+/* The n-th built-in one, or NULL behind the last. */
+const struct riptide_policy *riptide_policy_get(size_t n);
+const struct riptide_smoothing *riptide_smoothing_get(size_t n);
+
+/*
+ * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be. Where
+ * there are many it is much faster: it waits for the memory of several destinations at once. Errors:
+ * -ENOMEM, with a part of them added.
+ */
+int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                              const struct riptide_sample *const *samples, size_t n, int *outcomes);
+
+/*
+ * Walks over the hints in force, as riptide_estimator_next over destinations; a scale that was not
+ * given is 1. Outcomes: RIPTIDE_E_DONE behind the last.
+ */
+int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+                                struct riptide_hint *hint);
+
+/*
+ * riptide_agent_save and riptide_agent_load as bytes, by the clocks of now: riptide_estimator_save, and riptide_estimator_load or
+ * riptide_estimator_replace. What is taken over is felt at the end of the round.
+ */
+size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes, size_t size);
+int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
+                             struct riptide_load_counts *counts, struct riptide_error *error);
+int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
+                                struct riptide_load_counts *counts, struct riptide_error *error);
+
+#endif
