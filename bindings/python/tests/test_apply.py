@@ -64,6 +64,7 @@ def test_a_loop_of_edges(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router, riptide.Observer() as observer:
         assert not router.dispatch() and not observer.dispatch()
         router.start()
+        router.set("203.0.113.7", 40)
         observer.start()
         assert router.dispatch() and observer.dispatch()
 
