@@ -110,8 +110,8 @@ int targets_find_inside(struct targets *targets, const struct riptide_prefix *pr
     for (end = low; end < targets->table.n &&
                     riptide_prefix_contains(prefix, &targets->order[end].dst);)
         end++;
-    *placesp = targets->order + low;
     *n = end - low;
+    *placesp = *n > 0 ? &targets->order[low] : NULL;
     return 0;
 }
 
