@@ -20,7 +20,7 @@ struct step {
     int (*on_message)(struct scan *scan, const struct nlmsghdr *message);
 };
 
-enum { OURS = UINT32_MAX };
+#define OURS UINT32_MAX
 
 int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests)
 {
