@@ -26,10 +26,6 @@ struct command_options {
     const char *interface; /* name of a link; NULL: any */
     uint32_t probe_mark;   /* 0: none */
     uint64_t timeout_ns;
-    const char *sizes; /* files of model; NULL: what connections have */
-    const char *rtts;
-    uint32_t mss_bytes;
-    uint32_t setup_rounds;
     char **operands;
     int n_operands;
 };
@@ -104,7 +100,6 @@ int flush_run(const struct command_options *options);
 int explain_run(const struct command_options *options);
 int status_run(const struct command_options *options);
 int hint_run(const struct command_options *options);
-int model_run(const struct command_options *options);
 int metrics_run(const struct command_options *options);
 int pause_run(const struct command_options *options);
 int save_run(const struct command_options *options);
@@ -119,7 +114,6 @@ extern const struct option_row explain_rows[];
 extern const struct option_row status_rows[];
 extern const struct option_row hint_rows[];
 extern const struct option_row metrics_rows[];
-extern const struct option_row model_rows[];
 extern const struct option_row pause_rows[];
 extern const struct option_row keep_rows[];
 extern const struct option_row doctor_rows[];

@@ -48,8 +48,6 @@ static const struct command commands[] = {
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
       "open a connection, send nothing, see whether it got our window",
       ", 3 bounded, 4 overridden" },
-    { "model", "[INITCWND...]", model_rows, model_run,
-      "round trips and times that transfers take from these windows", "" },
     { "version", NULL, no_rows, version_run, "print the version", "" },
     { "help", "[COMMAND]", no_rows, help_run, "print the options of a command, or of all", "" },
 };
@@ -58,11 +56,7 @@ static const struct command commands[] = {
 
 struct command_options command_defaults(void)
 {
-    struct command_options options = {
-        .timeout_ns = UINT64_C(5000000000),
-        .mss_bytes = 1448, /* Ethernet, with timestamps */
-        .setup_rounds = 1,
-    };
+    struct command_options options = { .timeout_ns = UINT64_C(5000000000) };
 
     settings_init(&options.settings);
     return options;

@@ -3,18 +3,17 @@
 
 Sec. II of the Riptide paper: sizes and round trip times as far as it prints them (pops.py says how
 the rest was filled in), round trips and times from windows of 10 to 100 (Figs. 2 to 6), and the
-same transfers predicted by `riptide model` and measured through the WAN in a box.
+same transfers predicted by the model and measured through the WAN in a box.
 """
 
-import json
 import statistics
-import subprocess
 
 import numpy
 import pops
 from figures import draw_cdf, on_time
 from testbed import Testbed
-from traffic import BUILD, Transfer
+from traffic import Transfer
+from transfer_model import forecast
 
 WINDOWS = (10, 25, 50, 100)
 OBJECT_BYTES = 100000  # of Fig. 6
@@ -25,19 +24,9 @@ RATES = {"1 Gbit/s": "rate=1gbit,buffer=25mb", "20 Mbit/s": "rate=20mbit,buffer=
 SERVER = "server"
 
 
-def forecast(evaluation, sizes_bytes, rtts_ms, mss_bytes):
-    """{window: what `riptide model` says}"""
-    files = {"sizes": sizes_bytes, "rtts": rtts_ms}
-    words = []
-    for name, values in files.items():
-        path = evaluation.folder / f".{name}"
-        path.write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
-        words += [f"--{name}", path]
-    done = subprocess.run([BUILD / "cli" / "riptide", "model", "--json", "--mss", str(mss_bytes),
-                           *words, *map(str, WINDOWS)], stdout=subprocess.PIPE, check=True)
-    for name in files:
-        (evaluation.folder / f".{name}").unlink()
-    return {row["initcwnd"]: row for row in json.loads(done.stdout)["windows"]}
+def forecast_each(sizes_bytes, rtts_ms, mss_bytes):
+    """{window: its forecast}"""
+    return {window: forecast(sizes_bytes, rtts_ms, window, mss_bytes) for window in WINDOWS}
 
 
 def draw_inputs(evaluation, sizes_bytes, rtts_ms):
@@ -58,19 +47,19 @@ def draw_inputs(evaluation, sizes_bytes, rtts_ms):
 
 def draw_rounds(evaluation, sizes_bytes, rtts_ms):
     """Figs. 3, 4 and 6. Returns the forecasts of Figs. 3 and 6."""
-    files = forecast(evaluation, sizes_bytes, rtts_ms, pops.SEGMENT_BYTES)
-    one = forecast(evaluation, [OBJECT_BYTES], rtts_ms, pops.SEGMENT_BYTES)
+    files = forecast_each(sizes_bytes, rtts_ms, pops.SEGMENT_BYTES)
+    one = forecast_each([OBJECT_BYTES], rtts_ms, pops.SEGMENT_BYTES)
     sweep = numpy.unique(numpy.logspace(3, 7, 40 if evaluation.quick else 120).astype(int))
     gains = {window: [] for window in WINDOWS[1:]}
     for size in sweep:
-        by_window = forecast(evaluation, [size], [100], pops.SEGMENT_BYTES)
+        by_window = forecast_each([size], [100], pops.SEGMENT_BYTES)
         for window, points in gains.items():
-            points.append(100 - 100 * by_window[window]["rounds_mean"] / by_window[10]["rounds_mean"])
+            points.append(100 - 100 * by_window[window].rounds_mean / by_window[10].rounds_mean)
     with evaluation.picture("rounds", 1, 3) as (_, (left, middle, right)):
         for window in WINDOWS:
-            shares = files[window]["share_within_rounds"][:7]
+            shares = files[window].share_within_rounds[:7]
             left.step(range(1, len(shares) + 1), shares, where="post", label=str(window))
-            right.plot(one[window]["time_ms_percentiles"], numpy.arange(1, 100) / 100,
+            right.plot(one[window].time_ms_percentiles, numpy.arange(1, 100) / 100,
                        label=str(window), linestyle="--" if window == 50 else "-")
         for window, points in gains.items():
             middle.step(sweep, points, where="mid", label=str(window))
@@ -85,8 +74,8 @@ def draw_rounds(evaluation, sizes_bytes, rtts_ms):
 
 def compare_with_paper(evaluation, files, one):
     table = evaluation.table("paper", "figure", "paper", "here")
-    within = {window: files[window]["share_within_rounds"][0] for window in WINDOWS}
-    times = {window: one[window]["time_ms_percentiles"] for window in WINDOWS}
+    within = {window: files[window].share_within_rounds[0] for window in WINDOWS}
+    times = {window: one[window].time_ms_percentiles for window in WINDOWS}
     slower_ms = {percent: times[10][percent - 1] - times[100][percent - 1] for percent in (50, 90)}
     table.add("files over 15 KB", "54 %", f"{100 - 100 * within[10]:.1f} %")
     table.add("more files in one round trip from 50 than from 10", "31 %",
@@ -109,7 +98,7 @@ def measure(evaluation):
     sizes = MEASURED_BYTES[:3] if evaluation.quick else MEASURED_BYTES
     cells = [(rate, rtt_ms, window) for rate in rates for rtt_ms in MEASURED_RTTS_MS
              for window in WINDOWS]
-    predicted = {(size, rtt_ms): forecast(evaluation, [size], [rtt_ms], MSS_BYTES)
+    predicted = {(size, rtt_ms): forecast_each([size], [rtt_ms], MSS_BYTES)
                  for size in sizes for rtt_ms in MEASURED_RTTS_MS}
     clients = {f"client{n}": f"10.9.{n}.1" for n in range(len(cells))}
     paths = []
@@ -130,7 +119,7 @@ def measure(evaluation):
         for result in results:
             rate, rtt_ms, window = cells[int(result.tag)]
             table.add(rate, rtt_ms, window, result.n_bytes, repetition,
-                      predicted[result.n_bytes, rtt_ms][window]["time_ms_mean"],
+                      predicted[result.n_bytes, rtt_ms][window].time_ms_mean,
                       result.done_us / 1e3, result.cwnd_first, result.retrans_segs,
                       testbed.on_time)
     return table.rows
@@ -156,7 +145,7 @@ def draw_measured(evaluation, found):
             axes.plot(*zip(*points), marker, markersize=4, alpha=0.6, label=rate)
         end = max(max(point) for point in found.values())
         axes.plot([0, end], [0, end], color="grey", linewidth=0.8)
-        axes.set(xlabel="predicted by riptide model, ms", ylabel="measured, median, ms",
+        axes.set(xlabel="predicted by the model, ms", ylabel="measured, median, ms",
                  title="new connections, 10 to 500 KB, 20 to 200 ms, windows 10 to 100")
         axes.legend()
 
@@ -173,8 +162,8 @@ def evaluate(evaluation):
     evaluation.verdict(
         f"In one round trip: {100 * within[10]:.0f} % of files from 10, {100 * within[50]:.0f} %"
         f" from 50, {100 * within[100]:.0f} % from 100; 100 KB take"
-        f" {one[10]['time_ms_percentiles'][49]:.0f} ms in the median from 10,"
-        f" {one[100]['time_ms_percentiles'][49]:.0f} ms from 100",
+        f" {one[10].time_ms_percentiles[49]:.0f} ms in the median from 10,"
+        f" {one[100].time_ms_percentiles[49]:.0f} ms from 100",
         "Model against real TCP, median and largest error: " + "; ".join(
             f"{100 * statistics.median(values):.1f} % and {100 * max(values):.0f} % at {rate}"
             for rate, values in errors.items()))

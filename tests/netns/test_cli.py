@@ -11,8 +11,7 @@ from control import riptide_json
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_window
 
 COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
-            "merge", "flush", "metrics", "doctor", "verify", "model",
-            "version", "help")
+            "merge", "flush", "metrics", "doctor", "verify", "version", "help")
 VERSION = "0.1.0"
 
 
