@@ -30,10 +30,8 @@ static int check_names(const struct settings *settings, struct riptide_error *er
 static int judge(struct settings *settings, struct riptide_error *error)
 {
     struct riptide_agent *agent = NULL;
-    int r = settings_find_interface(settings, error);
+    int r = riptide_agent_new(&agent, &settings->agent, error);
 
-    if (r == 0)
-        r = riptide_agent_new(&agent, &settings->agent, error);
     riptide_agent_free(agent);
     return r < 0 ? r : check_names(settings, error);
 }

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "gone.h"
 #include "nearest.h"
 
 #include <ctype.h>
@@ -127,9 +128,14 @@ static int on_key(void *user, const char *section, const char *key, const char *
     struct reader *reader = user;
     struct settings *settings = reader->settings;
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
+    const struct gone_row *gone = gone_find(key, strlen(key));
+    char reason[160];
 
     (void)section; /* it was never told one */
     reader->is_awaited = false;
+    if (gone)
+        return gone_holds(gone, value, reason, sizeof(reason)) ||
+               fail(reader, -EINVAL, "%s %s: %s", key, value, reason) == 0;
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value) == 0;
     if (row && row->section && !strcmp(row->section, reader->section)) {

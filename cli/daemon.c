@@ -215,13 +215,10 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error;
-    bool needs_net_admin;
     int status;
 
     open_control(daemon, privileges);
-    /* Routes take it, and the kernel tells marks to nobody else. */
-    needs_net_admin = !settings->router.dry_run || settings->observer.scope.mark_mask != 0;
-    if (privileges_drop(privileges, needs_net_admin, &error) < 0) {
+    if (privileges_drop(privileges, !settings->router.dry_run, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
@@ -249,9 +246,8 @@ static int serve(struct daemon *daemon)
         return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     }
     state_load(daemon);
-    r = metrics_file_init(&daemon->metrics, daemon->settings);
-    if (r == 0)
-        r = open_signals(daemon);
+    daemon->metrics.settings = daemon->settings;
+    r = open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
     return r < 0 ? start_failed(daemon->settings, &error, r) : live(daemon, &privileges);
@@ -271,9 +267,7 @@ int daemon_serve(struct settings *settings)
     r = draw_seeds(settings);
     if (r < 0)
         return start_failed(settings, &error, r);
-    r = settings_find_interface(settings, &error);
-    if (r == 0)
-        r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
+    r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r == -EINVAL)
         return check_tell(settings);
     if (r < 0) {
@@ -284,7 +278,6 @@ int daemon_serve(struct settings *settings)
     status = serve(&daemon);
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
-    metrics_file_deinit(&daemon.metrics);
     service_close(&daemon.service);
     log_write_held(true);
     return status;

@@ -8,7 +8,6 @@
 #include "lib/tools.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,18 +94,4 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
         return r;
     }
     return settings_parse(settings, argc, argv, error);
-}
-
-int settings_find_interface(struct settings *settings, struct riptide_error *error)
-{
-    const char *name = settings->scope.interface;
-
-    if (!name)
-        return 0;
-    settings->observer.scope.ifindex = if_nametoindex(name);
-    if (settings->observer.scope.ifindex != 0)
-        return 0;
-    error->field = "scope.interface";
-    snprintf(error->text, sizeof(error->text), "interface %s: no such interface", name);
-    return -EINVAL;
 }

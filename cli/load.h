@@ -29,10 +29,4 @@ int settings_read_file(struct settings *settings, const char *path);
  */
 void settings_keep_valid(struct settings *settings);
 
-/*
- * Puts the number of the interface into the scope; anew whenever settings have moved. Errors:
- * -EINVAL, with a line for settings_explain_refusal.
- */
-int settings_find_interface(struct settings *settings, struct riptide_error *error);
-
 #endif

@@ -13,57 +13,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Once each: two lines of the same labels would spoil the file. */
-static void add_prefix(struct metrics *metrics, const struct riptide_prefix *prefix)
+/* Of a collector that comes each quarter of a minute, and sooner where rounds are shorter. */
+static uint64_t find_interval_ns(const struct settings *settings)
 {
-    for (size_t i = 0; i < metrics->n_prefixes; i++) {
-        if (riptide_prefix_equal(&metrics->prefixes[i].prefix, prefix))
-            return;
-    }
-    metrics->prefixes[metrics->n_prefixes++].prefix = *prefix;
+    const uint64_t round_ns = settings->agent.interval_ns;
+
+    return 15 * (round_ns < UINT64_C(1000000000) ? round_ns : UINT64_C(1000000000));
 }
 
-static int set_prefixes(struct metrics *metrics, const struct prefix_list *list)
-{
-    /* One more than needed: none would be no memory. */
-    struct metrics_prefix *prefixes = calloc(list->n + 1, sizeof(*prefixes));
-
-    if (!prefixes)
-        return -ENOMEM;
-    free(metrics->prefixes);
-    metrics->prefixes = prefixes;
-    metrics->n_prefixes = 0;
-    for (size_t i = 0; i < list->n; i++)
-        add_prefix(metrics, &list->items[i]);
-    return 0;
-}
-
-int metrics_file_init(struct metrics_file *file, const struct settings *settings)
-{
-    *file = (struct metrics_file){ .settings = settings };
-    return set_prefixes(&file->metrics, &settings->metrics_prefixes);
-}
-
-int metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh)
+void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh)
 {
     const char *path = file->settings->metrics;
-    int r = set_prefixes(&file->metrics, &fresh->metrics_prefixes);
 
-    if (r < 0)
-        return r;
     if (path && (!fresh->metrics || strcmp(path, fresh->metrics))) {
         metrics_file_remove(file);
         file->written_ns = 0;
         file->is_there = false;
         file->is_failing = false;
     }
-    return 0;
-}
-
-void metrics_file_deinit(struct metrics_file *file)
-{
-    free(file->metrics.prefixes);
-    *file = (struct metrics_file){ .settings = NULL };
 }
 
 static void collect(struct metrics_file *file, const struct riptide_agent *agent)
@@ -72,8 +39,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     static const uint8_t family[] = { AF_INET, AF_INET6 };
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_router *router = riptide_agent_get_router(agent);
-    struct riptide_estimate estimate;
-    uint32_t cursor = 0;
 
     riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
                                sizeof(metrics->observer));
@@ -84,9 +49,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
             !file->settings->router.dry_run && riptide_router_get_reason(router, family[i]) == NULL;
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
-    metrics_clear_prefixes(metrics);
-    while (metrics->n_prefixes > 0 && riptide_estimator_next(estimator, &cursor, &estimate) == 0)
-        metrics_add_estimate(metrics, &estimate);
 }
 
 int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
@@ -140,7 +102,7 @@ static void on_tick(struct metrics_file *file, const struct riptide_agent *agent
                   tick->finished_ns - tick->started_ns);
     if (!file->settings->metrics ||
         (file->written_ns != 0 &&
-         tick->finished_ns - file->written_ns < file->settings->metrics_interval_ns))
+         tick->finished_ns - file->written_ns < find_interval_ns(file->settings)))
         return;
     file->written_ns = tick->finished_ns;
     write_metrics(file, agent);

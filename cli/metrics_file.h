@@ -16,16 +16,8 @@ struct metrics_file {
     bool is_there;       /* and of ours */
 };
 
-/* Errors: -ENOMEM. */
-int metrics_file_init(struct metrics_file *file, const struct settings *settings);
-
-/*
- * Settings are about to become `fresh`: what they leave out goes. Errors: -ENOMEM, and all is as
- * it was.
- */
-int metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh);
-
-void metrics_file_deinit(struct metrics_file *file);
+/* Settings are about to become `fresh`: a file that they leave out goes. */
+void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh);
 
 /* Counts the event; writes the file at the end of a tick where it is time. */
 void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,

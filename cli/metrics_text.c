@@ -5,7 +5,6 @@
  */
 #include "metrics_text.h"
 
-#include "lib/tools.h"
 
 #include <inttypes.h>
 
@@ -114,29 +113,6 @@ void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t
     histogram->sum += value;
 }
 
-void metrics_add_estimate(struct metrics *metrics, const struct riptide_estimate *estimate)
-{
-    for (size_t i = 0; i < metrics->n_prefixes; i++) {
-        struct metrics_prefix *row = &metrics->prefixes[i];
-
-        if (!riptide_prefix_contains(&row->prefix, &estimate->dst))
-            continue;
-        row->destinations++;
-        row->connections += estimate->samples;
-        row->cwnd_total += estimate->cwnd;
-        if (row->destinations == 1 || estimate->cwnd < row->cwnd_min)
-            row->cwnd_min = estimate->cwnd;
-        if (estimate->cwnd > row->cwnd_max)
-            row->cwnd_max = estimate->cwnd;
-    }
-}
-
-void metrics_clear_prefixes(struct metrics *metrics)
-{
-    for (size_t i = 0; i < metrics->n_prefixes; i++)
-        metrics->prefixes[i] = (struct metrics_prefix){ .prefix = metrics->prefixes[i].prefix };
-}
-
 static void print_metric(FILE *out, const struct metric *metric, const struct metrics *metrics)
 {
     const char *suffix = metric->is_counter ? "_total" : "";
@@ -174,40 +150,6 @@ static void print_histogram(FILE *out, const char *name, const char *help,
             count, name, count, name, (double)histogram->sum / per_unit);
 }
 
-static const struct {
-    const char *name;
-    const char *help;
-    size_t offset; /* into struct metrics_prefix */
-} prefix_table[] = {
-    { "riptide_prefix_destinations", "Destinations known within the prefix.",
-      offsetof(struct metrics_prefix, destinations) },
-    { "riptide_prefix_connections", "Their connections, in the last tick that saw any.",
-      offsetof(struct metrics_prefix, connections) },
-    { "riptide_prefix_window_total_segments", "Their windows, added up.",
-      offsetof(struct metrics_prefix, cwnd_total) },
-    { "riptide_prefix_window_min_segments", "The smallest of their windows; 0: there is none.",
-      offsetof(struct metrics_prefix, cwnd_min) },
-    { "riptide_prefix_window_max_segments", "The largest of their windows; 0: there is none.",
-      offsetof(struct metrics_prefix, cwnd_max) },
-};
-
-static void print_prefixes(FILE *out, const struct metrics *metrics)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    for (size_t i = 0; i < sizeof(prefix_table) / sizeof(prefix_table[0]); i++) {
-        fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", prefix_table[i].name, prefix_table[i].help,
-                prefix_table[i].name);
-        for (size_t n = 0; n < metrics->n_prefixes; n++) {
-            const char *row = (const char *)&metrics->prefixes[n];
-
-            riptide_prefix_format(&metrics->prefixes[n].prefix, text);
-            fprintf(out, "%s{prefix=\"%s\"} %" PRIu64 "\n", prefix_table[i].name, text,
-                    *(const uint64_t *)(const void *)(row + prefix_table[i].offset));
-        }
-    }
-}
-
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
     fprintf(out,
@@ -222,6 +164,4 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     print_histogram(out, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);
-    if (metrics->n_prefixes > 0)
-        print_prefixes(out, metrics);
 }

@@ -22,16 +22,6 @@ extern const uint64_t metrics_duration_bounds_ns[HISTOGRAM_MAX_BOUNDS + 1];
 
 void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t value);
 
-/* The destinations within one prefix. */
-struct metrics_prefix {
-    struct riptide_prefix prefix;
-    uint64_t destinations;
-    uint64_t connections; /* seen in the last tick that saw any */
-    uint64_t cwnd_total;  /* segments, of all destinations */
-    uint64_t cwnd_min;
-    uint64_t cwnd_max;
-};
-
 struct metrics {
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
@@ -44,15 +34,7 @@ struct metrics {
     uint64_t overflow;          /* what did not fit max_destinations, as ticks have counted it */
     struct histogram windows;   /* each route as it was written, segments */
     struct histogram durations; /* of ticks, ns */
-    struct metrics_prefix *prefixes;
-    size_t n_prefixes;
 };
-
-/* Counts a destination where it belongs. */
-void metrics_add_estimate(struct metrics *metrics, const struct riptide_estimate *estimate);
-
-/* Forgets the destinations that were counted. */
-void metrics_clear_prefixes(struct metrics *metrics);
 
 void metrics_print(FILE *out, const struct metrics *metrics);
 

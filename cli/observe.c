@@ -20,8 +20,6 @@ const struct option_row observe_rows[] = {
     COMMAND_ROW("local-port", ports, settings.scope.local_ports, "of this port alone (many times)"),
     COMMAND_ROW("remote-port", ports, settings.scope.remote_ports,
                 "to this port alone (many times)"),
-    COMMAND_ROW("socket-mark", masked, settings.scope.mark, "with this firewall mark alone"),
-    COMMAND_ROW("interface", name, settings.scope.interface, "of sockets bound to it alone"),
     COMMAND_ROW("netns", path, settings.netns, "of this network namespace, a name or a file"),
     COMMAND_END,
 };
@@ -219,8 +217,6 @@ static int observe(const struct riptide_scope *scope, bool json, struct riptide_
 static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
                      const struct command_options *options, struct riptide_error *error)
 {
-    const char *interface = options->settings.scope.interface;
-
     for (int i = 0; i < options->n_operands; i++) {
         const char *operand = options->operands[i];
         int r = value_prefixes.parse(learn, operand);
@@ -233,13 +229,7 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
     *scope = scope_options_get(&options->settings.scope);
     scope->learn = learn->items;
     scope->n_learn = learn->n;
-    if (!interface)
-        return 0;
-    scope->ifindex = if_nametoindex(interface);
-    if (scope->ifindex != 0)
-        return 0;
-    snprintf(error->text, sizeof(error->text), "--interface %s: no such interface", interface);
-    return -EINVAL;
+    return 0;
 }
 
 int observe_run(const struct command_options *options)

@@ -5,6 +5,7 @@
  */
 #include "options.h"
 
+#include "gone.h"
 #include "nearest.h"
 
 #include <errno.h>
@@ -63,6 +64,21 @@ static int fail_value(struct riptide_error *error, const struct option_row *row,
     return fail(error, code, name, value, reason);
 }
 
+/* One that earlier versions had: its value may follow it. Returns how many words it took. */
+static int pass_gone(const struct gone_row *gone, int argc, char **argv,
+                     struct riptide_error *error)
+{
+    const char *value = strchr(argv[0], '=');
+    bool is_behind = !value && argc > 1 && argv[1][0] != '-';
+    char reason[160], name[64];
+
+    value = value ? value + 1 : is_behind ? argv[1] : NULL;
+    if (gone_holds(gone, value ? value : "", reason, sizeof(reason)))
+        return is_behind ? 2 : 1;
+    snprintf(name, sizeof(name), "--%s", gone->name);
+    return fail(error, -EINVAL, name, value, reason);
+}
+
 /* Reads the option at argv[i], and argv[i + 1] if that is its value. Returns how many it took. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
                      bool *given, struct riptide_error *error)
@@ -71,10 +87,13 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
     /* The one letter that everybody tries first. */
     const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
+    const struct gone_row *gone = gone_find(text, strcspn(text, "="));
     char name[64];
     int taken = 1;
     int r;
 
+    if (!row && gone && argv[i][1] == '-')
+        return pass_gone(gone, argc - i, argv + i, error);
     if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
         return fail_unknown(error, rows, argv[i]);
     snprintf(name, sizeof(name), "--%s", row->name);

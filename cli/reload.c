@@ -43,9 +43,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
         return r;
     fresh->estimator.hash_seed = settings->estimator.hash_seed;
     fresh->router.hash_seed = settings->router.hash_seed;
-    r = settings_find_interface(fresh, error);
-    if (r == 0)
-        r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
+    r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
     if (r < 0)
         settings_explain_refusal(fresh, error);
     return r;
@@ -64,9 +62,7 @@ static void read_again(struct daemon *daemon)
         settings_deinit(&fresh);
         return;
     }
-    r = metrics_file_reconfigure(&daemon->metrics, &fresh);
-    if (r < 0)
-        log_line(LOG_LEVEL_WARNING, "SIGHUP: --metrics-prefix stays as it was: %s", strerror(-r));
+    metrics_file_reconfigure(&daemon->metrics, &fresh);
     log_set_level(fresh.log_level);
     report_changes(daemon->settings, &fresh);
     settings_move(daemon->settings, &fresh);

@@ -33,9 +33,6 @@ static void print_help(void)
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)
         printf("  %-10s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
-    printf("\nSmoothings:\n");
-    for (size_t i = 0; riptide_smoothing_get(i); i++)
-        printf("  %-10s  %s\n", riptide_smoothing_get(i)->name, riptide_smoothing_get(i)->help);
     printf(
         "\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
         "PREFIX may be several, with commas between. The file of --config has the same names as\n"

@@ -19,8 +19,6 @@ struct riptide_scope scope_options_get(const struct scope_options *options)
         .n_local_ports = options->local_ports.n,
         .remote_ports = options->remote_ports.items,
         .n_remote_ports = options->remote_ports.n,
-        .mark = options->mark.mark,
-        .mark_mask = options->mark.mask,
     };
 }
 

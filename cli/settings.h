@@ -11,7 +11,7 @@
 #include <riptide/agent.h>
 
 /* Room for the rows of both tables. */
-enum { SETTINGS_MAX_ROWS = 96, OVERRIDE_MAX_ROWS = 8 };
+enum { SETTINGS_MAX_ROWS = 64, OVERRIDE_MAX_ROWS = 8 };
 
 /* How many mistakes of a file are kept; the last says how many more there are. */
 enum { SETTINGS_MAX_MISTAKES = 20 };
@@ -42,8 +42,6 @@ struct settings {
     const char *netns;         /* name or path; NULL: where it was started */
     const char *user;          /* to become; NULL: see privileges.h */
     const char *metrics;       /* file; NULL: none */
-    uint64_t metrics_interval_ns;
-    struct prefix_list metrics_prefixes;
     enum log_level log_level;
     const char *config; /* the file, as asked for; NULL: the usual one */
     bool check;

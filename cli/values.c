@@ -176,17 +176,6 @@ static int parse_decimal(const char *text, char **endp, double *valuep)
     return *endp == text + n ? 0 : -EINVAL;
 }
 
-static int number_parse(void *target, const char *text)
-{
-    double value;
-    char *end;
-
-    if (parse_decimal(text, &end, &value) || *end)
-        return -EINVAL;
-    *(double *)target = value;
-    return 0;
-}
-
 /* Digits enough to read the same number again, and no exponent. */
 static void number_print(FILE *out, const void *target)
 {
@@ -241,22 +230,6 @@ static void u32_print(FILE *out, const void *target)
     fprintf(out, "%" PRIu32, *(const uint32_t *)target);
 }
 
-static int percent_parse(void *target, const char *text)
-{
-    uint64_t value;
-    char *end;
-
-    if (parse_digits(text, 10, &end, &value) || (*end && strcmp(end, "%")) || value > UINT32_MAX)
-        return -EINVAL;
-    *(uint32_t *)target = (uint32_t)value;
-    return 0;
-}
-
-static void percent_print(FILE *out, const void *target)
-{
-    fprintf(out, "%" PRIu32 "%%", *(const uint32_t *)target);
-}
-
 static void mark_print(FILE *out, const void *target)
 {
     fprintf(out, "0x%" PRIx32, *(const uint32_t *)target);
@@ -298,56 +271,6 @@ static void policy_print(FILE *out, const void *target)
 
     if (policy)
         fputs(policy->name, out);
-}
-
-static const char *smoothing_name(size_t n)
-{
-    return riptide_smoothing_get(n) ? riptide_smoothing_get(n)->name : NULL;
-}
-
-static int smoothing_parse(void *target, const char *text)
-{
-    const struct riptide_smoothing *smoothing = riptide_smoothing_find(text);
-
-    if (!smoothing)
-        return -EINVAL;
-    *(const struct riptide_smoothing **)target = smoothing;
-    return 0;
-}
-
-static void smoothing_print(FILE *out, const void *target)
-{
-    const struct riptide_smoothing *smoothing = *(const struct riptide_smoothing *const *)target;
-
-    if (smoothing)
-        fputs(smoothing->name, out);
-}
-
-/* MARK/MASK, or a whole mark. */
-static int masked_parse(void *target, const char *text)
-{
-    const char *slash = strchr(text, '/');
-    uint64_t mark, mask = UINT32_MAX;
-    char first[16];
-
-    if (slash && (size_t)(slash - text) >= sizeof(first))
-        return -EINVAL;
-    snprintf(first, sizeof(first), "%.*s", slash ? (int)(slash - text) : -1, text);
-    if (strlen(text) >= 2 * sizeof(first) || parse_number(first, UINT32_MAX, &mark) ||
-        (slash && parse_number(slash + 1, UINT32_MAX, &mask)))
-        return -EINVAL;
-    if (mask == 0 || (mark & ~mask) != 0)
-        return -EINVAL;
-    *(struct mark_value *)target = (struct mark_value){ (uint32_t)mark, (uint32_t)mask };
-    return 0;
-}
-
-static void masked_print(FILE *out, const void *target)
-{
-    const struct mark_value *value = target;
-
-    if (value->mask != 0)
-        fprintf(out, "0x%" PRIx32 "/0x%" PRIx32, value->mark, value->mask);
 }
 
 /* None that a line of a configuration file could not hold. */
@@ -413,15 +336,10 @@ KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, 
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
 KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number);
-KIND(percent, "PERCENT", "not a percentage (write 10%)", percent, percent);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
 KIND_OF_NAMES(policy, "NAME", "not a policy (`riptide explain --policy` lists them)");
-KIND(number, "N", "not a number (write 75)", number, number);
-KIND_OF_NAMES(smoothing, "NAME", "not a smoothing (`riptide explain --policy` lists them)");
-KIND(masked, "MARK[/MASK]", "not a mark (write 0x10 or 0x10/0xf0, no bits outside the mask)",
-     masked, masked);
 KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "

@@ -23,11 +23,6 @@ struct port_list {
     size_t n;
 };
 
-struct mark_value {
-    uint32_t mark;
-    uint32_t mask; /* 0: not set */
-};
-
 struct value_kind {
     const char *argument; /* its place in --help; NULL: the option takes none */
     const char *expected; /* ends the sentence "--option text: ..." */
@@ -47,16 +42,12 @@ extern const struct value_kind value_duration;  /* uint64_t, ns */
 extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
 extern const struct value_kind value_max_share; /* double; a share, or "on" (the default), "off" */
-extern const struct value_kind value_percent;   /* uint32_t; "10" or "10%" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_u8;        /* uint8_t */
 extern const struct value_kind value_mark;      /* uint32_t, written in hexadecimal */
 extern const struct value_kind value_policy;    /* const struct riptide_policy * */
 extern const struct value_kind value_prefixes;  /* struct prefix_list, appended to */
-extern const struct value_kind value_number;    /* double */
-extern const struct value_kind value_smoothing; /* const struct riptide_smoothing * */
 extern const struct value_kind value_ports;     /* struct port_list, appended to */
-extern const struct value_kind value_masked;    /* struct mark_value */
 extern const struct value_kind value_name;      /* const char *, the argument itself */
 extern const struct value_kind value_path;      /* const char *, the argument itself */
 extern const struct value_kind value_directory; /* const char *, the argument itself */

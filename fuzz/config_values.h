@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-enum written { TIME, TIME_US, YES_OR_NO, AUTO_YES_OR_NO, WHOLE, DECIMAL, SHARE };
-enum type { U64, U32, U8, I8, BOOL, DOUBLE };
+enum written { TIME, TIME_US, AUTO_YES_OR_NO, WHOLE, SHARE };
+enum type { U64, U32, U8, I8, DOUBLE };
 
 struct known_key {
     const char *section, *name;
@@ -34,33 +34,20 @@ struct known_key {
 
 static const struct known_key known_keys[] = {
     KEY("observe", "interval", TIME, U64, agent.interval_ns),
-    KEY("observe", "slices", WHOLE, U32, observer.slices),
     KEY("observe", "max-share", SHARE, DOUBLE, agent.max_share),
     KEY("observe", "destroy-events", AUTO_YES_OR_NO, I8, observer.destroy_events),
     KEY("compute", "cwnd-min", WHOLE, U32, estimator.cwnd_min),
     KEY("compute", "cwnd-max", WHOLE, U32, estimator.cwnd_max),
     KEY("compute", "ttl", TIME, U64, estimator.ttl_ns),
     KEY("compute", "history-weight", SHARE, DOUBLE, estimator.history_weight),
-    KEY("compute", "drop-share", SHARE, DOUBLE, estimator.drop_share),
-    KEY("compute", "percentile", DECIMAL, DOUBLE, estimator.percentile),
-    KEY("compute", "window", TIME, U64, estimator.window_ns),
-    KEY("compute", "window-percentile", DECIMAL, DOUBLE, estimator.window_percentile),
-    KEY("compute", "capacity-fraction", SHARE, DOUBLE, estimator.capacity_fraction),
-    KEY("compute", "evidence", TIME, U64, estimator.evidence_ns),
-    KEY("compute", "paced", YES_OR_NO, BOOL, estimator.paced),
-    KEY("compute", "closed-weight", SHARE, DOUBLE, estimator.closed_weight),
     KEY("compute", "rto-min-floor", TIME_US, U32, estimator.rto_min_floor_us),
     KEY("compute", "prefix-len4", WHOLE, U8, estimator.prefix_len4),
     KEY("compute", "prefix-len6", WHOLE, U8, estimator.prefix_len6),
     KEY("compute", "max-destinations", WHOLE, U32, estimator.max_destinations),
-    KEY("apply", "step-segments", WHOLE, U32, router.step_segments),
-    /* A percentage that is kept as one, with its sign or without. */
-    KEY("apply", "step-percent", WHOLE, U32, router.step_percent),
     KEY("apply", "table", WHOLE, U32, router.table),
     KEY("apply", "protocol", WHOLE, U8, router.protocol),
     KEY("apply", "rule-priority", WHOLE, U32, router.rule_priority),
     KEY("apply", "mark", WHOLE, U32, router.mark),
-    KEY("metrics", "metrics-interval", TIME, U64, metrics_interval_ns),
     KEY_OF_PREFIX("cwnd-min", WHOLE, U32, cwnd_min),
     KEY_OF_PREFIX("cwnd-max", WHOLE, U32, cwnd_max),
     KEY_OF_PREFIX("scale", SHARE, DOUBLE, scale),
@@ -82,8 +69,6 @@ static long double value_at(const void *target, const struct known_key *key)
         return *(const uint8_t *)at;
     case I8:
         return *(const int8_t *)at;
-    case BOOL:
-        return *(const bool *)at;
     default:
         return *(const double *)at;
     }
@@ -154,8 +139,6 @@ static long double read_value(const struct known_key *key, const char *text)
     case AUTO_YES_OR_NO:
         if (!strcmp(text, "auto"))
             return -1;
-        /* fallthrough */
-    case YES_OR_NO:
         if (!strcmp(text, "yes") || !strcmp(text, "true") || !strcmp(text, "on"))
             return 1;
         CASE_CHECK(!strcmp(text, "no") || !strcmp(text, "false") || !strcmp(text, "off"));
@@ -165,7 +148,7 @@ static long double read_value(const struct known_key *key, const char *text)
     default:
         text += is_hex ? 2 : 0;
         value = read_digits(&text, is_hex ? 16 : 10);
-        CASE_CHECK(!*text || (!strcmp(text, "%") && !strcmp(key->name, "step-percent")));
+        CASE_CHECK(!*text);
         return value;
     }
 }

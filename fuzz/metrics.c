@@ -4,24 +4,9 @@
  */
 #include "metrics_text.h"
 
-#include "prefix.h"
 #include "prometheus.h"
 #include "target.h"
 #include "tools.h"
-
-#include <sys/socket.h>
-
-enum { MAX_PREFIXES = 4 };
-
-static struct riptide_prefix draw_prefix(struct case_bytes *bytes)
-{
-    struct riptide_prefix prefix = { .family = case_u8(bytes) & 1 ? AF_INET6 : AF_INET };
-
-    for (int i = 0; i < prefix_family_bits(prefix.family) / 8; i++)
-        prefix.addr[i] = case_u8(bytes);
-    prefix_truncate(&prefix, (uint8_t)(case_u8(bytes) % (prefix_family_bits(prefix.family) + 1)));
-    return prefix;
-}
 
 /* What a histogram was given. */
 struct values {
@@ -47,23 +32,6 @@ static void draw_counters(void *stats, size_t n, struct case_bytes *bytes)
     for (size_t i = 0; i + sizeof(value) <= n; i += sizeof(value)) {
         value = case_u64(bytes);
         memcpy((char *)stats + i, &value, sizeof(value));
-    }
-}
-
-struct estimates {
-    struct riptide_estimate list[16];
-    uint32_t n;
-};
-
-static void draw_estimates(struct metrics *metrics, struct estimates *estimates,
-                           struct case_bytes *bytes)
-{
-    estimates->n = case_u8(bytes) % 16;
-    for (uint32_t i = 0; i < estimates->n; i++) {
-        estimates->list[i] = (struct riptide_estimate){ .dst = draw_prefix(bytes) };
-        estimates->list[i].samples = case_u32(bytes);
-        estimates->list[i].cwnd = case_u16(bytes);
-        metrics_add_estimate(metrics, &estimates->list[i]);
     }
 }
 
@@ -181,47 +149,13 @@ static void check_histogram(const char *text, const char *name, double per_unit,
     CASE_CHECK(is_about(read_back(text, sample) * per_unit, (double)sum));
 }
 
-static void check_prefix(const char *text, const struct riptide_prefix *prefix,
-                         const struct estimates *estimates)
-{
-    static const char *const names[] = { "destinations", "connections", "window_total_segments",
-                                         "window_min_segments", "window_max_segments" };
-    double expected[5] = { 0 };
-    char shown[RIPTIDE_PREFIX_TEXT_BYTES], sample[160];
-
-    for (uint32_t i = 0; i < estimates->n; i++) {
-        const struct riptide_estimate *estimate = &estimates->list[i];
-
-        if (!riptide_prefix_contains(prefix, &estimate->dst))
-            continue;
-        expected[3] = expected[0] == 0 ? estimate->cwnd : fmin(expected[3], estimate->cwnd);
-        expected[4] = fmax(expected[4], estimate->cwnd);
-        expected[0]++;
-        expected[1] += estimate->samples;
-        expected[2] += estimate->cwnd;
-    }
-    riptide_prefix_format(prefix, shown);
-    for (size_t i = 0; i < 5; i++) {
-        snprintf(sample, sizeof(sample), "riptide_prefix_%s{prefix=\"%s\"}", names[i], shown);
-        CASE_CHECK(read_back(text, sample) == expected[i]);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
-    struct metrics_prefix prefixes[MAX_PREFIXES] = { 0 };
-    struct metrics metrics = { .prefixes = prefixes };
+    struct metrics metrics = { .overflow = 0 };
     struct values windows, durations;
-    struct estimates estimates;
     char *text;
 
-    metrics.n_prefixes = case_u8(&bytes) % (MAX_PREFIXES + 1);
-    for (size_t i = 0; i < metrics.n_prefixes; i++)
-        prefixes[i].prefix = draw_prefix(&bytes);
-    draw_estimates(&metrics, &estimates, &bytes);
-    metrics_clear_prefixes(&metrics);
-    draw_estimates(&metrics, &estimates, &bytes);
     draw_histogram(&metrics.windows, metrics_window_bounds, &windows, &bytes);
     draw_histogram(&metrics.durations, metrics_duration_bounds_ns, &durations, &bytes);
     metrics.dump_cpu_ns = case_u64(&bytes);
@@ -240,8 +174,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     check_histogram(text, "riptide_initcwnd_segments", 1, metrics_window_bounds, &windows);
     check_histogram(text, "riptide_tick_duration_seconds", 1e9, metrics_duration_bounds_ns,
                     &durations);
-    for (size_t i = 0; i < metrics.n_prefixes; i++)
-        check_prefix(text, &prefixes[i].prefix, &estimates);
     free(text);
     return 0;
 }

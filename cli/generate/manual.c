@@ -164,16 +164,6 @@ static void policies(FILE *out)
     fputs(".El\n", out);
 }
 
-static void smoothings(FILE *out)
-{
-    fputs(".Bl -tag -width Ds\n", out);
-    for (size_t i = 0; riptide_smoothing_get(i); i++) {
-        fprintf(out, ".It Cm %s\n", riptide_smoothing_get(i)->name);
-        print_text(out, riptide_smoothing_get(i)->help);
-    }
-    fputs(".El\n", out);
-}
-
 bool generate_manual(FILE *out, FILE *page)
 {
     static const struct {
@@ -185,7 +175,6 @@ bool generate_manual(FILE *out, FILE *page)
         { "@prefix-keys@\n", prefix_keys },
         { "@commands@\n", commands },
         { "@policies@\n", policies },
-        { "@smoothings@\n", smoothings },
     };
     enum { N_LISTS = sizeof(lists) / sizeof(lists[0]) };
     char line[1024];

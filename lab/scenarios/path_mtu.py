@@ -37,8 +37,7 @@ def fetch(evaluation, arm, count):
                  ports={"router": {"net": "10.9.3.1/32"}}) as testbed:
         testbed.add_host_behind("router", "receiver", "10.9.3.1", HOP_MTU)
         if arm in POLICIES:
-            testbed.start_riptided(["sender"], "--policy", arm, "--interval", "200ms",
-                                   "--step-segments", "1", "--step-percent", "1")
+            testbed.start_riptided(["sender"], "--policy", arm, "--interval", "200ms")
         else:
             testbed.set_route("sender", "initcwnd", arm)
         results = testbed.transfer(

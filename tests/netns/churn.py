@@ -42,7 +42,7 @@ CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
            "[compute]\nmax-destinations = 300\n", "no-such-key = 1\n",
            "[prefix 203.0.113.0/25]\npolicy = min\ncwnd-max = 20\n",
-           "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\nslices = 2\n")
+           "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
         b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)
 
@@ -137,7 +137,7 @@ class Soak:
         self.daemon = self.host.start(
             RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events",
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
-            "--metrics-interval", "1s", "--log-level", "warning", stderr=self.log, stdout=self.log)
+            "--log-level", "warning", stderr=self.log, stdout=self.log)
         wait_until(lambda: self.is_running() and len(rules(self.host)) == 2, "our rules")
         wait_until(lambda: os.path.exists(PATH), "the control socket")
         self.figures.begin_life()

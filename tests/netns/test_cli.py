@@ -88,8 +88,8 @@ WRONG = [
     ("--exclude", "2001:db8::/129"), ("--exclude", "2001:db8::1/64"), ("--aggregate", "/24"),
     ("--max-destinations", "many"), ("--table", "main"), ("--protocol", "300"),
     ("--rule-priority", "first"), ("--mark", "0xfffffffff"), ("--log-level", "loud"),
-    ("--local-port", "80-79"), ("--remote-port", "http"), ("--socket-mark", "0x11/0xf0"),
-    ("--interface", "nonesuch0"), ("--slices", "half"),
+    ("--local-port", "80-79"), ("--remote-port", "http"),
+    ("--paced", "yes"), ("--slices", "4"), ("--metrics-prefix", "10.0.0.0/8"),
 ]
 
 
@@ -110,8 +110,6 @@ IMPOSSIBLE = [
     ("prefix", ["--prefix-len6", "129"]), ("max", ["--max-destinations", "0"]),
     ("table", ["--table", "0"]), ("table", ["--table", "254"]), ("table", ["--table", "255"]),
     ("protocol", ["--protocol", "0"]), ("mark", ["--mark", "0"]),
-    ("slices", ["--slices", "0"]), ("slices", ["--slices", "65"]),
-    ("ttl", ["--slices", "64", "--ttl", "1min"]),
 ]
 
 

@@ -357,7 +357,7 @@ def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
     ("[compute]\nttl = soon\n[apply]\ntable = 99\n", (99, 230)),
     ("[apply]\nprotocol = many\ntable = 99\n[none]\n\0\n[apply]\nmark = 0x123\n", (99, 230)),
     ("[observe]\nno sense\n[apply\n[apply]\ntable = 99\nprotocol = 222\n", (99, 222)),
-    ("[compute]\ncwnd-min = 50\ncwnd-max = 20\n[apply]\nstep-percent = 900%\ntable = 99\n", (99, 230)),
+    ("[compute]\ncwnd-min = 50\ncwnd-max = 20\nhistory-weight = 9\n[apply]\ntable = 99\n", (99, 230)),
     ("[apply]\ntable = 254\n", (TABLE, 230)),
     (None, (TABLE, 230)),
 ], ids=["value", "number", "line", "range", "refused", "gone"])

@@ -119,15 +119,6 @@ def test_dry_run_keeps_nothing(net):
     assert found["CapEff"] == found["CapPrm"] == found["CapBnd"] == 0
 
 
-def test_dry_run_with_a_mark_keeps_what_marks_are_told_to(net):
-    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--socket-mark", "1",
-                             "--log-level", "debug", stderr=subprocess.PIPE,
-                             universal_newlines=True)
-    said = next(line for line in process.stderr if "tick: " in line or "cannot read" in line)
-    assert "tick: " in said
-    assert status(process.pid)["CapEff"] == NET_ADMIN
-
-
 @pytest.mark.parametrize("prefix, user, exit_status, line", [
     ((), "no-such-user", 2, "--user: no-such-user: not in /etc/passwd"),
     (AS_NOBODY, "root", 1, "--user: root: only root can become another user"),

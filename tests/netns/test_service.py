@@ -231,14 +231,14 @@ def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
               if line.startswith("ExecReload=")]
     in_etc = ("unshare", "--mount", "sh", "-c", f'mount --bind {tmp_path}/etc /etc && exec "$@"', "sh")
     with Daemon(net.host, command=(*in_etc, RIPTIDED)) as daemon:
-        for text, status in (("[compute]\nttl = soon\n", 2), ("[compute]\nwindow = 5min\n", 0)):
+        for text, status in (("[compute]\nttl = soon\n", 2), ("[compute]\ncwnd-max = 60\n", 0)):
             config.write_text(text)
             done = net.host.run(*in_etc, "sh", "-c", " && ".join(reload), check=False,
                                 env={**os.environ, "MAINPID": str(daemon.pid)})
             assert done.returncode == status, done
             assert ("/etc/riptide/riptided.conf:2: ttl" in done.stderr) == (status == 2)
             assert "SIGHUP" not in daemon.said() or status == 0
-        wait_until(lambda: "window 10min -> 5min" in daemon.said(), "the reload")
+        wait_until(lambda: "cwnd-max 100 -> 60" in daemon.said(), "the reload")
 
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):

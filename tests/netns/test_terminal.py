@@ -155,9 +155,9 @@ def test_watch_into_a_file_has_no_escapes(net):
 
 def test_window_within_the_step_is_no_fault(net):
     net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--step-segments", "20") as daemon:
+    with Daemon(net.host) as daemon:
         cwnd = wait_window(net.host, "203.0.113.1")
-        ask({"request": "hint", "dst": "203.0.113.1", "scale": 0.9, "for_ms": 600000})
+        ask({"request": "hint", "dst": "203.0.113.1", "scale": 0.95, "for_ms": 600000})
         wait_until(lambda: ask({"request": "show"})["routes"][0][3] < cwnd, "another window")
         done = net.host.run(RIPTIDE, "show")
         assert done.stderr == ""

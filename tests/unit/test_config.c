@@ -36,17 +36,16 @@ static void sections_and_values(void **state)
     read_text(&settings, "# a comment\n; another\n\n"
                          "[observe]\ninterval = 2s\n"
                          "[compute] # all of it\npolicy=careful\ncwnd-max = 80 ; and no more\n"
-                         "history-weight = 80%\nttl = 10min\npaced = yes\nstate = /var/lib/a b\n"
-                         "[apply]\nstep-percent = 20%\n"
+                         "history-weight = 80%\nttl = 10min\nstate = /var/lib/a b\n"
+                         "[apply]\nprotocol = 0xe6\n"
                          "[log]\nlog-level = debug\n");
     assert_int_equal(settings.agent.interval_ns, 2000000000);
     assert_ptr_equal(settings.estimator.policy, riptide_policy_find("careful"));
     assert_int_equal(settings.estimator.cwnd_max, 80);
     assert_true(settings.estimator.history_weight == 0.8);
     assert_int_equal(settings.estimator.ttl_ns, 600000000000);
-    assert_true(settings.estimator.paced);
     assert_string_equal(settings.state, "/var/lib/a b");
-    assert_int_equal(settings.router.step_percent, 20);
+    assert_int_equal(settings.router.protocol, 0xe6);
     assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
     settings_deinit(&settings);
 }
@@ -96,12 +95,14 @@ static void command_line_goes_before_file_before_default(void **state)
     FILE *out = fmemopen(text, sizeof(text), "w");
 
     (void)state;
-    read_text(&settings, "[compute]\nttl = 30s\ncwnd-max = 50\npaced = yes\n");
-    assert_int_equal(settings_parse(&settings, 3, ARGV("--ttl=40s", "--paced=no"), &error), 0);
+    read_text(&settings, "[compute]\nttl = 30s\ncwnd-max = 50\n[observe]\n"
+                         "destroy-events = yes\n");
+    assert_int_equal(
+        settings_parse(&settings, 3, ARGV("--ttl=40s", "--destroy-events=no"), &error), 0);
     assert_int_equal(settings.estimator.ttl_ns, 40000000000);
     assert_int_equal(settings.estimator.cwnd_max, 50);
     assert_int_equal(settings.estimator.cwnd_min, 10);
-    assert_false(settings.estimator.paced);
+    assert_int_equal(settings.observer.destroy_events, 0);
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (strcmp(row->name, "ttl") && strcmp(row->name, "cwnd-max") &&
             strcmp(row->name, "cwnd-min"))
@@ -148,7 +149,8 @@ static void unknown_names_and_the_nearest(void **state)
     assert_refused("[compute]\npolicy = papr\n",
                    "a.conf:2: policy papr: not a policy (`riptide explain --policy` lists them); "
                    "is paper meant?");
-    assert_refused("[compute]\npaced = maybe\n", "a.conf:2: paced maybe: not yes or no");
+    assert_refused("[observe]\ndestroy-events = maybe\n",
+                   "a.conf:2: destroy-events maybe: not auto, yes or no");
     assert_refused("[prefix ::/0]\nscal = 1\n", "a.conf:2: scal: unknown key; is scale meant?");
     assert_refused("ttl = 1s", "a.conf:1: ttl: stands before any section; it belongs to [compute]");
     assert_refused("zebra = 1s", "a.conf:1: zebra: stands before any section");
@@ -178,8 +180,8 @@ static void parts_of_names_and_sections(void **state)
 /* Each in the order of the file; keys of a section that is none say nothing. */
 static void all_mistakes(void **state)
 {
-    static const char text[] = "[compute]\nttl\ntll = 1\npaced = yes\n[nothing]\nttl = 3s\n"
-                               "[observe]\nslices = x";
+    static const char text[] = "[compute]\nttl\ntll = 1\ncwnd-max = 50\n[nothing]\nttl = 3s\n"
+                               "[apply]\ntable = x";
     struct settings settings;
     char many[40 * 16] = "";
 
@@ -189,8 +191,8 @@ static void all_mistakes(void **state)
     assert_string_equal(settings.mistakes[0].text, "a.conf:2: neither a [section] nor KEY = VALUE");
     assert_string_equal(settings.mistakes[1].text, "a.conf:3: tll: unknown key; is ttl meant?");
     assert_memory_equal(settings.mistakes[2].text, "a.conf:5: [nothing]", 19);
-    assert_memory_equal(settings.mistakes[3].text, "a.conf:8: slices x: not a number", 32);
-    assert_true(settings.estimator.paced); /* what is right counts for those who go on */
+    assert_memory_equal(settings.mistakes[3].text, "a.conf:8: table x: not a number", 31);
+    assert_int_equal(settings.estimator.cwnd_max, 50); /* what is right counts for those who go on */
     assert_int_equal(settings.estimator.ttl_ns, 90000000000);
     settings_deinit(&settings);
     for (int i = 0; i < 40; i++)
@@ -209,11 +211,25 @@ static void comments_behind_values(void **state)
 
     (void)state;
     read_text(&settings, "[compute] # all\nstate = /a#b;c # why\nttl = 5s\t; because\n"
-                         "paced = yes # = no\n");
+                         "cwnd-max = 50 # = 60\n");
     assert_string_equal(settings.state, "/a#b;c");
     assert_int_equal(settings.estimator.ttl_ns, 5000000000);
-    assert_true(settings.estimator.paced);
+    assert_int_equal(settings.estimator.cwnd_max, 50);
     settings_deinit(&settings);
+}
+
+static void keys_of_earlier_versions(void **state)
+{
+    struct settings settings;
+
+    (void)state;
+    read_text(&settings, "[observe]\nslices = 1\n[compute]\npaced = no\ndrop-share = 1 # never\n");
+    settings_deinit(&settings);
+    assert_refused("[observe]\nslices = 2\n",
+                   "a.conf:2: slices 2: is gone, and is always 1: --max-share bounds what looks take");
+    assert_refused("[metrics]\nmetrics-prefix = ::/0\n",
+                   "a.conf:2: metrics-prefix ::/0: is gone: `riptide show PREFIX --json` has the "
+                   "windows within a prefix");
 }
 
 static void wrong_values_and_lines(void **state)
@@ -314,15 +330,13 @@ static void refusals_of_the_library_get_their_line(void **state)
           "a.conf:3: cwnd-max: 5; below 10" },
         { "[observe]\ninterval = 2h\n", "interval_ns", -1, "must be shorter",
           "a.conf:2: interval: must be shorter" },
-        { "[compute]\npaced = no\n", "estimator.ttl_ns", -1, "must be longer",
+        { "[compute]\nevidence = 1min\n", "estimator.ttl_ns", -1, "must be longer",
           "a.conf: ttl: must be longer" },
         { "[compute]\nrto-min-floor = 2min\n", "estimator.rto_min_floor_us", -1, "must be",
           "a.conf:2: rto-min-floor: must be" },
         { "\n[apply]\ntable = 0\n", "router.table", -1, "0 is", "a.conf:3: table: 0 is" },
-        { "[observe]\nsocket-mark = 1\n[apply]\nmark = 0\n", "router.mark", -1, "0 marks",
+        { "[observe]\nlocal-port = 1\n[apply]\nmark = 0\n", "router.mark", -1, "0 marks",
           "a.conf:4: mark: 0 marks" },
-        { "[observe]\nsocket-mark = 1\n[apply]\nmark = 9\n", "observer.scope.mark", -1, "not",
-          "a.conf:2: socket-mark: not" },
         { "[observe]\nscope = ::/0\nexclude = ::/0\n", "observer.scope.exclude[]", 1, "no",
           "a.conf:3: exclude: no" },
         { "[observe]\nscope = ::/0\n", "observer.scope.learn[]", 0, "no: why",
@@ -427,6 +441,7 @@ int main(void)
         cmocka_unit_test(parts_of_names_and_sections),
         cmocka_unit_test(all_mistakes),
         cmocka_unit_test(comments_behind_values),
+        cmocka_unit_test(keys_of_earlier_versions),
         cmocka_unit_test(wrong_values_and_lines),
         cmocka_unit_test(bytes_that_are_no_text),
         cmocka_unit_test(no_line_is_cut),

@@ -25,11 +25,6 @@ static bool is_share(const struct option_row *row)
     return row->kind == &value_weight || row->kind == &value_max_share;
 }
 
-static bool is_double(const struct option_row *row)
-{
-    return is_share(row) || row->kind == &value_number;
-}
-
 /* One that the kind reads, in one of the ways that people write it. */
 static void any_value(const struct option_row *row, char text[256])
 {
@@ -44,26 +39,20 @@ static void any_value(const struct option_row *row, char text[256])
                  (const char *[]){ "ms", "s", "min", "h" }[below(4)]);
     else if (row->kind == &value_us)
         snprintf(text, 256, "%u%s", below(4000), below(2) ? "ms" : "s");
-    else if (is_double(row))
+    else if (is_share(row))
         snprintf(text, 256, "%u.%0*u", below(1000), 1 + (int)below(12), below(100000000));
     else if (row->kind == &value_prefixes)
         snprintf(text, 256, "10.%u.0.0/16%s 2001:db8:%x::/48", below(256), below(2) ? "," : "",
                  below(65536));
     else if (row->kind == &value_ports)
         snprintf(text, 256, "%u, 8000-%u", below(65536), 8000 + below(1000));
-    else if (row->kind == &value_masked)
-        snprintf(text, 256, below(2) ? "0x%x/0xffff" : "0x%x", below(65536));
-    else if (row->kind == &value_name)
-        snprintf(text, 256, "eth%u", below(100));
     else if (row->kind == &value_path)
         snprintf(text, 256, "/a#b;c=%u [%u]", below(100), below(100));
     else if (row->kind == &value_u8)
         snprintf(text, 256, "%u", below(256));
     else
         snprintf(text, 256, below(2) ? "%u" : "0x%x", below(UINT32_MAX));
-    if (row->kind == &value_percent)
-        snprintf(text, 256, "%u%%", below(101));
-    else if (is_share(row) && below(2))
+    if (is_share(row) && below(2))
         strcat(text, "%");
     if (row->kind == &value_max_share && below(4) == 0)
         strcpy(text, "on");
@@ -108,7 +97,7 @@ static void assert_same(const struct settings *a, const struct settings *b, cons
     if (changes[0])
         fail_msg("%s\n%s", changes, text);
     for (const struct option_row *row = settings_rows; row->name; row++) {
-        if (is_double(row))
+        if (is_share(row))
             assert_memory_equal((const char *)a + row->offset, (const char *)b + row->offset,
                                 sizeof(double));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/metrics_text: figures in their lines, buckets, prefixes. That the whole is Prometheus text is
+ * cli/metrics_text: figures in their lines, buckets. That the whole is Prometheus text is
  * for a reader of that format to say: tests/netns/test_metrics.py.
  */
 #include "metrics_text.h"
@@ -99,45 +99,11 @@ static void test_a_bound_belongs_to_its_bucket(void **state)
     free(text);
 }
 
-static void test_prefixes_count_what_lies_within(void **state)
-{
-    static const struct {
-        const char *dst;
-        uint32_t samples, cwnd;
-    } rows[] = { { "10.0.0.1", 2, 30 }, { "10.1.0.0/16", 3, 20 }, { "11.0.0.1", 9, 99 } };
-    struct metrics_prefix prefixes[2] = { 0 };
-    struct metrics metrics = { .prefixes = prefixes, .n_prefixes = 2 };
-    struct riptide_estimate estimate = { 0 };
-    char *text;
-
-    (void)state;
-    assert_int_equal(riptide_prefix_parse(&prefixes[0].prefix, "10.0.0.0/8"), 0);
-    assert_int_equal(riptide_prefix_parse(&prefixes[1].prefix, "2001:db8::/32"), 0);
-    for (int round = 0; round < 2; round++) {
-        metrics_clear_prefixes(&metrics);
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-            assert_int_equal(riptide_prefix_parse(&estimate.dst, rows[i].dst), 0);
-            estimate.samples = rows[i].samples;
-            estimate.cwnd = rows[i].cwnd;
-            metrics_add_estimate(&metrics, &estimate);
-        }
-    }
-    text = print(&metrics);
-    assert_line(text, "riptide_prefix_destinations{prefix=\"10.0.0.0/8\"} 2");
-    assert_line(text, "riptide_prefix_connections{prefix=\"10.0.0.0/8\"} 5");
-    assert_line(text, "riptide_prefix_window_total_segments{prefix=\"10.0.0.0/8\"} 50");
-    assert_line(text, "riptide_prefix_window_min_segments{prefix=\"10.0.0.0/8\"} 20");
-    assert_line(text, "riptide_prefix_window_max_segments{prefix=\"10.0.0.0/8\"} 30");
-    assert_line(text, "riptide_prefix_destinations{prefix=\"2001:db8::/32\"} 0");
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_in_their_lines),
         cmocka_unit_test(test_a_bound_belongs_to_its_bucket),
-        cmocka_unit_test(test_prefixes_count_what_lies_within),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,9 +52,8 @@ static void test_every_option(void **state)
                    "0.25", "--cwnd-min", "11", "--cwnd-max", "90", "--prefix-len4", "24",
                    "--prefix-len6", "64", "--aggregate", "10.2.0.0/16", "--scope", "10.0.0.0/8",
                    "--scope", "192.0.2.0/24", "--exclude=10.1.0.0/16", "--local-port", "443",
-                   "--local-port=8000-8099", "--remote-port", "5000", "--socket-mark", "0x10/0xf0",
-                   "--interface", "eth0", "--slices", "4", "--max-destinations", "7", "--table",
-                   "99", "--protocol", "231", "--rule-priority", "100", "--mark", "0xff",
+                   "--local-port=8000-8099", "--remote-port", "5000", "--slices", "1",
+                   "--paced=no", "--max-destinations", "7", "--table", "99", "--protocol", "231", "--rule-priority", "100", "--mark", "0xff",
                    "--dry-run", "--once", "--log-level", "debug"),
               &error),
         0);
@@ -73,10 +72,6 @@ static void test_every_option(void **state)
     assert_int_equal(settings.observer.scope.n_local_ports, 2);
     assert_int_equal(settings.observer.scope.local_ports[1].last, 8099);
     assert_int_equal(settings.observer.scope.n_remote_ports, 1);
-    assert_int_equal(settings.observer.scope.mark, 0x10);
-    assert_int_equal(settings.observer.scope.mark_mask, 0xf0);
-    assert_string_equal(settings.scope.interface, "eth0");
-    assert_int_equal(settings.observer.slices, 4);
     assert_int_equal(settings.estimator.max_destinations, 7);
     assert_int_equal(settings.router.max_routes, 7);
     assert_int_equal(settings.router.table, 99);
@@ -126,6 +121,11 @@ static void test_errors_name_option_and_value(void **state)
     assert_error(ARGV("--ttl", "--once"),
                  "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--protocol", "256"), "--protocol 256: not a number from 0 to 255");
+    assert_error(ARGV("--slices", "4"),
+                 "--slices 4: is gone, and is always 1: --max-share bounds what looks take");
+    assert_error(ARGV("--socket-mark=7"),
+                 "--socket-mark 7: is gone: --scope, --local-port and --remote-port choose "
+                 "connections");
     assert_error(ARGV("--ttl"), "--ttl TIME: the value is missing");
     assert_error(ARGV("--once=yes"), "--once yes: takes no value");
 }

@@ -114,10 +114,6 @@ static void test_numbers(void **state)
     assert_int_equal(value_u8.parse(&u8, "255"), 0);
     assert_int_equal(u8, 255);
     assert_prints(&value_u8, &u8, "255");
-    assert_int_equal(value_percent.parse(&u32, "10%"), 0);
-    assert_int_equal(u32, 10);
-    assert_int_equal(value_percent.parse(&u32, "20"), 0);
-    assert_prints(&value_percent, &u32, "20%");
 }
 
 static void test_flags(void **state)
@@ -275,34 +271,6 @@ static void test_ports(void **state)
     assert_refuses(&value_ports, refused);
 }
 
-static void test_masked_marks(void **state)
-{
-    static const char *const refused[] = { "",
-                                           "/",
-                                           "1/",
-                                           "/1",
-                                           "1/0",
-                                           "0x11/0xf0",
-                                           "1/2/3",
-                                           "0x100000000",
-                                           "1/0x100000000",
-                                           "x",
-                                           "0000000000000000000000001/1",
-                                           NULL };
-    struct mark_value value = { 0, 0 };
-
-    (void)state;
-    assert_prints(&value_masked, &value, "");
-    assert_int_equal(value_masked.parse(&value, "0x10/0xf0"), 0);
-    assert_int_equal(value.mark, 0x10);
-    assert_int_equal(value.mask, 0xf0);
-    assert_prints(&value_masked, &value, "0x10/0xf0");
-    assert_int_equal(value_masked.parse(&value, "7"), 0);
-    assert_int_equal(value.mark, 7);
-    assert_int_equal(value.mask, UINT32_MAX);
-    assert_refuses(&value_masked, refused);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,7 +283,6 @@ int main(void)
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_masked_marks),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_paths),

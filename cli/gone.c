@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What had one sensible value, and has none to choose any more. docs/decisions.md has the reasons.
+ */
+#include "gone.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct gone_row rows[] = {
+    { "capacity-fraction", "0.5", "policy careful bounds its own growth" },
+    { "closed-weight", "1", "--destroy-events=no leaves closed connections out" },
+    { "drop-share", "1", "policy careful follows losses at once" },
+    { "evidence", "1min", "evidence counts as long as policies say" },
+    { "interface", NULL, "--scope, --local-port and --remote-port choose connections" },
+    { "metrics-interval", "15s", "`riptide metrics` has the figures of now" },
+    { "metrics-prefix", NULL, "`riptide show PREFIX --json` has the windows within a prefix" },
+    { "paced", "no", "policy careful learns from losses what may leave at once" },
+    { "percentile", "50", "policies paper, max and min are the others" },
+    { "slices", "1", "--max-share bounds what looks take" },
+    { "smoothing", NULL, "each policy has its own, see `riptide explain --policy`" },
+    { "socket-mark", NULL, "--scope, --local-port and --remote-port choose connections" },
+    { "step-percent", "10%", "small moves are not written" },
+    { "step-segments", "2", "small moves are not written" },
+    { "window", "10min", "each policy has its own history" },
+    { "window-percentile", "50", "each policy has its own history" },
+};
+
+const struct gone_row *gone_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+bool gone_holds(const struct gone_row *row, const char *value, char *text, size_t size)
+{
+    if (row->value && !strcmp(row->value, value))
+        return true;
+    snprintf(text, size, "is gone%s%s: %s", row->value ? ", and is always " : "",
+             row->value ? row->value : "", row->instead);
+    return false;
+}
