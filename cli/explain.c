@@ -111,11 +111,6 @@ static int add_look(const struct command_options *options, json_t *document,
     return 0;
 }
 
-static json_t *figure_or_null(uint32_t value)
-{
-    return value ? json_integer(value) : json_null();
-}
-
 static int add_kernel(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {

@@ -4,6 +4,8 @@
  */
 #include "explanation.h"
 
+#include "members.h"
+
 #define MS_PER_S 1e3
 #define NS_PER_S 1e9
 
@@ -19,12 +21,6 @@ static const char *const bounds[] = {
 const char *explanation_route_state(enum riptide_route_state state)
 {
     return states[state];
-}
-
-/* A figure where 0 says that there is none. */
-static json_t *figure(uint64_t value)
-{
-    return value ? json_integer((json_int_t)value) : json_null();
 }
 
 static json_t *real_figure(double value)
@@ -94,15 +90,15 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         (json_int_t)explanation->cwnd_min, "cwnd_max", (json_int_t)explanation->cwnd_max,
         "override", override[0] ? override : NULL, "override_scale",
         share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
-        "hint_cwnd_max", figure(explanation->hint_cwnd_max), "base_cwnd",
-        figure(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "rto_min_ms",
+        "hint_cwnd_max", figure_or_null(explanation->hint_cwnd_max), "base_cwnd",
+        figure_or_null(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "rto_min_ms",
         milliseconds(explanation->rto_min_us), "age_s", seconds(explanation->updated_ns, now_ns),
         "expires_s",
         explanation->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),
         "evidence", "capacity", real_figure(explanation->evidence.capacity), "burst",
-        real_figure(explanation->evidence.burst), "sharers", figure(explanation->evidence.sharers),
+        real_figure(explanation->evidence.burst), "sharers", figure_or_null(explanation->evidence.sharers),
         "brake", real_figure(explanation->evidence.brake), "min_rtt_ms",
         milliseconds(explanation->evidence.min_rtt_us),
         "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
@@ -113,7 +109,7 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&hint->dst, dst);
-    return json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max", figure(hint->cwnd_max),
+    return json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max", figure_or_null(hint->cwnd_max),
                      "scale", share(hint->scale), "for_ms",
                      (json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S));
 }
@@ -127,6 +123,6 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
         riptide_prefix_format(&route->gateway, gateway);
     return json_pack("{s:s, s:s, s:I, s:o, s:s?, s:s?, s:s?}", "dst", dst, "state",
                      explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd,
-                     "initrwnd", figure(route->initrwnd), "gateway", gateway[0] ? gateway : NULL,
+                     "initrwnd", figure_or_null(route->initrwnd), "gateway", gateway[0] ? gateway : NULL,
                      "dev", dev, "reason", route->reason[0] ? route->reason : NULL);
 }

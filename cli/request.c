@@ -8,7 +8,6 @@
 #include "lib/tools.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,29 +295,27 @@ void request_begin(struct request *request, const struct request_daemon *daemon,
     tell(request, answer);
 }
 
-/*
- * By hand, and without the names of run_show: there may be ten thousand. Only a reason can hold
- * what JSON must escape.
- */
+/* Without the names of run_show, since there may be ten thousand. Nothing where memory is short. */
 static size_t write_row(char *at, const struct request_row *row, bool is_first)
 {
     const struct riptide_route *route = &row->route;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    char *reason = NULL;
-    json_t *text;
-    int n;
+    json_t *array;
+    size_t n;
 
     riptide_prefix_format(&route->dst, dst);
-    if (route->reason[0] && (text = json_string(route->reason))) {
-        reason = json_dumps(text, JSON_ENCODE_ANY);
-        json_decref(text);
-    }
-    n = snprintf(at, ROW_BYTES, "%s[\"%s\",\"%s\",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "%s%s]",
-                 is_first ? "" : ",", dst, explanation_route_state(route->state), route->initcwnd,
-                 row->estimate.cwnd, row->estimate.samples, reason ? "," : "",
-                 reason ? reason : "");
-    free(reason);
-    return (size_t)n;
+    array = json_pack("[s, s, I, I, I]", dst, explanation_route_state(route->state),
+                      (json_int_t)route->initcwnd, (json_int_t)row->estimate.cwnd,
+                      (json_int_t)row->estimate.samples);
+    if (route->reason[0])
+        json_array_append_new(array, json_string(route->reason));
+    n = json_dumpb(array, at + !is_first, ROW_BYTES - 1, JSON_COMPACT);
+    json_decref(array);
+    if (n == 0 || n >= ROW_BYTES)
+        return 0;
+    if (!is_first)
+        at[0] = ',';
+    return n + !is_first;
 }
 
 /* Rows as far as they fit; false behind the last. */
@@ -326,14 +323,16 @@ static bool write_rows(struct request *request, const struct request_daemon *dae
                        size_t size, size_t *np)
 {
     struct request_row row;
+    size_t n_row;
 
     for (int i = 0; i < ROWS_A_PIECE && *np + ROW_BYTES <= size; i++) {
         if (!daemon->next(daemon->userdata, &request->cursor, &row))
             return false;
         if (request->within.family && !riptide_prefix_contains(&request->within, &row.route.dst))
             continue;
-        *np += write_row(piece + *np, &row, request->is_first);
-        request->is_first = false;
+        n_row = write_row(piece + *np, &row, request->is_first);
+        *np += n_row;
+        request->is_first &= n_row == 0;
     }
     return true;
 }

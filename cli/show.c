@@ -5,6 +5,7 @@
  */
 #include "commands.h"
 #include "log.h"
+#include "members.h"
 #include "sides.h"
 #include "terminal.h"
 
@@ -110,94 +111,55 @@ static int print_table(const struct sides *sides)
     return r;
 }
 
-/* Text as JSON has it, the caller's; "null" where there is none. */
-static char *quote(const char *text)
+static json_t *told_to_json(const struct told *told)
 {
-    json_t *string = text ? json_string(text) : json_null();
-    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
-
-    json_decref(string);
-    return quoted;
+    if (!told)
+        return json_null();
+    return json_pack("{s:s, s:I, s:o, s:I, s:s?}", "state", told->state, "initcwnd",
+                     (json_int_t)told->initcwnd, "wanted", figure_or_null(told->cwnd),
+                     "connections", (json_int_t)told->connections, "reason", told->reason);
 }
 
-static const char *figure_or_null(char text[16], uint32_t value)
-{
-    return value ? print_figure(text, value) : "null";
-}
-
-/* By hand: jansson would need as long again as all the rest. */
-static void print_told(const struct told *told)
-{
-    char wanted[16];
-    char *reason;
-
-    if (!told) {
-        fputs("null", stdout);
-        return;
-    }
-    reason = told->reason ? quote(told->reason) : NULL;
-    printf("{\"state\": \"%s\", \"initcwnd\": %" PRIu32
-           ", \"wanted\": %s, \"connections\": %" PRIu32 ", \"reason\": %s}",
-           told->state, told->initcwnd, figure_or_null(wanted, told->cwnd), told->connections,
-           reason ? reason : "null");
-    free(reason);
-}
-
-static void print_pair(const struct pair *pair, const char *dev)
+static json_t *pair_to_json(const struct pair *pair)
 {
     const struct riptide_route *route = pair->route;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    char initcwnd[16], initrwnd[16], starts_with[16];
-    bool is_ours = !pair->start || !pair->start->text[0];
+    const struct start *start = pair->start;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
+    uint32_t initcwnd = route ? route->initcwnd : 0;
+    bool has_gateway = route && route->gateway.family;
 
     riptide_prefix_format(pair->dst, dst);
-    if (route && route->gateway.family)
+    if (has_gateway)
         riptide_prefix_format(&route->gateway, gateway);
-    printf(
-        "    {\"dst\": \"%s\", \"initcwnd\": %s, \"initrwnd\": %s, \"gateway\": %s%s%s, \"dev\": %s"
-        ", \"starts_with\": %s, \"not_ours\": %s%s%s, \"difference\": %s%s%s, \"daemon\": ",
-        dst, figure_or_null(initcwnd, route ? route->initcwnd : 0),
-        figure_or_null(initrwnd, route ? route->initrwnd : 0), gateway[0] ? "\"" : "",
-        gateway[0] ? gateway : "null", gateway[0] ? "\"" : "", dev,
-        figure_or_null(starts_with, pair->start ? pair->start->cwnd : route ? route->initcwnd : 0),
-        is_ours ? "" : "\"",
-        is_ours ? "null" : pair->start->text, is_ours ? "" : "\"", pair->difference ? "\"" : "",
-        pair->difference ? pair->difference : "null", pair->difference ? "\"" : "");
-    print_told(pair->told);
-    putchar('}');
+    return json_pack("{s:s, s:o, s:o, s:s?, s:s?, s:o, s:s?, s:s?, s:o}", "dst", dst, "initcwnd",
+                     figure_or_null(initcwnd), "initrwnd",
+                     figure_or_null(route ? route->initrwnd : 0), "gateway",
+                     has_gateway ? gateway : NULL, "dev",
+                     route && route->ifindex ? device_of(route) : NULL, "starts_with",
+                     figure_or_null(start ? start->cwnd : initcwnd), "not_ours",
+                     start && start->text[0] ? start->text : NULL, "difference", pair->difference,
+                     "daemon", told_to_json(pair->told));
 }
 
 static int print_json(const struct command_options *options, const struct sides *sides)
 {
-    const char *separator = "\n";
+    json_t *routes = json_array();
     struct sides_walk walk = { 0 };
-    uint32_t ifindex = 0;
-    char *dev = quote(NULL);
     struct pair pair;
-    int r;
+    int failed = 0;
 
-    printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
-           "  \"daemon_is_paused\": %s,\n  \"differences\": %zu,\n  \"routes\": [",
-           options->settings.router.table, options->settings.router.protocol,
-           sides->is_running ? "true" : "false", sides->is_paused ? "true" : "false",
-           sides->n_differences);
-    while (dev && sides_next(sides, &walk, &pair)) {
-        uint32_t pair_ifindex = pair.route ? pair.route->ifindex : 0;
-
-        if (pair_ifindex != ifindex) {
-            free(dev);
-            dev = quote(pair_ifindex ? device_of(pair.route) : NULL);
-            ifindex = pair_ifindex;
-        }
-        fputs(separator, stdout);
-        separator = ",\n";
-        if (dev)
-            print_pair(&pair, dev);
+    while (!failed && sides_next(sides, &walk, &pair))
+        failed = json_array_append_new(routes, pair_to_json(&pair));
+    if (failed) {
+        json_decref(routes);
+        return -ENOMEM;
     }
-    printf("\n  ]\n}\n");
-    r = dev ? 0 : -ENOMEM;
-    free(dev);
-    return r;
+    return command_print_json(
+        json_pack("{s:I, s:i, s:b, s:b, s:I, s:o}", "table",
+                  (json_int_t)options->settings.router.table, "protocol",
+                  options->settings.router.protocol, "daemon_is_running", sides->is_running,
+                  "daemon_is_paused", sides->is_paused, "differences",
+                  (json_int_t)sides->n_differences, "routes", routes));
 }
 
 int show_run(const struct command_options *options)

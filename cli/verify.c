@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "log.h"
+#include "members.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -117,11 +118,6 @@ static void print_text(const struct evidence *evidence, const struct verdict *ve
         printf("  note        %s\n", verdict->note);
 }
 
-static json_t *number_or_null(uint32_t value)
-{
-    return value ? json_integer(value) : json_null();
-}
-
 static int print_json(const struct evidence *evidence, const struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
@@ -140,10 +136,10 @@ static int print_json(const struct evidence *evidence, const struct verdict *ver
         "source_port", probe->source_port, "peer", peer, "peer_port", probe->peer_port,
         "congestion_control", probe->congestion_control, "cwnd", (json_int_t)probe->cwnd,
         "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
-        number_or_null(probe->snd_wnd_bytes), "route", "dst",
+        figure_or_null(probe->snd_wnd_bytes), "route", "dst",
         match[0] ? json_string(match) : json_null(), "table",
-        number_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
-        number_or_null(evidence->answer.initcwnd)));
+        figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
+        figure_or_null(evidence->answer.initcwnd)));
 }
 
 static int report(const struct evidence *evidence, bool json)
