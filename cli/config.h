@@ -17,7 +17,4 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
 /* A file that reads back as these settings; before each key, what it is and where it comes from. */
 void config_print(FILE *out, const struct settings *settings);
 
-/* The same as an example: all that is commented out is the default. */
-void config_print_example(FILE *out, const struct settings *defaults);
-
 #endif

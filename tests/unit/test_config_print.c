@@ -136,41 +136,10 @@ static void what_is_printed_reads_back(void **state)
     }
 }
 
-/* A line of the example begins with # and a letter where a key is commented out. */
-static void example_is_the_defaults(void **state)
-{
-    struct settings defaults, read;
-    char *text = NULL, *at;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-
-    (void)state;
-    settings_init(&defaults);
-    config_print_example(out, &defaults);
-    fclose(out);
-    read_text(&read, text);
-    assert_same(&defaults, &read, text);
-    assert_null(read.overrides);
-    settings_deinit(&read);
-    for (at = text; at && *at; at = strchr(at, '\n') + 1) {
-        char *end = strchr(at, '\n');
-
-        if (at[0] == '#' && at[1] != ' ' && end[-1] != '=' && at[1] != '[')
-            at[0] = ' ';
-    }
-    read_text(&read, text);
-    assert_same(&defaults, &read, text);
-    assert_true(read.lines[0] > 0);
-    settings_deinit(&read);
-    settings_deinit(&defaults);
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_printed_reads_back),
-        cmocka_unit_test(example_is_the_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
