@@ -5,8 +5,7 @@
 #ifndef CLI_DOCTOR_FILES_H
 #define CLI_DOCTOR_FILES_H
 
-#include "networkd.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +17,5 @@ uint32_t files_count(const char *root, const char *path);
 
 /* The first line without its end; empty where it cannot be read. Tabs become blanks. */
 void files_read_line(const char *path, char *line, size_t size);
-
-/* networkd.conf and its drop-ins, in networkd's own order. */
-void files_read_networkd(const char *root, struct networkd *networkd);
 
 #endif

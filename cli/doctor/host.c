@@ -131,7 +131,7 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     read_kernel(&host->kernel);
     read_sysctls(host);
     read_namespace(host, root);
-    files_read_networkd(root, &host->networkd);
+    networkd_read(&host->networkd, root);
     dump_links(&host->links);
     dump_main_routes(&host->main_routes);
     host_read_connections(host);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether systemd-networkd takes away what is not its own: networkd.conf(5). Pure.
+ * Whether systemd-networkd takes away what is not its own: networkd.conf(5).
  */
 #ifndef CLI_DOCTOR_NETWORKD_H
 #define CLI_DOCTOR_NETWORKD_H
@@ -11,6 +11,7 @@
 
 struct networkd_setting {
     bool is_off;                    /* default: on, foreign things are removed */
+    bool is_of_drop_in;
     char path[NETWORKD_PATH_BYTES]; /* who said so last; empty: the default */
 };
 
@@ -20,7 +21,7 @@ struct networkd {
     struct networkd_setting rules;  /* ManageForeignRoutingPolicyRules= */
 };
 
-/* Takes in one configuration file; files are given in the order in which networkd reads them. */
-void networkd_add(struct networkd *networkd, const char *text, const char *path);
+/* Reads what there is below `root`. */
+void networkd_read(struct networkd *networkd, const char *root);
 
 #endif

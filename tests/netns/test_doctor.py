@@ -300,7 +300,14 @@ def test_networkd_that_does_not_run_is_no_matter(host, tmp_path):
      "warning", "rules and routes"),
     ({"etc": {"networkd.conf": "[DHCP]\nManageForeignRoutes=no\n# ManageForeignRoutes=no\n"}},
      "warning", "rules and routes"),
-], ids=["etc", "usr/lib", "drop-in wins", "one of two", "etc hides", "drop-in hides", "elsewhere"])
+    ({"etc": {"networkd.conf.d/a.conf": OFF, "networkd.conf.d/b.conf":
+              "[Network]\nManageForeignRoutes=perhaps\n"}}, "ok", "networkd.conf.d/a.conf"),
+    ({"etc": {"networkd.conf.d/a.conf": OFF}, "usr_lib": {
+        "networkd.conf.d/b.conf": "[Network]\nManageForeignRoutes = TRUE\n"}}, "warning", "our routes"),
+    ({"etc": {"networkd.conf.d/b.conf": OFF}, "usr_lib": {
+        "networkd.conf.d/a.conf": "[Network]\nManageForeignRoutes=1\n"}}, "ok", "networkd.conf.d/b.conf"),
+], ids=["etc", "usr/lib", "drop-in wins", "one of two", "etc hides", "drop-in hides", "elsewhere",
+        "no boolean", "last name", "not the first name"])
 def test_networkd_configuration_is_read_as_networkd_does(host, tmp_path, files, verdict, word):
     networkd(tmp_path, **files)
     finding = find(host, "networkd", "--root", tmp_path)

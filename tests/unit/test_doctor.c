@@ -242,22 +242,6 @@ static void test_links_are_bounded(void **state)
     assert_int_equal(links.n, 0);
 }
 
-static void test_networkd(void **state)
-{
-    struct networkd networkd = { .is_in_use = true };
-
-    (void)state;
-    networkd_add(&networkd, "[Network]\nManageForeignRoutes=0\n", "a");
-    networkd_add(&networkd, "[Network]\nManageForeignRoutes=perhaps\n", "b");
-    assert_true(networkd.routes.is_off);
-    assert_string_equal(networkd.routes.path, "a");
-    networkd_add(&networkd, "ManageForeignRoutes=yes\n[Other]\nManageForeignRoutes=yes\n", "c");
-    assert_true(networkd.routes.is_off);
-    networkd_add(&networkd, "[Network]\nManageForeignRoutes = TRUE\n", "d");
-    assert_false(networkd.routes.is_off);
-    assert_false(networkd.rules.is_off);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,7 +254,6 @@ int main(void)
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_vrf),
         cmocka_unit_test(test_links_are_bounded),
-        cmocka_unit_test(test_networkd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
