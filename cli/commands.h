@@ -15,8 +15,6 @@ struct command_options {
     /* riptided's: the defaults, its file over them, options of the command over both. */
     struct settings settings;
     bool json;
-    bool policy;
-    bool watch;
     uint32_t hint_cwnd_max;
     double hint_scale;
     uint64_t hint_for_ns;

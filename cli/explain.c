@@ -11,7 +11,6 @@
 #include "log.h"
 #include "look.h"
 #include "members.h"
-#include "policies.h"
 #include "resolve.h"
 #include "sides.h"
 #include "verdict.h"
@@ -25,7 +24,6 @@
 enum { MAX_INSIDE = 10 };
 
 const struct option_row explain_rows[] = {
-    COMMAND_ROW("policy", flag, policy, "list the policies and smoothings"),
     COMMAND_ROW("json", flag, json, "print JSON; null is not there"),
     COMMAND_CONTROL,
     COMMAND_KERNEL,
@@ -237,21 +235,6 @@ static int gather(const struct command_options *options, const struct riptide_pr
     return r;
 }
 
-static int explain_policies(const struct command_options *options)
-{
-    struct riptide_error error = { .text = "" };
-    int r = 0;
-
-    if (options->n_operands > 0)
-        return command_refuse(options, "%s: --policy is about no destination",
-                              options->operands[0]);
-    if (options->json)
-        r = command_print_json(policies_to_json());
-    else
-        policies_print();
-    return r == 0 ? EXIT_SUCCESS : command_fail(options, &error, r);
-}
-
 int explain_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
@@ -259,10 +242,8 @@ int explain_run(const struct command_options *options)
     json_t *document;
     int r;
 
-    if (options->policy)
-        return explain_policies(options);
     if (options->n_operands != 1)
-        return command_refuse(options, "which destination? one, or --policy");
+        return command_refuse(options, "which destination? one is needed");
     if (!command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
     r = gather(options, &dst, &document, &error);

@@ -16,14 +16,14 @@ static const struct gone_row rows[] = {
     { "metrics-interval", "15s", "`riptide metrics` has the figures of now" },
     { "metrics-prefix", NULL, "`riptide show PREFIX --json` has the windows within a prefix" },
     { "paced", "no", "policy careful learns from losses what may leave at once" },
-    { "percentile", "50", "policies paper, max and min are the others" },
+    { "percentile", "50", "policy paper is the mean" },
     { "slices", "1", "--max-share bounds what looks take" },
-    { "smoothing", NULL, "each policy has its own, see `riptide explain --policy`" },
+    { "smoothing", NULL, "each policy has its own" },
     { "socket-mark", NULL, "--scope, --local-port and --remote-port choose connections" },
     { "step-percent", "10%", "small moves are not written" },
     { "step-segments", "2", "small moves are not written" },
-    { "window", "10min", "each policy has its own history" },
-    { "window-percentile", "50", "each policy has its own history" },
+    { "window", "10min", "--history-weight is how much history counts" },
+    { "window-percentile", "50", "--history-weight is how much history counts" },
 };
 
 const struct gone_row *gone_find(const char *name, size_t len)

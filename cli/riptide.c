@@ -27,7 +27,7 @@ static const struct command commands[] = {
     { "status", NULL, status_rows, status_run, "how the daemon is", NEEDS_DAEMON },
     { "show", "[PREFIX]", show_rows, show_run,
       "our routes as the kernel has them, beside what the daemon believes", "" },
-    { "explain", "[DST]", explain_rows, explain_run,
+    { "explain", "DST", explain_rows, explain_run,
       "from connections to route, step by step; works without a daemon", "" },
     { "hint", "[PREFIX]", hint_rows, hint_run,
       "lower windows for a while; without PREFIX: which hints hold", NEEDS_DAEMON },

@@ -8,13 +8,10 @@
 #include "resolve.h"
 #include "terminal.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const struct option_row status_rows[] = {
-    COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
     COMMAND_KERNEL,
@@ -156,39 +153,14 @@ static void add_not_taken(const struct command_options *options, json_t *status)
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
 }
 
-/* Once. That nothing runs is an answer, too. */
-static int show_status(const struct command_options *options)
+int status_run(const struct command_options *options)
 {
     struct client_exchange exchange = { .fd_sent = -1 };
     int status = ask_with(&exchange, options, json_pack("{s:s}", "request", "status"),
                           add_not_taken, print_status);
 
+    /* That nothing runs is an answer, too. */
     if (status == EXIT_NOT_RUNNING && options->json)
         command_print_json(json_pack("{s:s}", "health", "not running"));
     return status;
-}
-
-/* Signals wait until the screen is complete. */
-static int watch_status(const struct command_options *options)
-{
-    const struct timespec second = { .tv_sec = 1 };
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    do {
-        terminal_clear();
-        show_status(options);
-        /* Whoever read it has gone. */
-        if (fflush(stdout) == EOF)
-            break;
-    } while (sigtimedwait(&signals, NULL, &second) < 0);
-    return EXIT_SUCCESS;
-}
-
-int status_run(const struct command_options *options)
-{
-    return options->watch ? watch_status(options) : show_status(options);
 }

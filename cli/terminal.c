@@ -22,9 +22,3 @@ struct table_style terminal_style(void)
     style.is_coloured = !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0;
     return style;
 }
-
-void terminal_clear(void)
-{
-    if (isatty(STDOUT_FILENO))
-        fputs("\033[H\033[J", stdout);
-}

@@ -10,7 +10,4 @@
 /* No width and no colour where it is no terminal; no colour where NO_COLOR asks for none. */
 struct table_style terminal_style(void);
 
-/* Empties the screen and begins at its top, on a terminal. */
-void terminal_clear(void);
-
 #endif

@@ -339,7 +339,7 @@ KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, numbe
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
-KIND_OF_NAMES(policy, "NAME", "not a policy (`riptide explain --policy` lists them)");
+KIND_OF_NAMES(policy, "NAME", "not a policy (`riptided --help` lists them)");
 KIND(name, "NAME", "not a name", path, path);
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "

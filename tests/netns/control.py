@@ -56,8 +56,6 @@ def riptide_json(host, *arguments, check=True):
     done = host.run(RIPTIDE, *arguments, "--json", check=check)
     document = json.loads(done.stdout)
     name = {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0])
-    if "--policy" in arguments:
-        name = "policies"
     schema = json.loads((REPOSITORY / "docs" / "schema" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(document)

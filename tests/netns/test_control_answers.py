@@ -2,7 +2,6 @@
 """riptide status and show: what they say is what is so."""
 
 import os
-import signal
 from pathlib import Path
 
 from control import ask, riptide_json, status
@@ -74,36 +73,6 @@ def test_status_says_how_much_room_there_is(net):
         screen = net.host.run(RIPTIDE, "status").stdout
         assert "3 of at most 16384 destinations\n" in screen
         assert "3 of at most 16384 in the kernel" in screen
-
-
-def test_watch_goes_on_until_interrupted(net):
-    def start():
-        process = net.host.start(RIPTIDE, "status", "--watch", "--json", stdout=writing,
-                                 stderr=writing)
-        os.close(writing)
-        return process
-
-    reading, writing = os.pipe()
-    with Daemon(net.host), start() as process, os.fdopen(reading) as output:
-        for _ in range(2):  # two screens
-            assert any(line == "}\n" for line in output)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(DEADLINE_S) == 0
-
-
-def test_watch_survives_the_daemon(net):
-    reading, writing = os.pipe()
-    with Daemon(net.host):
-        process = net.host.start(RIPTIDE, "status", "--watch", stdout=writing, stderr=writing)
-        os.close(writing)
-        output = os.fdopen(reading)
-        assert any("riptided     ok" in line for line in iter(output.readline, ""))
-    assert any("not running" in line for line in iter(output.readline, ""))
-    with Daemon(net.host):
-        assert any("riptided     ok" in line for line in iter(output.readline, ""))
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(DEADLINE_S) == 0
-    output.close()
 
 
 def test_show_puts_kernel_and_daemon_side_by_side(net):

@@ -296,11 +296,3 @@ def test_explain_without_a_daemon_says_what_one_would_do(net, dst, said):
         found = verdict(net.host, dst)
     assert not found["daemon_is_running"] and found["window"] is None
     assert windows(net.host) == {} and not rules(net.host)
-
-
-def test_policies_are_printed_as_json(host):
-    document = riptide_json(host, "explain", "--policy")
-    assert {"paper", "careful", "bdp"} <= {row["name"] for row in document["policies"]}
-    assert {"name": "ewma"}.items() <= document["smoothings"][0].items()
-    done = host.run(RIPTIDE, "explain", "--policy", "203.0.113.1", check=False)
-    assert (done.returncode, done.stdout) == (2, "")

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What people see: tables that fit their terminal, colour there alone, a screen that ends with Ctrl-C."""
+"""What people see: tables that fit their terminal, colour there alone."""
 
 import fcntl
 import os
 import pty
 import re
-import select
-import signal
 import struct
-import subprocess
 import termios
-import time
 
-import pytest
 from control import ask, status, write_state
 from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
 
@@ -41,15 +36,6 @@ class Terminal:
             chunk = b""
         self.text += chunk.decode().replace("\r\n", "\n")
         return bool(chunk)
-
-    def wait(self, condition, what):
-        end = time.monotonic() + DEADLINE_S
-        while not condition(self.text):
-            ready = select.select([self.master], [], [], max(0, end - time.monotonic()))[0]
-            assert ready and self.read(), f"no {what}: {self.text!r}"
-
-    def type(self, keys):
-        os.write(self.master, keys)
 
     def end(self):
         while self.read():
@@ -125,32 +111,6 @@ def test_messages_are_whole_on_sixty_columns(net):
         said = wait_until(lambda: [line["text"] for line in status()["messages"]
                                    if "lookup main" in line["text"]], "a message")
         assert said[0] in on_terminal(net.host, 60, RIPTIDE, "status", NO_COLOR="1")
-
-
-@pytest.mark.parametrize("keys", [b"\x03", b"\x1c"], ids=["Ctrl-C", "Ctrl-backslash"])
-def test_watch_ends_with_the_keyboard(net, keys):
-    """Ctrl-C is how one leaves it: no failure, and a whole screen. The other is the shell's to report."""
-    with Daemon(net.host):
-        wait_until(lambda: status()["round"], "a round")
-        terminal = Terminal(net.host, 80, RIPTIDE, "status", "--watch")
-        terminal.wait(lambda text: text.count("\033[H\033[J") >= 3, "third screen")
-        terminal.type(keys)
-        ended = terminal.end()
-        assert ended == (0 if keys == b"\x03" else -3)
-        for screen in terminal.text.split("\033[H\033[J")[1:-1]:
-            assert screen.startswith("riptided     ok\n") and screen.endswith("\n")
-
-
-def test_watch_into_a_file_has_no_escapes(net):
-    with Daemon(net.host):
-        wait_until(lambda: status()["round"], "a round")
-        process = net.host.start(RIPTIDE, "status", "--watch", stdout=subprocess.PIPE)
-        said = b""
-        while said.count(b"riptided     ok") < 2:
-            said += os.read(process.stdout.fileno(), 4096) or pytest.fail("it has ended")
-        process.send_signal(signal.SIGINT)
-        said += process.communicate(timeout=DEADLINE_S)[0]
-        assert b"\033" not in said
 
 
 def test_window_within_the_step_is_no_fault(net):

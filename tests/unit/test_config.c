@@ -147,7 +147,7 @@ static void unknown_names_and_the_nearest(void **state)
     assert_refused("[zebra]\n", "a.conf:1: [zebra]: unknown section; there are observe, compute, "
                                 "apply, metrics, log, prefix PREFIX");
     assert_refused("[compute]\npolicy = papr\n",
-                   "a.conf:2: policy papr: not a policy (`riptide explain --policy` lists them); "
+                   "a.conf:2: policy papr: not a policy (`riptided --help` lists them); "
                    "is paper meant?");
     assert_refused("[observe]\ndestroy-events = maybe\n",
                    "a.conf:2: destroy-events maybe: not auto, yes or no");
