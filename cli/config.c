@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf into settings. What inih would do in silence is caught before it sees a line: it
- * cuts long lines and long names of sections, takes an indented line for more of the value above,
- * and knows no section that is empty. So it is given one key with its value at a time.
+ * riptided.conf into settings, line by line in a copy of the text, which values point into. No inih:
+ * see docs/decisions.md.
  */
 #include "config.h"
 
@@ -11,7 +10,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +19,12 @@ enum { NO_OVERRIDE = -1 };
 struct reader {
     struct settings *settings;
     const char *name; /* of the file */
-    const char *at;   /* the next line */
-    const char *end;
+    char *at;         /* the next line */
+    char *end;
     int line;
     char section[64]; /* empty: none yet */
     bool is_lost;     /* the section has a mistake: nobody knows what its keys mean */
-    bool is_awaited;  /* inih was given a key, and has not taken it apart yet */
     long override;    /* number of the one that the section is for */
-    char *kept;       /* where the next value goes that settings may point to */
     int code;         /* 0, or the first error */
     size_t n_mistakes;
 };
@@ -83,20 +79,18 @@ static int fail_key(struct reader *reader, const char *key)
 }
 
 static int set_value(struct reader *reader, const struct option_row *row, void *target, int *line,
-                     const char *value)
+                     char *value)
 {
-    size_t size = strlen(value) + 1;
     int r;
 
     if (*line && !row->kind->clear)
         return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
-    r = row->kind->parse((char *)target + row->offset, memcpy(reader->kept, value, size));
+    r = row->kind->parse((char *)target + row->offset, value);
     if (r == -EINVAL)
         return fail(reader, r, "%s%s%s: %s%s", row->name, *value ? " " : "", value,
                     row->kind->expected, option_guess(row, value));
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
-    reader->kept += size;
     if (!*line)
         *line = reader->line;
     return 0;
@@ -113,7 +107,7 @@ static int check_override(struct reader *reader, const struct option_row *row,
     return is_zero ? fail(reader, -EINVAL, "%s 0: must be above 0", row->name) : 0;
 }
 
-static int set_override(struct reader *reader, const struct option_row *row, const char *value)
+static int set_override(struct reader *reader, const struct option_row *row, char *value)
 {
     struct riptide_override *override = &reader->settings->overrides[reader->override];
     struct override_lines *lines = &reader->settings->override_lines[reader->override];
@@ -122,27 +116,23 @@ static int set_override(struct reader *reader, const struct option_row *row, con
     return r < 0 ? r : check_override(reader, row, override);
 }
 
-/* inih's handler: 0 is an error. */
-static int on_key(void *user, const char *section, const char *key, const char *value)
+static int set_key(struct reader *reader, const char *key, char *value)
 {
-    struct reader *reader = user;
     struct settings *settings = reader->settings;
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
     const struct gone_row *gone = gone_find(key, strlen(key));
     char reason[160];
 
-    (void)section; /* it was never told one */
-    reader->is_awaited = false;
     if (gone)
-        return gone_holds(gone, value, reason, sizeof(reason)) ||
-               fail(reader, -EINVAL, "%s %s: %s", key, value, reason) == 0;
+        return gone_holds(gone, value, reason, sizeof(reason))
+                   ? 0
+                   : fail(reader, -EINVAL, "%s %s: %s", key, value, reason);
     if (reader->override != NO_OVERRIDE && row)
-        return set_override(reader, row, value) == 0;
+        return set_override(reader, row, value);
     if (row && row->section && !strcmp(row->section, reader->section)) {
-        return set_value(reader, row, settings, &settings->lines[row - settings_rows], value) == 0;
+        return set_value(reader, row, settings, &settings->lines[row - settings_rows], value);
     }
-    fail_key(reader, key);
-    return 0;
+    return fail_key(reader, key);
 }
 
 static int fail_section(struct reader *reader)
@@ -215,37 +205,12 @@ static int enter_section(struct reader *reader, const char *line, size_t len)
     return fail_section(reader);
 }
 
-/* The line without what surrounds it. Returns its length. */
-static size_t next_line(struct reader *reader, const char **linep)
+/* Without blanks at its end. */
+static size_t trim(const char *text, size_t len)
 {
-    const char *at = reader->at;
-    const char *stop = memchr(at, '\n', (size_t)(reader->end - at));
-
-    reader->at = stop ? stop + 1 : reader->end;
-    if (!stop)
-        stop = reader->end;
-    while (stop > at && (isblank((unsigned char)stop[-1]) || stop[-1] == '\r'))
-        stop--;
-    while (stop > at && isblank((unsigned char)*at))
-        at++;
-    reader->line++;
-    *linep = at;
-    return (size_t)(stop - at);
-}
-
-static int check_line(struct reader *reader, const char *line, size_t len, size_t max)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
-            return fail(reader, -EINVAL, "holds a control character (0x%02x)",
-                        (unsigned char)line[i]);
-    }
-    if (len > max)
-        return fail(reader, -EINVAL,
-                    "%zu characters; the longest line that is read has %zu (a key with a list may "
-                    "be given many times)",
-                    len, max);
-    return 0;
+    while (len > 0 && (isblank((unsigned char)text[len - 1]) || text[len - 1] == '\r'))
+        len--;
+    return len;
 }
 
 /* Up to a comment, which may begin behind a blank. */
@@ -256,71 +221,68 @@ static size_t without_comment(const char *line, size_t len)
     while (n < len &&
            !((line[n] == '#' || line[n] == ';') && (n == 0 || isblank((unsigned char)line[n - 1]))))
         n++;
-    while (n > 0 && isblank((unsigned char)line[n - 1]))
-        n--;
-    return n;
+    return trim(line, n);
 }
 
-/* How much of the line is for inih: nothing of a section, or of what has a mistake. */
-static size_t take_line(struct reader *reader, const char *line, size_t len, size_t max)
+/* "KEY = VALUE", or "KEY: VALUE". */
+static int take_key(struct reader *reader, char *line)
 {
-    if (memchr(line, '\0', len)) {
-        fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
-        return 0;
-    }
+    size_t len = strcspn(line, "=:");
+    char *value = line + len + 1;
+
+    if (!line[len])
+        return fail(reader, -EINVAL, "neither a [section] nor KEY = VALUE");
+    line[trim(line, len)] = '\0';
+    return set_key(reader, line, value + strspn(value, " \t"));
+}
+
+static int take_line(struct reader *reader, char *line, size_t len)
+{
+    if (memchr(line, '\0', len))
+        return fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
     len = without_comment(line, len);
-    if (check_line(reader, line, len, max))
-        return 0;
-    if (len > 0 && line[0] == '[') {
-        reader->is_lost = enter_section(reader, line, len) < 0;
-        return 0;
+    for (size_t i = 0; i < len; i++) {
+        if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
+            return fail(reader, -EINVAL, "holds a control character (0x%02x)",
+                        (unsigned char)line[i]);
     }
-    return reader->is_lost ? 0 : len;
+    line[len] = '\0';
+    if (line[0] == '[')
+        reader->is_lost = enter_section(reader, line, len) < 0;
+    return len == 0 || line[0] == '[' || reader->is_lost ? 0 : take_key(reader, line);
 }
 
-/* What inih cannot take apart it passes over. */
-static void check_awaited(struct reader *reader)
+/* The next line without what surrounds it. */
+static void read_line(struct reader *reader)
 {
-    if (reader->is_awaited)
-        fail(reader, -EINVAL, "neither a [section] nor KEY = VALUE");
-    reader->is_awaited = false;
-}
+    char *line = reader->at;
+    char *stop = memchr(line, '\n', (size_t)(reader->end - line));
 
-/* inih's reader, as fgets: what is no key is shown to it as an empty line. */
-static char *read_line(char *buffer, int size, void *stream)
-{
-    struct reader *reader = stream;
-    const char *line;
-    size_t len;
-
-    check_awaited(reader);
-    if (reader->code == -ENOMEM || reader->at == reader->end)
-        return NULL;
-    len = next_line(reader, &line);
-    len = take_line(reader, line, len, (size_t)size - 3);
-    reader->is_awaited = len > 0;
-    snprintf(buffer, (size_t)size, "%.*s\n", (int)len, line);
-    return buffer;
+    if (!stop)
+        stop = reader->end;
+    reader->at = stop < reader->end ? stop + 1 : stop;
+    reader->line++;
+    while (line < stop && isblank((unsigned char)*line))
+        line++;
+    take_line(reader, line, trim(line, (size_t)(stop - line)));
 }
 
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
-    struct reader reader = {
-        .settings = settings, .name = name, .at = bytes, .end = bytes + n, .override = NO_OVERRIDE
-    };
+    struct reader reader = { .settings = settings, .name = name, .override = NO_OVERRIDE };
 
     settings->file = name;
-    /* A value is shorter than its line. */
-    reader.kept = settings->text = malloc(n + 1);
+    reader.at = settings->text = malloc(n + 1);
     if (!settings->text)
         return fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
+    memcpy(settings->text, bytes, n);
+    reader.end = settings->text + n;
+    *reader.end = '\0';
     if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
         reader.at += strlen(mark);
-    /* Mistakes were heard of by line; without memory, inih has read none. */
-    if (ini_parse_stream(read_line, &reader, on_key, &reader) < 0)
-        fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
-    check_awaited(&reader);
+    while (reader.at < reader.end && reader.code != -ENOMEM)
+        read_line(&reader);
     if (reader.n_mistakes > SETTINGS_MAX_MISTAKES)
         snprintf(settings->mistakes[SETTINGS_MAX_MISTAKES - 1].text,
                  sizeof(settings->mistakes[0].text), "%s: and %zu mistakes more", name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf: settings from its text, and back. Pure; inih splits the lines.
+ * riptided.conf: settings from its text, and back. Pure.
  */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H

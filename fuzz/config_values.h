@@ -53,7 +53,7 @@ static const struct known_key known_keys[] = {
     KEY_OF_PREFIX("scale", SHARE, DOUBLE, scale),
 };
 
-enum { N_KNOWN_KEYS = sizeof(known_keys) / sizeof(known_keys[0]), MAX_LINE_BYTES = 256 };
+enum { N_KNOWN_KEYS = sizeof(known_keys) / sizeof(known_keys[0]), MAX_LINE_BYTES = 1 << 16 };
 
 /* All types as one that holds each of their values. */
 static long double value_at(const void *target, const struct known_key *key)
