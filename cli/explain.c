@@ -9,7 +9,6 @@
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "look.h"
 #include "members.h"
 #include "resolve.h"
 #include "sides.h"
@@ -37,13 +36,27 @@ static json_t *route_to_json(const struct riptide_route *route)
     return explanation_route(route, route->ifindex ? log_device_name(route->ifindex, dev) : NULL);
 }
 
+/* What the destination is counted as by the configuration. */
+static int find_group(const struct riptide_estimator_config *config,
+                      const struct riptide_prefix *dst, struct riptide_prefix *group)
+{
+    struct riptide_estimator *estimator;
+    int r = riptide_estimator_new(&estimator, config, NULL);
+
+    if (r < 0)
+        return r;
+    riptide_estimator_group(estimator, dst, group);
+    riptide_estimator_free(estimator);
+    return 0;
+}
+
 /* What it would say of itself, with nothing known of the destination. */
 static json_t *without_daemon(const struct settings *settings, const struct riptide_prefix *dst)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
-    if (look_group(&settings->estimator, dst, &group) != 0)
+    if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
     riptide_prefix_format(&group, text);
     return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination", text, "in_scope",
@@ -83,30 +96,27 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     return r;
 }
 
-static int add_look(const struct command_options *options, json_t *document,
-                    const struct riptide_prefix *dst, bool is_destination,
-                    struct riptide_error *error)
+static void on_route(void *userdata, const struct riptide_route *route)
 {
-    const char *policy = json_string_value(json_object_get(document, "policy"));
-    bool can_be = is_destination && json_is_true(json_object_get(document, "in_scope"));
-    json_t *window = json_null(), *route = json_null(), *seen;
-    bool has_window;
-    struct look look;
-    int r = look_at(&look, &options->settings, dst, policy, error);
+    *(struct riptide_route *)userdata = *route;
+}
 
-    if (r != 0)
-        return r;
-    has_window = look.explanation.cwnd > 0;
-    if (can_be && has_window)
-        window = explanation_window(&look.explanation, look.now_ns);
-    /* Without a window there is no route, but perhaps a reason that there will never be one. */
-    if (can_be && look.has_route &&
-        (has_window || look.route.state != RIPTIDE_ROUTE_APPLIED))
-        route = route_to_json(&look.route);
-    seen = explanation_seen(&look.explanation);
-    json_object_update_new(seen, json_pack("{s:o, s:o}", "window", window, "route", route));
-    json_object_set_new(document, "look", seen);
-    return 0;
+/* Without a window there is no route, but perhaps a reason that there will never be one. */
+static int add_left_alone(const struct command_options *options, json_t *document,
+                          const struct riptide_prefix *dst, bool is_destination,
+                          struct riptide_error *error)
+{
+    const struct settings *settings = &options->settings;
+    struct riptide_route route = { .state = RIPTIDE_ROUTE_APPLIED };
+    int r = 0;
+
+    if (is_destination && json_is_true(get(document, "in_scope")))
+        r = resolve(&settings->router, dst, 1, settings->estimator.cwnd_max, false, on_route,
+                    &route, error);
+    json_object_set_new(document, "left_alone",
+                        route.state == RIPTIDE_ROUTE_APPLIED ? json_null()
+                                                             : json_string(route.reason));
+    return r;
 }
 
 static int add_kernel(const struct command_options *options, json_t *document,
@@ -207,7 +217,7 @@ static int complete(const struct command_options *options, const struct riptide_
     int r = take_destination(document, dst, &destination);
 
     if (r >= 0)
-        r = add_look(options, document, &destination, r, error);
+        r = add_left_alone(options, document, &destination, r, error);
     if (r == 0)
         r = add_kernel(options, document, dst);
     if (r == 0)

@@ -28,7 +28,7 @@ static const struct command commands[] = {
     { "show", "[PREFIX]", show_rows, show_run,
       "our routes as the kernel has them, beside what the daemon believes", "" },
     { "explain", "DST", explain_rows, explain_run,
-      "from connections to route, step by step; works without a daemon", "" },
+      "from connections to route, step by step; without a daemon, what the kernel has", "" },
     { "hint", "[PREFIX]", hint_rows, hint_run,
       "lower windows for a while; without PREFIX: which hints hold", NEEDS_DAEMON },
     { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten", NEEDS_DAEMON },

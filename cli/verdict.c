@@ -32,39 +32,27 @@ static bool is_left_out(const json_t *seen)
     return n > 0 && sum_left_out(get(seen, "left_out")) == n;
 }
 
-static void verdict_of_left_out(const json_t *seen, const char *whose, const char *which,
-                                char text[VERDICT_BYTES])
-{
-    const json_t *left_out = get(seen, "left_out");
-
-    snprintf(text, VERDICT_BYTES,
-             "nothing: none of %s %" JSON_INTEGER_FORMAT
-             " connections%s counts (unused %" JSON_INTEGER_FORMAT ", idle %" JSON_INTEGER_FORMAT
-             ", unmeasured %" JSON_INTEGER_FORMAT ")",
-             whose, number(seen, "connections"), which, number(left_out, "unused"),
-             number(left_out, "idle"), number(left_out, "unmeasured"));
-}
-
 /* Why there is no window: what is the first thing missing. */
 static void verdict_without_window(const json_t *document, char text[VERDICT_BYTES])
 {
-    const json_t *look = get(document, "look"), *seen = get(document, "seen");
+    const json_t *seen = get(document, "seen"), *left_out = get(seen, "left_out");
 
     if (!json_is_true(get(document, "in_scope")))
         snprintf(text, VERDICT_BYTES, "nothing: it is outside of --scope, or in --exclude");
-    else if (is_there(look, "route") && !is_state(get(look, "route"), "applied"))
-        snprintf(text, VERDICT_BYTES, "nothing, and a window would not help: it is %s: %s",
-                 text_of(get(look, "route"), "state"), text_of(get(look, "route"), "reason"));
-    else if (is_left_out(look))
-        verdict_of_left_out(look, "its", "", text);
-    else if (number(look, "connections") == 0 && is_left_out(seen))
-        verdict_of_left_out(seen, "the", " that riptided saw last", text);
-    else if (number(look, "connections") == 0)
-        snprintf(text, VERDICT_BYTES, "nothing: no connection to it is open to learn from");
+    else if (*text_of(document, "left_alone"))
+        snprintf(text, VERDICT_BYTES, "nothing, and a window would not help: it is left alone: %s",
+                 text_of(document, "left_alone"));
+    else if (is_left_out(seen))
+        snprintf(text, VERDICT_BYTES,
+                 "nothing: none of the %" JSON_INTEGER_FORMAT
+                 " connections that riptided saw last counts (unused %" JSON_INTEGER_FORMAT
+                 ", idle %" JSON_INTEGER_FORMAT ", unmeasured %" JSON_INTEGER_FORMAT ")",
+                 number(seen, "connections"), number(left_out, "unused"), number(left_out, "idle"),
+                 number(left_out, "unmeasured"));
     else
         snprintf(text, VERDICT_BYTES,
-                 "nothing yet: the next round will count its connections, unless "
-                 "--max-destinations is reached");
+                 "nothing: no connection to it is open to learn from, or --max-destinations is "
+                 "reached");
 }
 
 static void verdict_of_daemon(const json_t *document, char text[VERDICT_BYTES])
@@ -177,7 +165,6 @@ static void verdict_of_route(const json_t *document, char text[VERDICT_BYTES])
 
 void verdict_of(const json_t *document, char text[VERDICT_BYTES])
 {
-    const json_t *look = get(document, "look");
     char others[VERDICT_MANAGER_BYTES];
 
     if (json_is_null(get(document, "destination")))
@@ -186,15 +173,12 @@ void verdict_of(const json_t *document, char text[VERDICT_BYTES])
         verdict_of_daemon(document, text);
     else if (is_there(document, "kernel"))
         verdict_of_route(document, text);
-    else if (!is_there(look, "window") || !is_state(get(look, "route"), "applied"))
+    else if (!json_is_true(get(document, "in_scope")) || *text_of(document, "left_alone"))
         verdict_without_window(document, text);
     else
         snprintf(text, VERDICT_BYTES,
-                 "%s; %s would give connections %" JSON_INTEGER_FORMAT
-                 " segments (a single look, without history)",
-                 name_others(document, others),
-                 is_abandoned(document) ? "as it is configured it" : "riptided as it is configured",
-                 number(get(look, "window"), "cwnd"));
+                 "%s; what it would give: riptided --dry-run --once --scope %s",
+                 name_others(document, others), text_of(document, "dst"));
 }
 
 static void print_left_out(const json_t *left_out, FILE *out)
@@ -331,19 +315,14 @@ static void print_inside(const json_t *document, FILE *out)
 
 void verdict_print(const json_t *document, FILE *out)
 {
-    const json_t *look = get(document, "look");
-    const json_t *seen = get(document, "seen");
-    bool is_running = json_is_true(get(document, "daemon_is_running"));
-    const json_t *window = get(is_running ? document : look, "window");
+    const json_t *seen = get(document, "seen"), *window = get(document, "window");
 
     fprintf(out, "%s", text_of(document, "dst"));
     if (json_is_null(get(document, "destination")))
         fprintf(out, ", no destination but a prefix of several");
     else if (strcmp(text_of(document, "dst"), text_of(document, "destination")) != 0)
         fprintf(out, ", counted as %s", text_of(document, "destination"));
-    fprintf(out, "\n  open now     ");
-    print_connections(look, out);
-    print_left_out(get(look, "left_out"), out);
+    fputc('\n', out);
     if (json_is_object(seen)) {
         fprintf(out, "  seen last    ");
         print_connections(seen, out);
@@ -354,10 +333,8 @@ void verdict_print(const json_t *document, FILE *out)
         print_window(window, out);
     else
         fprintf(out, "  window       none\n");
-    if (is_running)
+    if (json_is_true(get(document, "daemon_is_running")))
         print_route("route", get(document, "route"), out);
-    if (is_there(look, "route") && !(is_running && is_there(document, "route")))
-        print_route("would be", get(look, "route"), out);
     print_route("kernel", get(document, "kernel"), out);
     if (is_there(document, "inside"))
         print_inside(document, out);
