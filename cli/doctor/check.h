@@ -22,9 +22,9 @@ void finding_do(struct finding *finding, const char *format, ...)
 check_fn check_kernel, check_sockets, check_namespace, check_vrf;
 
 /* checks_routing.c */
-check_fn check_daemon, check_numbers, check_rules, check_networkd, check_main, check_destinations;
+check_fn check_daemon, check_numbers, check_rules, check_networkd, check_destinations;
 
 /* checks_flight.c */
-check_fn check_receiver, check_peers, check_pacing, check_idle;
+check_fn check_receiver, check_pacing, check_idle;
 
 #endif

@@ -20,11 +20,9 @@ static const struct {
     { "numbers", check_numbers },
     { "rules", check_rules },
     { "networkd", check_networkd },
-    { "main-table", check_main },
     { "vrf", check_vrf },
     { "destinations", check_destinations },
     { "receiver", check_receiver },
-    { "peer-window", check_peers },
     { "pacing", check_pacing },
     { "idle-restart", check_idle },
 };

@@ -45,36 +45,6 @@ void check_receiver(const struct host *host, struct finding *finding)
                smallest, initial, initial > largest ? initial : largest);
 }
 
-void check_peers(const struct host *host, struct finding *finding)
-{
-    const struct host_connections *connections = &host->connections;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    finding_read(finding,
-                 "TCP_INFO of %" PRIu64 " connections, of which %" PRIu64
-                 " have sent nothing yet: only there is tcpi_snd_wnd still the first window",
-                 connections->n, connections->n_unused);
-    if (connections->n_unused == 0) {
-        finding_is(finding, SEVERITY_NOTE,
-                   "not known how much peers take at first: no open connection tells");
-        finding_do(finding, "riptide verify ADDRESS PORT opens one and looks");
-    } else if (connections->n_bounded == 0) {
-        finding_is(finding, SEVERITY_OK, "each peer seen takes %" PRIu32 " segments at first",
-                   host->router.cwnd_max);
-    } else {
-        riptide_prefix_format(&connections->smallest_dst, dst);
-        finding_is(finding, SEVERITY_NOTE,
-                   "%" PRIu64 " of %" PRIu64
-                   " connections seen have a peer that takes less than %" PRIu32
-                   " segments at first; the least is %" PRIu32 " (%s)",
-                   connections->n_bounded, connections->n_unused, host->router.cwnd_max,
-                   connections->smallest, dst);
-        finding_do(finding,
-                   "where the peer opens connections: raise the middle value of net.ipv4.tcp_rmem "
-                   "there; where this host does, 65535 bytes are the limit of TCP");
-    }
-}
-
 void check_pacing(const struct host *host, struct finding *finding)
 {
     const struct link *unpaced = NULL;

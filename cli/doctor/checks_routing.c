@@ -233,38 +233,6 @@ void check_networkd(const struct host *host, struct finding *finding)
     }
 }
 
-void check_main(const struct host *host, struct finding *finding)
-{
-    const struct main_routes *routes = &host->main_routes;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-
-    if (routes->error) {
-        finding_is(finding, SEVERITY_NOTE, "not known whether others set windows");
-        finding_read(finding, "RTM_GETROUTE: %s", strerror(-routes->error));
-        return;
-    }
-    if (routes->n_windows == 0) {
-        finding_is(finding, SEVERITY_OK, "nobody else sets initial windows");
-        finding_read(finding, "RTM_GETROUTE: no route of main has an initcwnd");
-        return;
-    }
-    riptide_prefix_format(&routes->example, dst);
-    finding_is(
-        finding, routes->n_hosts > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
-        routes->n_hosts > 0
-            ? "another agent may write windows to single hosts: they are the least that we give there"
-            : "routes of main have windows of their own: they are the least that destinations get");
-    finding_read(finding,
-                 "RTM_GETROUTE: %" PRIu64 " routes of main have an initcwnd, %" PRIu64
-                 " of them lead to one address; the first: %s initcwnd %" PRIu32,
-                 routes->n_windows, routes->n_hosts, dst, routes->example_initcwnd);
-    finding_do(
-        finding,
-        routes->n_hosts > 0
-            ? "stop the other agent, or riptided --exclude what it keeps"
-            : "nothing; `initcwnd lock N` keeps a route from us altogether");
-}
-
 void check_destinations(const struct host *host, struct finding *finding)
 {
     const struct host_destinations *destinations = &host->destinations;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump of the open connections for doctor: the peers' windows, and what would become of the
+ * One dump of the open connections for doctor: how many, and what would become of their
  * destinations.
  */
 #include "host.h"
@@ -21,24 +21,6 @@ struct reading {
     size_t n_peers;
 };
 
-static void add_window(struct host *host, const struct riptide_sample *sample)
-{
-    struct host_connections *connections = &host->connections;
-    uint32_t segments;
-
-    /* Once data was sent the window is a later one. */
-    if (sample->data_segs_out > 0 || sample->snd_wnd_bytes == 0 || sample->mss_bytes == 0)
-        return;
-    segments = sample->snd_wnd_bytes / sample->mss_bytes;
-    connections->n_unused++;
-    if (segments >= host->router.cwnd_max)
-        return;
-    if (connections->n_bounded++ == 0 || segments < connections->smallest) {
-        connections->smallest = segments;
-        connections->smallest_dst = sample->dst;
-    }
-}
-
 static int add(void *userdata, const struct riptide_sample *sample)
 {
     struct reading *reading = userdata;
@@ -46,7 +28,6 @@ static int add(void *userdata, const struct riptide_sample *sample)
     reading->host->connections.n++;
     reading->host->connections.n_opened += sample->local_port >= reading->host->local_ports[0] &&
                                            sample->local_port <= reading->host->local_ports[1];
-    add_window(reading->host, sample);
     if (reading->n_peers < MAX_DESTINATIONS &&
         (reading->n_peers == 0 ||
          !riptide_prefix_equal(&reading->peers[reading->n_peers - 1], &sample->dst)))

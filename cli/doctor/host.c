@@ -4,15 +4,17 @@
  */
 #include "host.h"
 
-#include "dump.h"
-#include "files.h"
+#include "lib/netlink.h"
 #include "lib/tools.h"
 #include "receiver.h"
 #include "resolve.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,6 +27,44 @@
 /* Files that container managers leave for whoever wonders. */
 static const char *const container_marks[] = { "/run/systemd/container", "/run/.containerenv",
                                                "/.dockerenv", "/var/run/secrets/kubernetes.io" };
+
+static bool is_there(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    return access(full, F_OK) == 0;
+}
+
+/* How many entries a directory has; 0 where there is none. */
+static uint32_t count_entries(const char *root, const char *path)
+{
+    char pattern[PATH_MAX];
+    glob_t entries = { 0 };
+    uint32_t n = 0;
+
+    snprintf(pattern, sizeof(pattern), "%s%s/*", root, path);
+    if (glob(pattern, 0, NULL, &entries) == 0)
+        n = (uint32_t)entries.gl_pathc;
+    globfree(&entries);
+    return n;
+}
+
+/* The first line without its end; empty where it cannot be read. Tabs become blanks. */
+static void read_line(const char *path, char *line, size_t size)
+{
+    FILE *file = fopen(path, "re");
+
+    line[0] = '\0';
+    if (!file)
+        return;
+    if (!fgets(line, (int)size, file))
+        line[0] = '\0';
+    fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    for (char *at = line; (at = strchr(at, '\t'));)
+        *at = ' ';
+}
 
 /* 0 or -errno of setting a netlink option on a new socket. */
 static int try_netlink_option(int protocol, int option, int value)
@@ -58,10 +98,10 @@ static void read_kernel(struct host_kernel *kernel)
 static void read_namespace(struct host *host, const char *root)
 {
     /* A sysctl of the whole machine, which only the namespace that it booted with shows. */
-    host->is_initial_namespace = files_exists("", "/proc/sys/net/core/default_qdisc");
-    host->n_named_namespaces = files_count(root, "/run/netns");
+    host->is_initial_namespace = is_there("", "/proc/sys/net/core/default_qdisc");
+    host->n_named_namespaces = count_entries(root, "/run/netns");
     for (size_t i = 0; i < sizeof(container_marks) / sizeof(container_marks[0]); i++) {
-        if (!host->container[0] && files_exists(root, container_marks[i]))
+        if (!host->container[0] && is_there(root, container_marks[i]))
             snprintf(host->container, sizeof(host->container), "%s", container_marks[i]);
     }
 }
@@ -70,15 +110,59 @@ static void read_sysctls(struct host *host)
 {
     char ports[HOST_WORD_BYTES];
 
-    files_read_line("/proc/sys/net/ipv4/ip_local_port_range", ports, sizeof(ports));
+    read_line("/proc/sys/net/ipv4/ip_local_port_range", ports, sizeof(ports));
     if (sscanf(ports, "%" SCNu16 " %" SCNu16, &host->local_ports[0], &host->local_ports[1]) != 2)
         host->local_ports[0] = UINT16_MAX;
-    files_read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem, sizeof(host->tcp_rmem));
-    files_read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control,
+    read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem, sizeof(host->tcp_rmem));
+    read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control,
                     sizeof(host->congestion_control));
-    files_read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle,
+    read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle,
                     sizeof(host->slow_start_after_idle));
     host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
+}
+
+static struct nlmsghdr *begin_links(void *userdata, void *room)
+{
+    const struct ifinfomsg header = { .ifi_family = AF_UNSPEC };
+    struct links *links = userdata;
+
+    links->n = 0;
+    return netlink_begin(room, RTM_GETLINK, NLM_F_DUMP, &header, sizeof(header));
+}
+
+static int on_link(void *links, const struct nlmsghdr *message)
+{
+    links_add(links, message);
+    return 0;
+}
+
+static struct nlmsghdr *begin_queues(void *userdata, void *room)
+{
+    const struct tcmsg header = { .tcm_family = AF_UNSPEC };
+    struct links *links = userdata;
+
+    for (size_t i = 0; i < links->n; i++)
+        links->list[i].n_children = links->list[i].n_fq_children = 0;
+    return netlink_begin(room, RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header));
+}
+
+static int on_queue(void *links, const struct nlmsghdr *message)
+{
+    links_add_queue(links, message);
+    return 0;
+}
+
+static void read_links(struct links *links)
+{
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
+
+    if (r == 0)
+        r = netlink_dump_all(&netlink, begin_links, on_link, links);
+    if (r == 0)
+        r = netlink_dump_all(&netlink, begin_queues, on_queue, links);
+    netlink_deinit(&netlink);
+    links->error = r;
 }
 
 static void read_starts(struct host *host, const struct riptide_route *routes)
@@ -132,8 +216,7 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     read_sysctls(host);
     read_namespace(host, root);
     networkd_read(&host->networkd, root);
-    dump_links(&host->links);
-    dump_main_routes(&host->main_routes);
+    read_links(&host->links);
     host_read_connections(host);
     return 0;
 }

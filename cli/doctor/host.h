@@ -21,10 +21,6 @@ struct host_connections {
     int error;          /* -errno where they cannot be read */
     uint64_t n;         /* to other hosts */
     uint64_t n_opened;  /* of those, from a port that this host gives to who connects */
-    uint64_t n_unused;  /* have sent nothing, so that the peer's window is still its first */
-    uint64_t n_bounded; /* of those, whose peer takes less than cwnd_max segments */
-    uint32_t smallest;  /* of those, the peer's window in segments */
-    struct riptide_prefix smallest_dst;
 };
 
 /* A reason why destinations are left alone. */
@@ -55,7 +51,6 @@ struct host {
     struct host_kernel kernel;
     struct networkd networkd;
     struct links links;
-    struct main_routes main_routes;
     struct host_connections connections;
     struct host_destinations destinations;
 

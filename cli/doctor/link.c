@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few attributes that doctor reads of links, queues and routes.
+ * The few attributes that doctor reads of links and queues.
  */
 #include "link.h"
 
-#include "lib/apply/route.h"
 #include "lib/netlink.h"
 
 #include <linux/if_link.h>
@@ -85,18 +84,4 @@ bool link_is_paced(const struct link *link)
 {
     return strcmp(link->queue, "fq") == 0 ||
            (link->n_children > 0 && link->n_fq_children == link->n_children);
-}
-
-void main_routes_add(struct main_routes *routes, const struct nlmsghdr *message)
-{
-    struct route route;
-
-    if (message->nlmsg_type != RTM_NEWROUTE || route_parse(&route, message) < 0 ||
-        route.table != RT_TABLE_MAIN || route.is_cached || route.initcwnd == 0)
-        return;
-    if (routes->n_windows++ == 0) {
-        routes->example = route.dst;
-        routes->example_initcwnd = route.initcwnd;
-    }
-    routes->n_hosts += route.dst.len == (route.dst.family == AF_INET ? 32 : 128);
 }

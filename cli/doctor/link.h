@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Links, their queues and main's routes, as far as doctor asks: rtnetlink messages in, figures out.
- * Pure.
+ * Links and their queues, as far as doctor asks: rtnetlink messages in, figures out. Pure.
  */
 #ifndef CLI_DOCTOR_LINK_H
 #define CLI_DOCTOR_LINK_H
@@ -30,19 +29,9 @@ struct links {
     size_t n;
 };
 
-/* Routes of main that carry an initcwnd. */
-struct main_routes {
-    int error;
-    uint64_t n_windows; /* with one */
-    uint64_t n_hosts;   /* of those, to a single address, as an agent writes them */
-    struct riptide_prefix example;
-    uint32_t example_initcwnd; /* segments */
-};
-
-/* One RTM_NEWLINK, RTM_NEWQDISC, RTM_NEWROUTE of a dump; links come before their queues. */
+/* One RTM_NEWLINK, RTM_NEWQDISC of a dump; links come before their queues. */
 void links_add(struct links *links, const struct nlmsghdr *message);
 void links_add_queue(struct links *links, const struct nlmsghdr *message);
-void main_routes_add(struct main_routes *routes, const struct nlmsghdr *message);
 
 /* Whether what leaves through the link is spaced out by its queue. */
 bool link_is_paced(const struct link *link);

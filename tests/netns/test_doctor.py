@@ -315,18 +315,6 @@ def test_networkd_configuration_is_read_as_networkd_does(host, tmp_path, files, 
     assert word in finding["summary"] + finding["evidence"]
 
 
-def test_windows_of_others_in_main(net):
-    assert severity(net.host, "main-table") == "ok"
-    net.host.ip("route", "change", "default", "via", "10.0.0.1", "initcwnd", "20")
-    finding = find(net.host, "main-table")
-    assert finding["severity"] == "note"
-    assert "0.0.0.0/0 initcwnd 20" in finding["evidence"]
-    net.host.ip("-6", "route", "add", "2001:db8::7", "via", "fd00::1", "initcwnd", "30")
-    finding = find(net.host, "main-table")
-    assert finding["severity"] == "warning"
-    assert "another agent" in finding["summary"]
-
-
 def test_destinations_that_are_left_alone(net):
     assert "no open connection" in find(net.host, "destinations")["summary"]
     net.connect("203.0.113.1")
@@ -373,22 +361,6 @@ def test_receiver_that_opens_no_connection_is_not_warned(net):
     with Daemon(net.host) as daemon:
         wait_until(lambda: status()["round"], "a round")
         assert "tcp_rmem" not in daemon.said()
-
-
-def test_first_window_of_peers(net):
-    assert find(net.host, "peer-window")["summary"].startswith("not known")
-    net.world.sysctl("ipv4/tcp_rmem", "4096 40000 6291456")
-    connection = net.connect("203.0.113.1")
-    finding = find(net.host, "peer-window")
-    assert finding["severity"] == "note"
-    assert "1 of 1 connections" in finding["summary"]
-    assert "203.0.113.1" in finding["summary"]
-    assert severity(net.host, "peer-window", "--cwnd-max", "10") == "ok"
-    # Once data flowed, the window is another one, and says nothing of the first.
-    connection.send(50000)
-    finding = find(net.host, "peer-window")
-    assert finding["summary"].startswith("not known")
-    assert "of which 0 have sent nothing" in finding["evidence"]
 
 
 def test_pacing(net):

@@ -40,7 +40,7 @@ static struct host *healthy(void)
     host->n_rules = sizeof(rules) / sizeof(rules[0]);
     host->is_initial_namespace = true;
     host->initrwnd = 100;
-    host->connections.n = host->connections.n_unused = 1;
+    host->connections.n = 1;
     strcpy(host->congestion_control, "cubic");
     strcpy(host->slow_start_after_idle, "1");
     host->links.n = 1;
