@@ -18,17 +18,26 @@ enum {
     ROWS_A_PIECE = 512, /* a walk that finds little must not take long */
 };
 
+struct call;
+
+/* Returns the answer, or NULL with a line in call->error (or without memory for one). */
+typedef json_t *verb_function(struct call *call);
+
+struct verb {
+    const char *name;
+    bool changes; /* root and the control group only */
+    verb_function *run;
+};
+
 /* What a request needs while it is carried out. */
 struct call {
     const struct request_daemon *daemon;
     const struct request_caller *caller;
     json_t *document;
     struct request *request;
+    const struct verb *verb;
     struct riptide_error error; /* why it failed */
 };
-
-/* Each returns the answer, or NULL with a line in call->error (or without memory for one). */
-typedef json_t *verb_function(struct call *call);
 
 static void fail(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -66,23 +75,17 @@ static bool take_prefix(struct call *call, const char *text, struct riptide_pref
 
 static json_t *run_status(struct call *call)
 {
-    if (!take_members(call, "{}"))
-        return NULL;
-    return call->daemon->status(call->daemon->userdata);
+    return take_members(call, "{}") ? call->daemon->status(call->daemon->userdata) : NULL;
 }
 
 static json_t *run_metrics(struct call *call)
 {
-    if (!take_members(call, "{}"))
-        return NULL;
-    return call->daemon->metrics(call->daemon->userdata);
+    return take_members(call, "{}") ? call->daemon->metrics(call->daemon->userdata) : NULL;
 }
 
 static json_t *run_hints(struct call *call)
 {
-    if (!take_members(call, "{}"))
-        return NULL;
-    return call->daemon->hints(call->daemon->userdata);
+    return take_members(call, "{}") ? call->daemon->hints(call->daemon->userdata) : NULL;
 }
 
 static json_t *run_show(struct call *call)
@@ -149,22 +152,14 @@ static json_t *run_unhint(struct call *call)
     return json_pack("{s:s}", "removed", text);
 }
 
-static json_t *set_paused(struct call *call, bool is_paused)
+static json_t *run_pause(struct call *call)
 {
+    bool is_paused = !strcmp(call->verb->name, "pause");
+
     if (!take_members(call, "{}") ||
         call->daemon->pause(call->daemon->userdata, is_paused, &call->error) != 0)
         return NULL;
     return json_pack("{s:b}", "paused", is_paused);
-}
-
-static json_t *run_pause(struct call *call)
-{
-    return set_paused(call, true);
-}
-
-static json_t *run_resume(struct call *call)
-{
-    return set_paused(call, false);
 }
 
 static json_t *run_save(struct call *call)
@@ -175,8 +170,9 @@ static json_t *run_save(struct call *call)
     return json_object();
 }
 
-static json_t *load(struct call *call, bool is_replacing)
+static json_t *run_load(struct call *call)
 {
+    bool is_replacing = !strcmp(call->verb->name, "load");
     struct riptide_load_counts counts;
 
     if (!take_members(call, "{}"))
@@ -194,27 +190,13 @@ static json_t *load(struct call *call, bool is_replacing)
                      (json_int_t)counts.repoliced, "overflow", (json_int_t)counts.overflow);
 }
 
-static json_t *run_load(struct call *call)
-{
-    return load(call, true);
-}
-
-static json_t *run_merge(struct call *call)
-{
-    return load(call, false);
-}
-
-static const struct verb {
-    const char *name;
-    bool changes; /* root and the control group only */
-    verb_function *run;
-} verbs[] = {
+static const struct verb verbs[] = {
     { "status", false, run_status }, { "metrics", false, run_metrics },
     { "show", false, run_show },     { "explain", false, run_explain },
     { "hints", false, run_hints },   { "hint", true, run_hint },
     { "unhint", true, run_unhint },  { "pause", true, run_pause },
-    { "resume", true, run_resume },  { "save", true, run_save },
-    { "load", true, run_load },      { "merge", true, run_merge },
+    { "resume", true, run_pause },   { "save", true, run_save },
+    { "load", true, run_load },      { "merge", true, run_load },
 };
 
 static const struct verb *find_verb(struct call *call)
@@ -235,7 +217,6 @@ static const struct verb *find_verb(struct call *call)
 
 static json_t *run(struct call *call, const char *line, size_t n)
 {
-    const struct verb *verb;
     json_error_t error;
 
     call->document = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error);
@@ -243,15 +224,15 @@ static json_t *run(struct call *call, const char *line, size_t n)
         fail(call, "not JSON: %s", error.text);
         return NULL;
     }
-    verb = find_verb(call);
-    if (!verb)
+    call->verb = find_verb(call);
+    if (!call->verb)
         return NULL;
-    if (verb->changes && !call->caller->may_change) {
+    if (call->verb->changes && !call->caller->may_change) {
         fail(call, "only root and the group of --control-group may ask for that");
         return NULL;
     }
     json_object_del(call->document, "request");
-    return verb->run(call);
+    return call->verb->run(call);
 }
 
 /* The answer as text; `object`, which may be NULL, is freed. */
