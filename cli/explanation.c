@@ -80,11 +80,11 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
     if (explanation->override.family)
         riptide_prefix_format(&explanation->override, override);
     return json_pack(
-        "{s:s, s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:o, "
+        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:o, "
         "s:f, s:o,"
         " s:{s:o, s:o, s:o, s:o, s:o, s:o}}",
-        "policy", explanation->policy, "smoothing", explanation->smoothing, "connections",
-        (json_int_t)explanation->samples, "left_out", left_out_of(explanation->left_out),
+        "policy", explanation->policy, "connections", (json_int_t)explanation->samples,
+        "left_out", left_out_of(explanation->left_out),
         "combined", explanation->combined, "smoothed", explanation->smoothed, "is_drop",
         explanation->is_drop, "bounds", bounds_that_bit(explanation->bounds), "cwnd_min",
         (json_int_t)explanation->cwnd_min, "cwnd_max", (json_int_t)explanation->cwnd_max,

@@ -43,3 +43,22 @@ bool gone_holds(const struct gone_row *row, const char *value, char *text, size_
              row->value ? row->value : "", row->instead);
     return false;
 }
+
+const char *gone_policy(const char *name)
+{
+    static const struct {
+        const char *name, *line;
+    } policies[] = {
+        { "mean", "; it is gone: paper is the same" },
+        { "max", "; it is gone: careful takes its place" },
+        { "min", "; it is gone: careful takes its place" },
+        { "traffic", "; it is gone: paper takes its place" },
+        { "percentile", "; it is gone: paper takes its place" },
+    };
+
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        if (!strcmp(policies[i].name, name))
+            return policies[i].line;
+    }
+    return "";
+}

@@ -20,4 +20,7 @@ const struct gone_row *gone_find(const char *name, size_t len);
 /* Whether the value asks for what holds anyway; else `text` says what became of it. */
 bool gone_holds(const struct gone_row *row, const char *value, char *text, size_t size);
 
+/* What took the place of a policy, to be put behind a refusal; empty where there was none. */
+const char *gone_policy(const char *name);
+
 #endif

@@ -31,8 +31,11 @@ const struct option_row *options_find(const struct option_row *rows, const char 
 
 const char *option_guess(const struct option_row *row, const char *text)
 {
+    const char *gone = row->kind == &value_policy ? gone_policy(text) : "";
     struct nearest nearest = nearest_to(text, strlen(text));
 
+    if (*gone)
+        return gone;
     for (size_t n = 0; row->kind->name && row->kind->name(n); n++)
         nearest_offer(&nearest, row->kind->name(n));
     return nearest_question(&nearest);
@@ -41,7 +44,8 @@ const char *option_guess(const struct option_row *row, const char *text)
 static int fail_unknown(struct riptide_error *error, const struct option_row *rows,
                         const char *option)
 {
-    struct nearest nearest = nearest_to(option + 2, strcspn(option + 2, "="));
+    size_t len = strcspn(option + 2, "=");
+    struct nearest nearest = nearest_to(option + 2, len);
     char reason[128];
 
     for (; option[1] == '-' && rows->name; rows++)

@@ -59,11 +59,6 @@ static const char *name_combined(const char *policy)
 {
     static const char *const names[][2] = {
         { "paper", "mean" },
-        { "mean", "mean" },
-        { "max", "largest" },
-        { "min", "smallest" },
-        { "traffic", "mean by traffic" },
-        { "percentile", "percentile" },
         { "bdp", "share of path" },
         { "careful", "first flights fit" },
     };

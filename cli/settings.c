@@ -45,7 +45,7 @@ const struct option_row settings_rows[] = {
     ROW("compute", "ttl", duration, estimator.ttl_ns,
         "how long a window lives without connections"),
     ROW("compute", "history-weight", weight, estimator.history_weight,
-        "weight of history in the moving average, 0 to below 1"),
+        "weight of history in paper's moving average, 0 to below 1"),
     UNSET("compute", "rto-min-floor", us, estimator.rto_min_floor_us,
           "rto_min is the largest delay, but at least this (bdp)"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),

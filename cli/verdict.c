@@ -261,8 +261,7 @@ static void print_window(const json_t *window, FILE *out)
     print_evidence(get(window, "evidence"), out);
     fprintf(out, "  combined     %.1f segments (policy %s)\n", real(window, "combined"),
             text_of(window, "policy"));
-    fprintf(out, "  smoothed     %.1f segments (%s)%s\n", real(window, "smoothed"),
-            text_of(window, "smoothing"),
+    fprintf(out, "  smoothed     %.1f segments%s\n", real(window, "smoothed"),
             json_is_true(get(window, "is_drop")) ? ", the drop guard had history forgotten" : "");
     print_bounds(window, out);
     fprintf(out, "  window       %" JSON_INTEGER_FORMAT " segments, computed %.1f s ago",

@@ -64,7 +64,7 @@ static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes 
             .dst = draw_network(bytes),
             .cwnd_min = how & 8 ? case_u8(bytes) : 0,
             .cwnd_max = how & 16 ? case_u16(bytes) : 0,
-            .policy = how & 32 ? riptide_policy_get(case_u8(bytes) % 8) : NULL,
+            .policy = how & 32 ? riptide_policy_get(case_u8(bytes) % 4) : NULL,
             .scale = how & 64 ? draw_share(bytes) : 0,
         };
     drawn->config.aggregates = drawn->aggregates;
@@ -81,18 +81,13 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
 
     memset(drawn, 0, sizeof(*drawn));
     riptide_estimator_config_init(config, sizeof(*config));
-    config->policy = riptide_policy_get(case_u8(bytes) % 8);
+    config->policy = riptide_policy_get(case_u8(bytes) % 4);
     config->cwnd_min = case_u8(bytes);
     config->cwnd_max = config->cwnd_min + case_u16(bytes);
     config->ttl_ns = case_u8(bytes) * ns_per_s / 2;
-    if (how & 1)
-        config->smoothing = riptide_smoothing_get(case_u8(bytes) % 4);
     if (how & 2)
         config->drop_share = draw_share(bytes);
     if (how & 4) {
-        config->percentile = case_u8(bytes) / 2.0;
-        config->window_percentile = case_u8(bytes) / 2.0;
-        config->window_ns = case_u8(bytes) * ns_per_s;
         config->closed_weight = draw_share(bytes);
         config->history_weight = draw_share(bytes);
     }

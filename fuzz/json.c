@@ -46,8 +46,7 @@ static void draw_explanation(struct riptide_explanation *why, struct case_bytes 
     uint8_t how = case_u8(bytes);
 
     why->dst = draw_prefix(bytes);
-    why->policy = riptide_policy_get(how % 8)->name;
-    why->smoothing = riptide_smoothing_get(how % 3)->name;
+    why->policy = riptide_policy_get(how % 3)->name;
     why->samples = case_u32(bytes);
     why->combined = draw_real(bytes);
     why->smoothed = draw_real(bytes);
@@ -298,7 +297,6 @@ static void check_window(const struct told *told, const json_t *window)
     size_t n = 0;
 
     check_text(window, "policy", why->policy);
-    check_text(window, "smoothing", why->smoothing);
     check_integer(window, "connections", why->samples);
     check_left_out(why, json_object_get(window, "left_out"));
     check_real(window, "combined", why->combined);

@@ -35,11 +35,13 @@ bool prefix_is_valid(const struct riptide_prefix *prefix);
 static inline bool prefix_is_same(const struct riptide_prefix *a, const struct riptide_prefix *b)
 {
     uint64_t words_a[2], words_b[2];
+    uint16_t head_a, head_b; /* family and length */
 
     memcpy(words_a, a->addr, sizeof(words_a));
     memcpy(words_b, b->addr, sizeof(words_b));
-    return words_a[0] == words_b[0] && words_a[1] == words_b[1] && a->family == b->family &&
-           a->len == b->len;
+    memcpy(&head_a, a, sizeof(head_a));
+    memcpy(&head_b, b, sizeof(head_b));
+    return words_a[0] == words_b[0] && words_a[1] == words_b[1] && head_a == head_b;
 }
 
 /* Shortens to `len` bits. */

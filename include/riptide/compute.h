@@ -42,34 +42,22 @@ struct riptide_explanation;
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;                               /* combine, smooth: of this tick */
-    uint64_t since_ns; /* combine, smooth: since the destination was last computed; 0: never was */
+    uint64_t now_ns;                               /* combine: of this tick */
+    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
     uint32_t samples;   /* combine: how many counted in this tick */
     uint32_t cwnd;      /* the destination's present window, segments; 0: none */
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
+    void *user;         /* the policy's own */
 };
 
 /* What combine returns where the tick says nothing: the destination stays as it was, and ages. */
 #define RIPTIDE_NO_EVIDENCE (-1.0)
 
 /*
- * How the combined window joins history. The estimator keeps the last smoothed value; a row may ask
- * for `bytes` of memory of its own for each destination, zero at first and after the drop guard.
- */
-struct riptide_smoothing {
-    const char *name;
-    const char *help; /* one line */
-    size_t bytes;
-    /* `history` is the last smoothed value, negative where there is none; windows in segments. */
-    double (*smooth)(const struct riptide_policy_input *input, void *memory, double history,
-                     double combined);
-};
-
-/*
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
  * a new one. The first `tick_bytes` of it hold what one tick has seen and are zero again for the
- * next one. The estimator smooths the result, rounds it to the nearest segment and bounds it; one
- * that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves the destination as
+ * next one. The estimator smooths the result where the row asks for it, rounds it to the nearest
+ * segment and bounds it; one that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves the destination as
  * it was and is counted as invalid. A host passes a row of its own in
  * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
  */
@@ -78,8 +66,9 @@ struct riptide_policy {
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
     size_t tick_bytes;
-    size_t bytes;                              /* tick_bytes included */
-    const struct riptide_smoothing *smoothing; /* unless the configuration names another */
+    size_t bytes; /* tick_bytes included */
+    /* Whether the window joins history by history_weight; otherwise the newest tick stands alone. */
+    bool is_averaged;
     /* Takes one sample into the tick, or says why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
@@ -111,11 +100,11 @@ struct riptide_policy {
      * began with that.
      */
     void (*raised)(void *memory, uint32_t cwnd);
+    void *user; /* the host's: its functions find it in their input */
 };
 
-/* The built-in policy or smoothing of that name, or NULL. Static storage. */
+/* The built-in policy of that name, or NULL. Static storage. */
 const struct riptide_policy *riptide_policy_find(const char *name);
-const struct riptide_smoothing *riptide_smoothing_find(const char *name);
 
 /*
  * What is different for the destinations within `dst`; what is 0 or NULL is as for all others. Of
@@ -144,7 +133,8 @@ struct riptide_estimator_config {
      */
     const struct riptide_policy *policy;
     /*
-     * Weight of history in the moving average, 0 (only the newest tick) to below 1; default 0.5.
+     * Weight of history in the moving average of policies that have one (is_averaged): 0, only the
+     * newest tick, to below 1; default 0.5.
      * The paper (Sec. III-B) calls it alpha in its text: alpha for history, 1 - alpha for the new
      * value. Its Table I calls alpha the weight of the newest data; that alpha is
      * 1 - history_weight.
@@ -168,15 +158,11 @@ struct riptide_estimator_config {
     size_t n_aggregates;       /* up to RIPTIDE_MAX_PREFIXES */
     uint32_t max_destinations; /* kept at most; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
-    const struct riptide_smoothing *smoothing; /* must outlive; default NULL: the policy's own */
     /*
      * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
      * one tick to the next, history is forgotten and cannot hold it up. 0 to 1; default 1: never.
      */
     double drop_share;
-    double percentile;        /* of policy "percentile": 0 to 100; default 50 */
-    double window_percentile; /* of smoothing "window": 0 to 100; default 50 */
-    uint64_t window_ns;       /* of smoothing "window": how far back; from 1 s; default 10 min */
     const struct riptide_override *overrides; /* each prefix once; default: none */
     size_t n_overrides;                       /* up to RIPTIDE_MAX_OVERRIDES */
     /*
@@ -192,9 +178,8 @@ struct riptide_estimator_config {
      */
     uint32_t rto_min_floor_us;
     /*
-     * What a closed connection counts beside an open one where windows are averaged or ranked, 0 to
-     * 1; default 1. Policies that look for the largest or the smallest take it whole. 0: closed
-     * connections count nowhere.
+     * What a closed connection counts beside an open one where windows are averaged, 0 to 1;
+     * default 1. Other policies take it whole. 0: closed connections count nowhere.
      */
     double closed_weight;
 };
@@ -241,7 +226,6 @@ enum riptide_bound {
 struct riptide_explanation {
     struct riptide_prefix dst;
     const char *policy;                          /* its name */
-    const char *smoothing;                       /* its name */
     uint32_t samples; /* counted in the last tick that saw any; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
@@ -308,8 +292,7 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 
 /*
  * Goes on with another configuration as if it had been the first: destinations keep window, history
- * and age, and what their policies know where policy, evidence_ns, smoothing and window_ns are as
- * they were. Hints and counters stay. Windows that the new bounds move wait to be popped; so do, as
+ * and age, and what their policies know where policy and evidence_ns are as they were. Hints and counters stay. Windows that the new bounds move wait to be popped; so do, as
  * withdrawn, destinations that are none under the new prefix lengths and aggregates, that are more
  * than max_destinations, and that lie outside the prefixes of `scope` (NULL: everything). Samples
  * of the coming tick are forgotten. hash_seed stays. Errors: as riptide_estimator_new; nothing has

@@ -8,7 +8,7 @@ from figures import Estimate
 
 RESAMPLES = 1000
 REFERENCE, OURS = "static 24", "careful"
-RIVALS = ("static 14", "static 24", "static 50", "static 100", "paper", "max")
+RIVALS = ("static 14", "static 24", "static 50", "static 100", "paper")
 MANY_SEGS = 50
 LATE_SHARE, LATE_FLOOR_MS = 0.05, 2  # of a round trip
 

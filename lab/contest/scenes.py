@@ -55,7 +55,6 @@ ARMS = (
     Arm("static 50", initcwnd=50),
     Arm("static 100", initcwnd=100),
     Arm("paper", riptided=("--policy", "paper")),
-    Arm("max", riptided=("--policy", "max")),
     Arm("bdp", riptided=("--policy", "bdp")),
     Arm("careful", riptided=("--policy", "careful", "--destroy-events")),
     # The kernel's own cache: by default it keeps no slow start threshold.

@@ -30,23 +30,18 @@ struct plan {
 static const struct {
     const char *name;
     const char *policy; /* NULL: always `cwnd` */
-    const char *smoothing;
     uint32_t cwnd;
+    double history_weight;
     double drop_share;
 } contenders[] = {
-    { "10", NULL, NULL, 10, 1 },
-    { "24", NULL, NULL, 24, 1 },
-    { "100", NULL, NULL, 100, 1 },
-    { "paper", "paper", NULL, 10, 1 },
-    { "paper, none", "paper", "none", 10, 1 },
-    { "paper, window", "paper", "window", 10, 1 },
-    { "paper, drop 0.3", "paper", NULL, 10, 0.3 },
-    { "max", "max", NULL, 10, 1 },
-    { "min", "min", NULL, 10, 1 },
-    { "traffic", "traffic", NULL, 10, 1 },
-    { "percentile 50", "percentile", NULL, 10, 1 },
-    { "bdp", "bdp", NULL, 10, 1 },
-    { "careful", "careful", NULL, 10, 1 },
+    { "10", NULL, 10, 0, 1 },
+    { "24", NULL, 24, 0, 1 },
+    { "100", NULL, 100, 0, 1 },
+    { "paper", "paper", 10, 0.5, 1 },
+    { "paper, no history", "paper", 10, 0, 1 },
+    { "paper, drop 0.3", "paper", 10, 0.5, 0.3 },
+    { "bdp", "bdp", 10, 0.5, 1 },
+    { "careful", "careful", 10, 0.5, 1 },
 };
 
 static struct riptide_prefix host_of(uint32_t path, uint32_t host)
@@ -92,8 +87,7 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
     riptide_estimator_config_init(&config, sizeof(config));
     if (contenders[contender].policy) {
         config.policy = riptide_policy_find(contenders[contender].policy);
-        if (contenders[contender].smoothing)
-            config.smoothing = riptide_smoothing_find(contenders[contender].smoothing);
+        config.history_weight = contenders[contender].history_weight;
         config.drop_share = contenders[contender].drop_share;
         if (riptide_estimator_new(&estimator, &config, NULL) != 0)
             exit(1);

@@ -153,6 +153,8 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     }
     destination = destination_at(estimator, slot);
     estimator->input.cwnd = destination->cwnd;
+    if (estimator->n_methods > 1)
+        estimator->input.user = method_of(estimator, destination)->policy->user;
     reason = method_of(estimator, destination)
                  ->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason == RIPTIDE_LEFT_OUT_NOT)

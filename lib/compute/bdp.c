@@ -9,7 +9,6 @@
 #include "estimator.h"
 #include "evidence.h"
 #include "policy.h"
-#include "smoothing.h"
 
 struct bdp {
     /* of this tick */
@@ -96,7 +95,6 @@ const struct riptide_policy policy_bdp = {
              "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, capacities),
     .bytes = sizeof(struct bdp),
-    .smoothing = &smoothing_none,
     .add = bdp_add,
     .combine = bdp_combine,
     .restore = bdp_restore,

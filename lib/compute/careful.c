@@ -11,7 +11,6 @@
 #include "evidence.h"
 #include "internal.h"
 #include "policy.h"
-#include "smoothing.h"
 
 #include <string.h>
 
@@ -502,7 +501,6 @@ const struct riptide_policy policy_careful = {
              "retrans_segs acked_bytes last_data_sent_ms congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),
     .bytes = sizeof(struct careful),
-    .smoothing = &smoothing_none,
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,

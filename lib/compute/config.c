@@ -33,9 +33,6 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .prefix_len6 = 128,
         .max_destinations = 16384,
         .drop_share = 1,
-        .percentile = 50,
-        .window_percentile = 50,
-        .window_ns = 600 * NS_PER_S,
         .capacity_fraction = 0.5,
         .evidence_ns = 60 * NS_PER_S,
         .closed_weight = 1,
@@ -55,12 +52,6 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
     if (!policy_is_valid(config->policy))
         error_set_field(error, "estimator.policy",
                         "not given, without its functions, or with too much memory");
-    else if (!(config->smoothing ? config->smoothing : config->policy->smoothing))
-        error_set_field(error, "estimator.smoothing", "the policy has none of its own");
-    else if (config->smoothing &&
-             (!config->smoothing->smooth || config->smoothing->bytes > MAX_MEMORY_BYTES))
-        error_set_field(error, "estimator.smoothing",
-                        "without its function, or with too much memory");
     else if (!(config->history_weight >= 0 && config->history_weight < 1))
         error_set_field(error, "estimator.history_weight", "%g; must be 0 or more and below 1",
                         config->history_weight);
@@ -96,13 +87,6 @@ static int policy_options_check(const struct riptide_estimator_config *config,
 {
     if (!(config->drop_share >= 0 && config->drop_share <= 1))
         error_set_field(error, "estimator.drop_share", "%g; must be 0 to 1", config->drop_share);
-    else if (!(config->percentile >= 0 && config->percentile <= 100))
-        error_set_field(error, "estimator.percentile", "%g; must be 0 to 100", config->percentile);
-    else if (!(config->window_percentile >= 0 && config->window_percentile <= 100))
-        error_set_field(error, "estimator.window_percentile", "%g; must be 0 to 100",
-                        config->window_percentile);
-    else if (config->window_ns < NS_PER_S)
-        error_set_field(error, "estimator.window_ns", "must be 1 s or more");
     else if (!(config->capacity_fraction > 0 && config->capacity_fraction <= 1))
         error_set_field(error, "estimator.capacity_fraction", "%g; must be above 0 and at most 1",
                         config->capacity_fraction);
@@ -145,8 +129,6 @@ static int override_check(const struct riptide_estimator_config *config,
     else if (override->policy && !policy_is_valid(override->policy))
         error_set_element(error, OVERRIDE "policy", i,
                           "without its functions, or with too much memory");
-    else if (override->policy && !config->smoothing && !override->policy->smoothing)
-        error_set_element(error, OVERRIDE "policy", i, "has no smoothing of its own");
     else if (!(override->scale >= 0 && override->scale <= 1))
         error_set_element(error, OVERRIDE "scale", i, "%g; must be above 0 and at most 1",
                           override->scale);

@@ -194,12 +194,10 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
-    const struct method *method = method_of(estimator, destination);
-    const struct riptide_policy *policy = method->policy;
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
     unsigned char *memory = memory_of(estimator, destination);
 
     memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
-    memset(smoothing_memory_of(estimator, destination), 0, method->smoothing->bytes);
 }
 
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
@@ -215,9 +213,9 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
     if (cwnd < limits.min)
         cwnd = limits.min;
     forget_kept(estimator, destination);
-    input_set(estimator, destination, now_ns);
     if (policy->restore)
-        policy->restore(&estimator->input, memory_of(estimator, destination), cwnd);
+        policy->restore(input_of(estimator, destination, now_ns),
+                        memory_of(estimator, destination), cwnd);
 }
 
 uint64_t destination_updated_ns(const struct destination *destination)

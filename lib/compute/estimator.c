@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +23,8 @@ static void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-static size_t align(size_t bytes)
-{
-    return (bytes + 7) / 8 * 8;
-}
-
 static void add_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
 {
-    const struct riptide_smoothing *smoothing = estimator->config.smoothing;
     struct method *method = estimator->methods;
 
     while (method < estimator->methods + estimator->n_methods && method->policy != policy)
@@ -40,7 +33,6 @@ static void add_method(struct riptide_estimator *estimator, const struct riptide
         return;
     *method = (struct method){
         .policy = policy,
-        .smoothing = smoothing ? smoothing : policy->smoothing,
         .add = policy->add,
         .memory_offset = policy->bytes <= MEMORY_BYTES ? offsetof(struct destination, memory)
                                                        : sizeof(struct destination),
@@ -52,7 +44,7 @@ static void add_method(struct riptide_estimator *estimator, const struct riptide
 void estimator_lay_out(struct riptide_estimator *estimator)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    size_t policy_bytes = 0, smoothing_bytes = 0;
+    size_t memory_bytes = 0;
 
     add_method(estimator, config->policy);
     for (size_t i = 0; i < config->n_overrides; i++) {
@@ -60,21 +52,19 @@ void estimator_lay_out(struct riptide_estimator *estimator)
             add_method(estimator, config->overrides[i].policy);
     }
     for (size_t i = 0; i < estimator->n_methods; i++) {
-        const struct method *method = &estimator->methods[i];
+        size_t bytes = estimator->methods[i].policy->bytes;
 
-        if (method->policy->bytes > MEMORY_BYTES && method->policy->bytes > policy_bytes)
-            policy_bytes = method->policy->bytes;
-        if (method->smoothing->bytes > smoothing_bytes)
-            smoothing_bytes = method->smoothing->bytes;
+        if (bytes > MEMORY_BYTES && bytes > memory_bytes)
+            memory_bytes = bytes;
     }
-    estimator->smoothing_offset = sizeof(struct destination) + align(policy_bytes);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->windows = estimator->windowless = (struct age_list){ NONE, NONE, 0 };
     estimator->input.config = &estimator->config;
-    prefix_table_init(&estimator->table, estimator->smoothing_offset + align(smoothing_bytes),
+    estimator->input.user = config->policy->user;
+    prefix_table_init(&estimator->table, sizeof(struct destination) + (memory_bytes + 7) / 8 * 8,
                       config->max_destinations, config->hash_seed);
 }
 
@@ -120,16 +110,19 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     return NULL;
 }
 
-void input_set(struct riptide_estimator *estimator, const struct destination *destination,
-               uint64_t now_ns)
+const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
+                                            const struct destination *destination, uint64_t now_ns)
 {
+    struct riptide_policy_input *input = &estimator->input;
     bool has_window = destination->cwnd > 0;
 
-    estimator->input.now_ns = now_ns;
-    estimator->input.since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
-    estimator->input.samples = destination->n_counted;
-    estimator->input.cwnd = destination->cwnd;
-    estimator->input.base_cwnd = estimator_base(estimator, &destination->dst);
+    input->now_ns = now_ns;
+    input->since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
+    input->samples = destination->n_counted;
+    input->cwnd = destination->cwnd;
+    input->base_cwnd = estimator_base(estimator, &destination->dst);
+    input->user = method_of(estimator, destination)->policy->user;
+    return input;
 }
 
 /* Takes a destination off the touched list and forgets its samples. */
@@ -153,22 +146,21 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
         remove_if_unknown(estimator, take_touched(estimator));
 }
 
-/* The new smoothed value; under the drop guard as if there were no history. */
-static double smooth(struct riptide_estimator *estimator, struct destination *destination,
+/* Algorithm 1's moving average; a first value, and one under the drop guard, stands for itself. */
+static double smooth(const struct riptide_estimator *estimator, struct destination *destination,
                      double combined)
 {
-    const struct riptide_smoothing *smoothing = method_of(estimator, destination)->smoothing;
-    void *memory = smoothing_memory_of(estimator, destination);
-    bool is_drop = destination->smoothed >= 0 &&
+    double weight = estimator->config.history_weight;
+    bool has_history = destination->smoothed >= 0;
+    bool is_drop = has_history &&
                    combined < (1 - estimator->config.drop_share) * (double)destination->combined;
 
     destination->flags &= (uint8_t)~IS_DROP;
-    if (is_drop) {
+    if (is_drop)
         destination->flags |= IS_DROP;
-        memset(memory, 0, smoothing->bytes);
-    }
-    return smoothing->smooth(&estimator->input, memory,
-                             is_drop ? NO_HISTORY : destination->smoothed, combined);
+    if (!has_history || is_drop || !method_of(estimator, destination)->policy->is_averaged)
+        return combined;
+    return weight * destination->smoothed + (1 - weight) * combined;
 }
 
 static void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
@@ -186,7 +178,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 {
     struct destination *destination = at(estimator, slot);
     const struct riptide_policy *policy = method_of(estimator, destination)->policy;
-    double combined, smoothed = NO_HISTORY;
+    double combined, smoothed;
     bool is_renewed = true;
     struct limits limits;
     uint32_t bit;
@@ -196,16 +188,15 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
          !policy->combines_idle))
         return;
-    input_set(estimator, destination, now_ns);
-    combined = policy->combine(&estimator->input, memory_of(estimator, destination), &is_renewed);
+    combined = policy->combine(input_of(estimator, destination, now_ns),
+                               memory_of(estimator, destination), &is_renewed);
     if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
         return;
-    if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
-        smoothed = smooth(estimator, destination, combined);
-    if (!isfinite(smoothed) || smoothed < 0) {
+    if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
         estimator->stats.invalid++;
         return;
     }
+    smoothed = smooth(estimator, destination, combined);
     if (destination->n_counted > 0) {
         destination->samples = samples_kept(destination->n_counted);
         memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));

@@ -69,7 +69,6 @@ struct base_cwnd {
 /* How the windows of some destinations are computed. */
 struct method {
     const struct riptide_policy *policy;
-    const struct riptide_smoothing *smoothing;
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample); /* the policy's */
     size_t memory_offset;                                              /* into a destination */
@@ -87,7 +86,6 @@ struct riptide_estimator {
     struct riptide_estimator_config config;
     struct method methods[MAX_METHODS]; /* the configuration's, then those of overrides */
     size_t n_methods;
-    size_t smoothing_offset;
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
     struct prefix_table bases; /* struct base_cwnd: of hosts that are tuned, empty on all others */
@@ -123,14 +121,7 @@ static inline void *memory_of(const struct riptide_estimator *estimator,
     return (unsigned char *)destination + method_of(estimator, destination)->memory_offset;
 }
 
-/* The smoothing's memory is behind all else. */
-static inline void *smoothing_memory_of(const struct riptide_estimator *estimator,
-                                        const struct destination *destination)
-{
-    return (unsigned char *)destination + estimator->smoothing_offset;
-}
-
-/* Forgets all that the policy keeps from tick to tick, and the smoothing. */
+/* Forgets all that the policy keeps from tick to tick. */
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 
 /* Replaces that by what its window stands for, as if it had been computed. */
@@ -245,9 +236,10 @@ void forget_window(struct riptide_estimator *estimator, uint32_t slot);
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Tells the policy at `now_ns` about this destination. */
-void input_set(struct riptide_estimator *estimator, const struct destination *destination,
-               uint64_t now_ns);
+/* What the policy is told at `now_ns` about this destination. */
+const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
+                                            const struct destination *destination,
+                                            uint64_t now_ns);
 
 /* All that limits the window of one destination. */
 struct limits {

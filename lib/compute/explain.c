@@ -90,7 +90,6 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     full = (struct riptide_explanation){
         .dst = destination->dst,
         .policy = method_of(estimator, destination)->policy->name,
-        .smoothing = method_of(estimator, destination)->smoothing->name,
         .samples = destination->samples,
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,

@@ -7,7 +7,6 @@
 
 #include <riptide/compute.h>
 
-extern const struct riptide_policy policy_percentile;
 extern const struct riptide_policy policy_bdp;
 extern const struct riptide_policy policy_careful;
 

@@ -10,13 +10,11 @@
 
 #include <string.h>
 
-/* Whether what the policy and the smoothing keep means the same under both. */
+/* Whether what the policy keeps means the same under both. */
 static bool is_kept_alike(const struct riptide_estimator *from, const struct method *a,
                           const struct riptide_estimator *to, const struct method *b)
 {
-    return a->policy == b->policy && a->smoothing == b->smoothing &&
-           from->config.evidence_ns == to->config.evidence_ns &&
-           from->config.window_ns == to->config.window_ns;
+    return a->policy == b->policy && from->config.evidence_ns == to->config.evidence_ns;
 }
 
 static void carry_kept(const struct riptide_estimator *from, const struct destination *old,
@@ -32,8 +30,6 @@ static void carry_kept(const struct riptide_estimator *from, const struct destin
     memcpy((unsigned char *)memory_of(to, destination) + tick_bytes,
            (const unsigned char *)memory_of(from, old) + tick_bytes,
            method->policy->bytes - tick_bytes);
-    memcpy(smoothing_memory_of(to, destination), smoothing_memory_of(from, old),
-           method->smoothing->bytes);
 }
 
 /* What is known of a destination that stays one. */

@@ -63,8 +63,7 @@ def test_storm_of_messages_is_counted_and_not_written(storm):
 
 
 @pytest.mark.parametrize("policy, name", [
-    ("paper", "mean"), ("max", "largest"), ("min", "smallest"), ("traffic", "mean by traffic"),
-    ("percentile", "percentile"), ("bdp", "share of path"), ("careful", "first flights fit"),
+    ("paper", "mean"), ("bdp", "share of path"), ("careful", "first flights fit"),
 ])
 def test_figure_is_named_for_what_it_is_in_each_policy(net, policy, name):
     connection = net.learned("203.0.113.1", 60)

@@ -33,13 +33,3 @@ def test_rto_min_is_left_alone_by_default(net, family):
     with Daemon(net.host):
         wait_until(lambda: PEER[family] in routes(net.host), "our route")
         assert rto_min(routes(net.host)[PEER[family]]) is None
-
-
-def test_traffic_weighs_windows_by_bytes(net):
-    busy = net.learned(PEER[4], 80)
-    for _ in range(3):
-        net.connect(PEER[4])
-    busy.send(100_000)
-    cwnd = busy.cwnd()
-    with Daemon(net.host, "--policy", "traffic", "--cwnd-max", "1000"):
-        assert wait_window(net.host, PEER[4]) == cwnd

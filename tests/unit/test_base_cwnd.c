@@ -130,10 +130,8 @@ static void a_base_is_begun_with_and_left_for_losses(void **state)
 
 static void base_goes_with_the_window_where_only_an_explanation_stays(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("traffic");
-    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"),
-                                     .cwnd = 24,
-                                     .acked_bytes = 100000 };
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"), .cwnd = 24 };
     const struct riptide_estimate *estimate;
 
     (void)state;
@@ -142,7 +140,7 @@ static void base_goes_with_the_window_where_only_an_explanation_stays(void **sta
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     set_base(estimator, 40);
     assert_window(estimator, 40, RIPTIDE_BOUND_BASE, false);
-    sample.acked_bytes = 0;
+    sample.closed = true; /* and has sent nothing */
     riptide_estimator_add(estimator, &sample);
     riptide_estimator_tick(estimator, 91 * S);
     while (riptide_estimator_pop(estimator, &estimate) == 0)

@@ -34,7 +34,6 @@ static void explanation_holds_every_figure(void **state)
     riptide_estimator_tick(estimator, 2 * S);
     explanation = explain(estimator);
     assert_string_equal(explanation.policy, "paper");
-    assert_string_equal(explanation.smoothing, "ewma");
     assert_int_equal(explanation.samples, 2);
     assert_true(explanation.combined == 40);
     assert_true(explanation.smoothed == 60);

@@ -122,7 +122,7 @@ static void prefix_sections(void **state)
     (void)state;
     read_text(&settings, "[prefix 203.0.113.0/24]\ncwnd-max = 40\n"
                          "[prefix\t2001:0db8:1111:2222:3333:4444:5555:6666/128]\n"
-                         "policy = max\nscale = 50%\n"
+                         "policy = bdp\nscale = 50%\n"
                          "[prefix 203.0.113.0/24]\ncwnd-min = 20\n");
     assert_int_equal(settings_parse(&settings, 1, ARGV(NULL), &error), 0);
     assert_int_equal(settings.estimator.n_overrides, 2);
@@ -131,7 +131,7 @@ static void prefix_sections(void **state)
     assert_null(settings.estimator.overrides[0].policy);
     assert_int_equal(settings.estimator.overrides[1].dst.len, 128);
     assert_int_equal(settings.estimator.overrides[1].dst.addr[15], 0x66);
-    assert_ptr_equal(settings.estimator.overrides[1].policy, riptide_policy_find("max"));
+    assert_ptr_equal(settings.estimator.overrides[1].policy, riptide_policy_find("bdp"));
     assert_true(settings.estimator.overrides[1].scale == 0.5);
     settings_deinit(&settings);
 }
@@ -157,6 +157,17 @@ static void unknown_names_and_the_nearest(void **state)
     assert_refused("[prefix ::/0]\nttl = 1s",
                    "a.conf:2: ttl: belongs to [compute], not to [prefix ::/0]");
     assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
+}
+
+static void policies_that_are_gone_name_what_replaced_them(void **state)
+{
+    (void)state;
+    assert_refused("[compute]\npolicy = max\n",
+                   "a.conf:2: policy max: not a policy (`riptided --help` lists them); "
+                   "it is gone: careful takes its place");
+    assert_refused("[prefix ::/0]\npolicy = mean\n",
+                   "a.conf:2: policy mean: not a policy (`riptided --help` lists them); "
+                   "it is gone: paper is the same");
 }
 
 static void parts_of_names_and_sections(void **state)
@@ -417,6 +428,7 @@ int main(void)
         cmocka_unit_test(command_line_goes_before_file_before_default),
         cmocka_unit_test(prefix_sections),
         cmocka_unit_test(unknown_names_and_the_nearest),
+        cmocka_unit_test(policies_that_are_gone_name_what_replaced_them),
         cmocka_unit_test(parts_of_names_and_sections),
         cmocka_unit_test(all_mistakes),
         cmocka_unit_test(comments_behind_values),

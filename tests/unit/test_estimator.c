@@ -365,7 +365,6 @@ static double combine_nan(const struct riptide_policy_input *input, void *memory
 static void policy_result_that_is_no_number_is_left_out(void **state)
 {
     const struct riptide_policy policy = { .name = "mine",
-                                           .smoothing = riptide_smoothing_find("none"),
                                            .add = add_any,
                                            .combine = combine_nan };
     struct riptide_estimator_config config = config_of();

@@ -61,7 +61,7 @@ static struct riptide_sample any_sample(void)
 
 static struct riptide_estimator_config any_config(void)
 {
-    struct riptide_estimator_config config = config_of_policy(riptide_policy_get(below(8))->name);
+    struct riptide_estimator_config config = config_of_policy(riptide_policy_get(below(3))->name);
 
     config.max_destinations = below(2) ? 1000 : 1 + below(20);
     config.prefix_len4 = below(2) ? 32 : 24;

@@ -79,7 +79,7 @@ static void peer_belongs_to_its_destination(void **state)
 /* A connection that has sent nothing says nothing to "careful". */
 static int add_unused(struct riptide_estimator *estimator, const char *dst)
 {
-    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = 10 };
+    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = 10, .closed = true };
 
     return riptide_estimator_add(estimator, &sample);
 }
@@ -155,7 +155,7 @@ static void samples_that_are_all_left_out_are_explained(void **state)
 
 static void window_comes_and_goes_between_samples_that_are_left_out(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("traffic");
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *popped;
     struct riptide_sample used = { .dst = prefix_of_text("192.0.2.1"),
                                    .cwnd = 30,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simple policies, the smoothings and the drop guard on literal windows.
+ * Policy paper, history, the drop guard and a policy of the host's own on literal windows.
  */
 #include "estimators.h"
 #include "tools.h"
@@ -21,148 +21,27 @@ static uint32_t window_by(const char *policy, const uint32_t *cwnds, size_t n)
     return cwnd;
 }
 
-static void mean_max_and_min_of_windows(void **state)
+static void paper_is_the_mean_of_windows(void **state)
 {
     const uint32_t cwnds[] = { 30, 20, 85, 61 };
 
     (void)state;
-    assert_int_equal(window_by("mean", cwnds, 4), 49);
     assert_int_equal(window_by("paper", cwnds, 4), 49);
-    assert_int_equal(window_by("max", cwnds, 4), 85);
-    assert_int_equal(window_by("min", cwnds, 4), 20);
 }
 
-static void traffic_weighs_by_bytes_acknowledged(void **state)
-{
-    struct riptide_estimator *estimator = estimator_of_policy("traffic");
-    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1") };
-    struct riptide_explanation explanation;
-
-    (void)state;
-    sample.cwnd = 20;
-    sample.acked_bytes = 3000000;
-    riptide_estimator_add(estimator, &sample);
-    sample.cwnd = 60;
-    sample.acked_bytes = 1000000;
-    riptide_estimator_add(estimator, &sample);
-    sample.cwnd = 100;
-    sample.acked_bytes = 1;
-    riptide_estimator_add(estimator, &sample);
-    riptide_estimator_tick(estimator, S);
-    explanation = explain(estimator);
-    assert_int_equal(explanation.cwnd, 30);
-    assert_int_equal(explanation.samples, 2);
-    assert_int_equal(explanation.left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
-    riptide_estimator_free(estimator);
-}
-
-static void percentile_is_the_nearest_rank(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("percentile");
-    const struct {
-        double percentile;
-        uint32_t cwnd;
-    } cases[] = { { 0, 3 }, { 10, 3 }, { 50, 7 }, { 75, 10 }, { 90, 11 }, { 91, 92 }, { 100, 92 } };
-
-    (void)state;
-    config.cwnd_min = 1;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator *estimator;
-
-        config.percentile = cases[i].percentile;
-        estimator = estimator_of_config(&config);
-        for (uint32_t cwnd = 3; cwnd <= 11; cwnd++)
-            add_cwnd(estimator, cwnd);
-        add_cwnd(estimator, 90); /* the bucket is 88 to 95 */
-        riptide_estimator_tick(estimator, S);
-        assert_int_equal(cwnd_of(estimator), cases[i].cwnd);
-        riptide_estimator_free(estimator);
-    }
-}
-
-static void percentile_is_within_a_sixteenth(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("percentile");
-
-    (void)state;
-    config.cwnd_min = 1;
-    config.cwnd_max = RIPTIDE_CWND_LIMIT;
-    config.history_weight = 0;
-    for (uint32_t cwnd = 1; cwnd <= RIPTIDE_CWND_LIMIT; cwnd += 1 + cwnd / 7) {
-        struct riptide_estimator *estimator = estimator_of_config(&config);
-        uint32_t got;
-
-        add_cwnd(estimator, cwnd);
-        riptide_estimator_tick(estimator, S);
-        got = cwnd_of(estimator);
-        assert_true(got * 16 >= cwnd * 15 && got * 16 <= cwnd * 17);
-        if (cwnd < 16)
-            assert_int_equal(got, cwnd);
-        riptide_estimator_free(estimator);
-    }
-}
-
-static void smoothing_none_forgets(void **state)
+static void no_weight_forgets_history(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
 
     (void)state;
-    config.smoothing = riptide_smoothing_find("none");
+    config.history_weight = 0;
     estimator = estimator_of_config(&config);
     add_cwnd(estimator, 90);
     riptide_estimator_tick(estimator, 1 * S);
     add_cwnd(estimator, 20);
     riptide_estimator_tick(estimator, 2 * S);
     assert_int_equal(cwnd_of(estimator), 20);
-    riptide_estimator_free(estimator);
-}
-
-static void smoothing_window_is_a_quantile_of_the_last_minutes(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
-
-    (void)state;
-    config.smoothing = riptide_smoothing_find("window");
-    config.window_ns = 160 * S; /* parts of 10 s */
-    config.window_percentile = 100;
-    config.ttl_ns = 1000 * S;
-    estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 70);
-    riptide_estimator_tick(estimator, 10 * S);
-    add_cwnd(estimator, 90);
-    riptide_estimator_tick(estimator, 19 * S); /* the same part: their mean is 80 */
-    assert_int_equal(cwnd_of(estimator), 80);
-    for (uint64_t t = 20; t < 170; t += 10) {
-        add_cwnd(estimator, 30);
-        riptide_estimator_tick(estimator, t * S);
-        assert_int_equal(cwnd_of(estimator), 80);
-    }
-    add_cwnd(estimator, 30);
-    riptide_estimator_tick(estimator, 170 * S);
-    assert_int_equal(cwnd_of(estimator), 30);
-    /* A long silence empties all of it. */
-    add_cwnd(estimator, 20);
-    riptide_estimator_tick(estimator, 700 * S);
-    assert_int_equal(cwnd_of(estimator), 20);
-    riptide_estimator_free(estimator);
-}
-
-static void smoothing_window_median_ignores_a_spike(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
-
-    (void)state;
-    config.smoothing = riptide_smoothing_find("window");
-    config.window_ns = 16 * S;
-    estimator = estimator_of_config(&config);
-    for (uint64_t t = 1; t <= 16; t++) {
-        add_cwnd(estimator, t == 9 ? 100 : 40);
-        riptide_estimator_tick(estimator, t * S);
-        assert_int_equal(cwnd_of(estimator), 40);
-    }
     riptide_estimator_free(estimator);
 }
 
@@ -191,22 +70,46 @@ static void drop_guard_lets_history_hold_nothing_up(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void drop_guard_empties_the_window_too(void **state)
+/* A host's own policy: the largest window, and how often it was asked, by its own pointer. */
+static enum riptide_left_out largest_add(const struct riptide_policy_input *input, void *memory,
+                                         const struct riptide_sample *sample)
 {
+    uint32_t *cwnd = memory;
+
+    ++*(unsigned int *)input->user;
+    if (sample->cwnd > *cwnd)
+        *cwnd = sample->cwnd;
+    return RIPTIDE_LEFT_OUT_NOT;
+}
+
+static double largest_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+{
+    (void)renewed;
+    *(unsigned int *)input->user += 100;
+    return *(uint32_t *)memory;
+}
+
+static void functions_of_a_host_get_its_pointer(void **state)
+{
+    unsigned int n = 0;
+    const struct riptide_policy policy = { .name = "largest",
+                                           .tick_bytes = sizeof(uint32_t),
+                                           .bytes = sizeof(uint32_t),
+                                           .add = largest_add,
+                                           .combine = largest_combine,
+                                           .user = &n };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
 
     (void)state;
-    config.smoothing = riptide_smoothing_find("window");
-    config.drop_share = 0.5;
+    config.policy = &policy;
     estimator = estimator_of_config(&config);
-    for (uint64_t t = 1; t < 400; t += 10) {
-        add_cwnd(estimator, 80);
-        riptide_estimator_tick(estimator, t * S);
-    }
     add_cwnd(estimator, 30);
-    riptide_estimator_tick(estimator, 400 * S);
-    assert_int_equal(cwnd_of(estimator), 30);
+    add_cwnd(estimator, 85);
+    add_cwnd(estimator, 61);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 85);
+    assert_int_equal(n, 103);
     riptide_estimator_free(estimator);
 }
 
@@ -221,15 +124,9 @@ static void tables_are_complete(void **state)
         assert_true(strlen(policy->help) > 0 && !strchr(policy->help, '\n'));
         assert_true(strlen(policy->needs) > 0);
         assert_true(policy->tick_bytes <= policy->bytes);
-        assert_non_null(policy->smoothing);
     }
-    assert_true(n >= 5);
-    assert_null(riptide_policy_find("no such"));
-    for (n = 0; riptide_smoothing_get(n); n++)
-        assert_ptr_equal(riptide_smoothing_find(riptide_smoothing_get(n)->name),
-                         riptide_smoothing_get(n));
     assert_int_equal(n, 3);
-    assert_null(riptide_smoothing_find("no such"));
+    assert_null(riptide_policy_find("no such"));
 }
 
 /* The defaults with one field changed, which must be refused by its name. */
@@ -247,17 +144,12 @@ static void tables_are_complete(void **state)
 
 static void options_are_refused_by_name(void **state)
 {
-    const struct riptide_smoothing no_function = { .name = "mine" };
     struct riptide_policy too_much = *riptide_policy_find("paper");
 
     (void)state;
     too_much.bytes = 65537;
     REFUSED(drop_share, 1.01);
     REFUSED(drop_share, __builtin_nan(""));
-    REFUSED(percentile, -1);
-    REFUSED(percentile, __builtin_nan(""));
-    REFUSED(window_percentile, 100.5);
-    REFUSED(window_ns, S - 1);
     REFUSED(capacity_fraction, 0);
     REFUSED(capacity_fraction, __builtin_nan(""));
     REFUSED(capacity_fraction, 1.5);
@@ -265,7 +157,6 @@ static void options_are_refused_by_name(void **state)
     REFUSED(rto_min_floor_us, 999);
     REFUSED(rto_min_floor_us, 60000001);
     REFUSED(max_destinations, (1 << 24) + 1);
-    REFUSED(smoothing, &no_function);
     REFUSED(policy, &too_much);
     REFUSED(policy, NULL);
 }
@@ -322,15 +213,10 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mean_max_and_min_of_windows),
-        cmocka_unit_test(traffic_weighs_by_bytes_acknowledged),
-        cmocka_unit_test(percentile_is_the_nearest_rank),
-        cmocka_unit_test(percentile_is_within_a_sixteenth),
-        cmocka_unit_test(smoothing_none_forgets),
-        cmocka_unit_test(smoothing_window_is_a_quantile_of_the_last_minutes),
-        cmocka_unit_test(smoothing_window_median_ignores_a_spike),
+        cmocka_unit_test(paper_is_the_mean_of_windows),
+        cmocka_unit_test(no_weight_forgets_history),
         cmocka_unit_test(drop_guard_lets_history_hold_nothing_up),
-        cmocka_unit_test(drop_guard_empties_the_window_too),
+        cmocka_unit_test(functions_of_a_host_get_its_pointer),
         cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(options_are_refused_by_name),
         cmocka_unit_test(counts_need_their_arrays),

@@ -105,9 +105,7 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
     config.cwnd_max = config.cwnd_min + below(200);
     config.ttl_ns = (1 + below(120)) * S;
     config.history_weight = below(100) / 100.0;
-    config.smoothing = riptide_smoothing_get(below(4));
     config.drop_share = below(2) ? 1 : below(100) / 100.0;
-    config.percentile = below(101);
     config.capacity_fraction = (1 + below(100)) / 100.0;
     config.paced = below(2);
     config.rto_min_floor_us = below(2) * 1000;
@@ -123,7 +121,7 @@ static void add_any_overrides(struct riptide_estimator_config *config,
     for (uint8_t i = 0; i < config->n_overrides; i++) {
         overrides[i] = (struct riptide_override){
             .dst = { AF_INET, (uint8_t)(28 + 2 * i), { 10, 0, 0, 0 } },
-            .policy = below(2) ? riptide_policy_get(below(8)) : NULL,
+            .policy = below(2) ? riptide_policy_get(below(3)) : NULL,
             .scale = below(2) ? below(101) / 100.0 : 0,
             .cwnd_max = below(2) ? config->cwnd_min + below(20) : 0,
         };
@@ -170,7 +168,7 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
             if (below(10) == 0)
                 add_any_hint(estimator, now_ns);
             if (below(20) == 0) {
-                config = any_config(riptide_policy_get(below(8)));
+                config = any_config(riptide_policy_get(below(3)));
                 add_any_overrides(&config, overrides);
                 assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
             }

@@ -116,7 +116,7 @@ static void too_many_policies_are_refused(void **state)
 
     (void)state;
     for (uint8_t i = 0; i <= RIPTIDE_MAX_OVERRIDE_POLICIES; i++) {
-        policies[i] = *riptide_policy_find("max");
+        policies[i] = *riptide_policy_find("paper");
         overrides[i].dst = prefix_of_text("192.0.2.0");
         overrides[i].dst.addr[3] = i;
         overrides[i].policy = &policies[i];
@@ -135,8 +135,8 @@ static void too_many_policies_are_refused(void **state)
 
 static void state_goes_to_the_policy_that_made_it(void **state)
 {
-    struct riptide_override overrides[] = { policy_for("192.0.2.0/24", "max"),
-                                            policy_for("198.51.100.0/24", "min") };
+    struct riptide_override overrides[] = { policy_for("192.0.2.0/24", "bdp"),
+                                            policy_for("198.51.100.0/24", "careful") };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
     struct riptide_load_counts counts;
@@ -158,7 +158,7 @@ static void state_goes_to_the_policy_that_made_it(void **state)
     estimator = estimator_of_config(&config);
     assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, &counts, NULL), 0);
     assert_int_equal(counts.loaded, 3);
-    assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "max");
+    assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "bdp");
     assert_string_equal(explain_host(estimator, "203.0.113.1").policy, "paper");
     riptide_estimator_free(estimator);
 
@@ -179,7 +179,6 @@ static void same_configuration_changes_nothing(void **state)
     struct riptide_estimator *estimator, *twin;
 
     (void)state;
-    config.smoothing = riptide_smoothing_find("window");
     estimator = estimator_of_config(&config);
     twin = estimator_of_config(&config);
     for (uint64_t t = 1; t <= 30; t++) {

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, List, Optional
 
 from ._native import ffi, lib
 from ._types import Sample
-from ._values import ascii_text, find_named, read, shown
+from ._values import ascii_text, read, shown
 
 
 #: The largest window that the library keeps, as a float of C.
@@ -36,20 +36,21 @@ class Policy:
 
         riptide.Agent(estimator={"policy": riptide.Policy("smallest", smallest)})
 
+    The windows of ticks join history by history_weight, unless is_averaged is false.
     None says that the tick tells nothing: the destination stays as it was. What the function raises
     comes out of the tick() or dispatch() that called it, and the destination stays as it was. It
     must not use the object that calls it. It costs some microseconds for each connection.
     """
 
     def __init__(self, name: str, combine: Callable[[list[Sample], PolicyInput], Optional[float]],
-                 smoothing: str = "ewma") -> None:
+                 is_averaged: bool = True) -> None:
         if not callable(combine):
             raise TypeError(f"combine: no function: {shown(combine)}")
         if not ascii_text("name", name, 15):
             raise ValueError("name: empty")
         self.name = name
         self.combine = combine
-        self.smoothing = find_named("smoothing", lib.riptide_smoothing_find, smoothing)
+        self.is_averaged = is_averaged
 
     def row(self, keep: list[Any]) -> Any:
         """Its struct riptide_policy: that which `keep` has, or had before, or a new one."""
@@ -80,7 +81,7 @@ class Row:
         )
         self.c = ffi.new("struct riptide_policy *", {
             "name": self.strings[0], "help": self.strings[1], "needs": self.strings[2],
-            "tick_bytes": 8, "bytes": 8, "smoothing": policy.smoothing,
+            "tick_bytes": 8, "bytes": 8, "is_averaged": policy.is_averaged,
             "add": self.functions[0], "combine": self.functions[1],
         })
 

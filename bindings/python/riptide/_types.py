@@ -185,7 +185,6 @@ class Explanation:
 
     dst: Network
     policy: str
-    smoothing: str
     samples: int  #: counted in the last tick that saw any
     left_out: LeftOut  #: of that tick
     combined: float  #: segments
@@ -317,7 +316,7 @@ class EstimatorOptions(TypedDict, total=False):
     """struct riptide_estimator_config."""
 
     policy: str | Policy  # "careful"
-    history_weight: float  # of the moving average, 0 to below 1; 0.5
+    history_weight: float  # of "paper": the moving average, 0 to below 1; 0.5
     cwnd_min: int  # 10
     cwnd_max: int  # 100
     ttl: Duration  # how long a window lives without new samples; 90 s
@@ -326,11 +325,7 @@ class EstimatorOptions(TypedDict, total=False):
     aggregates: Sequence[PrefixLike]  # none
     max_destinations: int  # 16384
     hash_seed: int  # random where peers are not trusted; 0
-    smoothing: str  # the policy's own
     drop_share: float  # the drop guard, 0 to 1; 1: never
-    percentile: float  # of policy "percentile"; 50
-    window_percentile: float  # of smoothing "window"; 50
-    window: Duration  # of smoothing "window": how far back; 10 min
     overrides: Sequence[Override]  # none
     capacity_fraction: float  # of policy "careful"; 0.5
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s

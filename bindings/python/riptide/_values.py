@@ -208,8 +208,6 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
         _write_array(c, field, cname, value, keep, path)
     elif cname == "struct riptide_policy *":
         c.policy = _policy(path, value, keep)
-    elif cname == "struct riptide_smoothing *":
-        c.smoothing = find_named(path, lib.riptide_smoothing_find, value)
     elif cname.startswith("char["):
         room = len(getattr(c, field))
         setattr(c, field, ascii_text(path, value, room - 1).ljust(room, b"\0"))
@@ -240,21 +238,19 @@ def vars_of(path: str, value: Any) -> dict[str, Any]:
     return dict(vars(value))
 
 
-def find_named(path: str, find: Callable[[bytes], Any], value: str) -> Any:
-    """The built-in policy or smoothing of that name. Errors: TypeError, ValueError."""
-    found = find(ascii_text(path, value, 255))
-    if not found:
-        raise ValueError(f"{path}: there is none with the name {shown(value)}")
-    return found
-
-
 def _policy(path: str, value: Any, keep: list[Any]) -> Any:
-    """The built-in policy of that name, or a Policy of the caller's."""
+    """The built-in policy of that name, or a Policy of the caller's.
+
+    Errors: TypeError, ValueError.
+    """
     from ._policy import Policy  # here: it needs this module
 
     if isinstance(value, Policy):
         return value.row(keep)
-    return find_named(path, lib.riptide_policy_find, value)
+    found = lib.riptide_policy_find(ascii_text(path, value, 255))
+    if not found:
+        raise ValueError(f"{path}: there is none with the name {shown(value)}")
+    return found
 
 
 def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],

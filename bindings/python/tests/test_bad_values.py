@@ -76,12 +76,12 @@ SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
 OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
             "slices": "uint32", "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
-    "policy": "name", "smoothing": "name", "aggregates": "prefixes", "overrides": "overrides",
+    "policy": "name", "aggregates": "prefixes", "overrides": "overrides",
     "paced": "bool", "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
-    **dict.fromkeys(["ttl", "window", "evidence", "rto_min_floor"], "duration"),
-    **dict.fromkeys(["history_weight", "drop_share", "percentile", "window_percentile",
-                     "capacity_fraction", "closed_weight"], "float")}
+    **dict.fromkeys(["ttl", "evidence", "rto_min_floor"], "duration"),
+    **dict.fromkeys(["history_weight", "drop_share", "capacity_fraction", "closed_weight"],
+                    "float")}
 ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
           **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",
                            "step_percent", "max_routes"], "uint32")}
@@ -138,7 +138,6 @@ def calls() -> Iterator[Any]:
     yield lambda bad: riptide.Policy(bad, nothing), "name", [
         bad for bad in KINDS["name"] if bad[0] != "papyrus"]
     yield lambda bad: riptide.Policy("mine", bad), "combine", "function"
-    yield lambda bad: riptide.Policy("mine", nothing, bad), "smoothing", "name"
     for call in estimator, agent:
         yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
         yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", "duration"

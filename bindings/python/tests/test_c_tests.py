@@ -157,7 +157,7 @@ LIBRARY = {
     "assert_false": lambda a: assert_equal(bool(a), False),
     "riptide_prefix_equal": lambda a, b: a == b,
     "assert_in_range": lambda a, low, high: assert_equal(low <= a <= high, True), "fmax": max,
-    "riptide_policy_find": str, "riptide_smoothing_find": str,
+    "riptide_policy_find": str,
     "riptide_estimator_add": add, "riptide_estimator_add_hint": add_hint,
     "riptide_estimator_remove_hint":
         lambda estimator, dst: outcome(estimator.remove_hint, dst) or 0,
@@ -178,6 +178,7 @@ ONLY_IN_C = {
     "peers_are_grouped_by_prefix_length",
     "impossible_samples_are_refused_and_counted",
     "policy_result_that_is_no_number_is_left_out",
+    "functions_of_a_host_get_its_pointer",
     "configuration_is_refused_by_name",
     "overrides_are_refused_by_name",
     "hints_are_refused_by_name_and_bounded_in_number",

@@ -63,7 +63,7 @@ def test_explanation_has_every_figure() -> None:
     with riptide.Estimator(policy="paper", overrides=overrides) as estimator:
         feed(estimator, 1, 70)
         explanation = estimator.explain(A)
-    assert explanation.policy == "paper" and explanation.smoothing == "ewma"
+    assert explanation.policy == "paper"
     assert explanation.bounds == riptide.Bound.OVERRIDE_MAX
     assert explanation.override == ip_network("10.0.0.0/24")
     assert (explanation.cwnd, explanation.cwnd_max, explanation.combined) == (44, 44, 70.0)
@@ -114,7 +114,7 @@ def test_reconfigure_goes_on_with_what_is_known() -> None:
 
 
 def test_python_combines() -> None:
-    with riptide.Estimator(policy=Policy("smallest", smallest, "none")) as estimator:
+    with riptide.Estimator(policy=Policy("smallest", smallest, False)) as estimator:
         assert feed(estimator, 1, 40, 20, 63) == {A: 20}
         assert feed(estimator, 2, 40, 33) == {A: 33}
         assert estimator.explain(A).policy == "smallest"
@@ -244,7 +244,7 @@ def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("options, line, field, index", [
-    ({"ttl": 0}, "ttl: ", "ttl", None), ({"window": 0.5}, "window: ", "window", None),
+    ({"ttl": 0}, "ttl: ", "ttl", None), ({"evidence": 0.5}, "evidence: ", "evidence", None),
     ({"rto_min_floor": 61}, "rto_min_floor: must be 1 ms to 60 s", "rto_min_floor", None),
     ({"overrides": [Override("10.0.0.0/8"), Override("10.1.0.0/16", cwnd_max=9)]},
      r"overrides\[1\].cwnd_max: 9; ", "overrides[].cwnd_max", 1),

@@ -161,7 +161,7 @@ def test_explain_is_one_look_without_history(busy: Network) -> None:
         cwnd = {peer: cwnd for peer, cwnd, _ in ss(busy.host)}["203.0.113.7"]
         assert explanation.cwnd == explanation.combined == cwnd
         assert explanation.samples == 1 and explanation.policy == "paper"
-        assert riptide.explain("203.0.113.8", prefix_len4=24, policy="max").samples == 2
+        assert riptide.explain("203.0.113.8", prefix_len4=24, policy="paper").samples == 2
         with pytest.raises(riptide.UnknownError):
             riptide.explain("203.0.113.8")
         with pytest.raises(ValueError):
