@@ -379,8 +379,7 @@ static int do_load(void *userdata, int fd, bool is_replacing, struct riptide_loa
                  strerror(-r));
         return r;
     }
-    r = is_replacing ? riptide_agent_replace_bytes(daemon->agent, bytes, n, counts, error)
-                     : riptide_agent_load_bytes(daemon->agent, bytes, n, counts, error);
+    r = riptide_agent_load_bytes(daemon->agent, bytes, n, is_replacing, counts, error);
     free(bytes);
     if (r != 0 && !error->text[0])
         snprintf(error->text, sizeof(error->text), "not loaded: %s",

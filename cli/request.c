@@ -186,8 +186,8 @@ static json_t *run_load(struct call *call)
         return NULL;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded,
                      "expired", (json_int_t)counts.expired, "older", (json_int_t)counts.older,
-                     "regrouped", (json_int_t)counts.regrouped, "repoliced",
-                     (json_int_t)counts.repoliced, "overflow", (json_int_t)counts.overflow);
+                     "regrouped", (json_int_t)counts.regrouped, "skipped",
+                     (json_int_t)counts.skipped, "overflow", (json_int_t)counts.overflow);
 }
 
 static const struct verb verbs[] = {

@@ -37,7 +37,7 @@ void state_load(const struct daemon *daemon)
         log_line(LOG_LEVEL_INFO,
                  "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
                  path, counts.loaded, counts.expired,
-                 counts.older + counts.regrouped + counts.repoliced + counts.overflow);
+                 counts.skipped + counts.older + counts.regrouped + counts.overflow);
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
                  log_error_text(&error, r));
@@ -49,7 +49,7 @@ int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np)
     *bytesp = malloc(*np);
     if (!*bytesp)
         return -ENOMEM;
-    riptide_agent_save_bytes(agent, *bytesp, *np);
+    *np = riptide_agent_save_bytes(agent, *bytesp, *np);
     return 0;
 }
 

@@ -17,7 +17,7 @@ faults=(
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
     estimator lib/compute/bound.c 'cwnd < limits->base' 'false'
     estimator lib/compute/bound.c 'hint->scale < limits.scale' 'hint->scale > limits.scale'
-    estimator lib/compute/reconfigure.c '    forget_bases(&fresh, estimator);' ''
+    estimator lib/compute/state.c 'estimator_forget_base(to, &old->dst)' '(void)to'
     event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
     json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
@@ -41,7 +41,7 @@ faults=(
     sample lib/observe/sample.c 'header != layout->attributes\[i\].header' 'false'
     sample lib/observe/sample.c 'msg->idiag_family, msg->id.idiag_dst' 'msg->idiag_family, msg->id.idiag_src'
     scope lib/observe/byte_code.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
-    state lib/compute/state.c '!is_printable(policy)' 'false'
+    state lib/compute/state.c 'fraction.len++ < 6' 'fraction.len++ < 5'
 )
 
 copy=$(mktemp -d)

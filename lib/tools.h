@@ -122,13 +122,12 @@ int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint3
                                 struct riptide_hint *hint);
 
 /*
- * riptide_agent_save and riptide_agent_load as bytes, by the clocks of now: riptide_estimator_save, and riptide_estimator_load or
- * riptide_estimator_replace. What is taken over is felt at the end of the round.
+ * riptide_estimator_save and riptide_estimator_load on the agent's estimator, by the clocks of now.
+ * What is taken over is felt at the end of the round.
  */
-size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes, size_t size);
-int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
-                             struct riptide_load_counts *counts, struct riptide_error *error);
-int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes, size_t size,
-                                struct riptide_load_counts *counts, struct riptide_error *error);
+size_t riptide_agent_save_bytes(const struct riptide_agent *agent, char *text, size_t size);
+int riptide_agent_load_bytes(struct riptide_agent *agent, const char *text, size_t size,
+                             bool is_replacing, struct riptide_load_counts *counts,
+                             struct riptide_error *error);
 
 #endif

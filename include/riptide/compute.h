@@ -57,8 +57,8 @@ struct riptide_policy_input {
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
  * a new one. The first `tick_bytes` of it hold what one tick has seen and are zero again for the
  * next one. The estimator smooths the result where the row asks for it, rounds it to the nearest
- * segment and bounds it; one that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves the destination as
- * it was and is counted as invalid. A host passes a row of its own in
+ * segment and bounds it; one that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0
+ * leaves the destination as it was and is counted as invalid. A host passes a row of its own in
  * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
  */
 struct riptide_policy {
@@ -67,7 +67,12 @@ struct riptide_policy {
     const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
     size_t tick_bytes;
     size_t bytes; /* tick_bytes included */
-    /* Whether the window joins history by history_weight; otherwise the newest tick stands alone. */
+    /*
+     * Of the layout of what it keeps from tick to tick, to be raised with each change: a state has
+     * that memory too, for a load by the same policy and version. 0: a state has only the window.
+     */
+    uint32_t version;
+    /* Whether the window joins history by history_weight; else the newest tick stands alone. */
     bool is_averaged;
     /* Takes one sample into the tick, or says why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
@@ -83,7 +88,7 @@ struct riptide_policy {
      */
     bool combines_idle;
     bool needs_closed; /* learns most from closed connections: see destroy_events in observe.h */
-    /* Optional: the memory that a window which was restored or merged stands for. */
+    /* Optional: the memory that a window stands for, which was loaded without any. */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
@@ -291,18 +296,6 @@ int riptide_estimator_new(struct riptide_estimator **estimatorp,
 struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator);
 
 /*
- * Goes on with another configuration as if it had been the first: destinations keep window, history
- * and age, and what their policies know where policy and evidence_ns are as they were. Hints and counters stay. Windows that the new bounds move wait to be popped; so do, as
- * withdrawn, destinations that are none under the new prefix lengths and aggregates, that are more
- * than max_destinations, and that lie outside the prefixes of `scope` (NULL: everything). Samples
- * of the coming tick are forgotten. hash_seed stays. Errors: as riptide_estimator_new; nothing has
- * changed then.
- */
-int riptide_estimator_reconfigure(struct riptide_estimator *estimator,
-                                  const struct riptide_estimator_config *config,
-                                  const struct riptide_scope *scope, struct riptide_error *error);
-
-/*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
  * and change nothing else. Errors: -ENOMEM.
  */
@@ -375,47 +368,40 @@ int riptide_estimator_explain(const struct riptide_estimator *estimator,
 /* What became of the destinations of a state. */
 struct riptide_load_counts {
     uint32_t loaded;    /* taken over, to be popped */
+    uint32_t skipped;   /* lines that are damaged, or cut off at the end */
     uint32_t expired;   /* their time to live has passed */
     uint32_t older;     /* ours is as new or newer */
     uint32_t regrouped; /* no destination under our prefix lengths and aggregates */
-    uint32_t repoliced; /* computed by another policy than the one that their override names */
     uint32_t overflow;  /* max_destinations was reached */
     uint32_t reserved[4];
 };
 
 /*
- * Writes what is known as bytes, to be loaded by a successor or another host: versioned and
- * checksummed, 44 bytes, 48 for each destination and 16 for each policy of overrides. now_ns is the
- * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns how many bytes that
- * takes; where that is more than `size`, nothing is written.
+ * Writes what is known as text, to be loaded by a successor, another host, or the same one with
+ * another configuration: a line with the version and a line for each destination. now_ns is the
+ * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns how many bytes it has
+ * written; where `size` may be too small, it writes nothing and returns how many are enough.
  *
  * Lifetimes are kept by the wall clock, the only one that goes on through a reboot. If it jumps
  * forward in between, windows live shorter; if it jumps back, they live longer, but never longer
  * than the time to live from the load, and a state from more than 10 s ahead is refused.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
-                              uint64_t realtime_ns, void *bytes, size_t size);
+                              uint64_t realtime_ns, char *text, size_t size);
 
 /*
  * Takes over the destinations of a state, each with the age it has by now; of a destination that is
- * known here, the newer window wins. For a restart and to merge another host's state alike. What is
- * taken over waits to be popped. `counts` and `error` may be NULL.
- * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's. Errors, with nothing
- * changed and a line in `error`: -EINVAL (foreign, truncated, damaged, of another version or
- * policy, from the future); -ENOMEM, with a part of it loaded.
+ * known here, the newer window wins. Where it is replacing, nothing is known here: what the state
+ * does not name, or names with an age beyond the time to live, is withdrawn. Of another policy than
+ * the destination has here, only the window counts. What is taken over waits to be popped. `counts`
+ * and `error` may be NULL.
+ * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's. Errors: -EINVAL with a line
+ * in `error` and nothing changed (foreign, of another version, from the future); -ENOMEM, with a
+ * part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
-                           uint64_t realtime_ns, const void *bytes, size_t size,
+                           uint64_t realtime_ns, const char *text, size_t size, bool is_replacing,
                            struct riptide_load_counts *counts, struct riptide_error *error);
-
-/*
- * As riptide_estimator_load, but the state takes the place of everything known: what it does not
- * name, or names with an age beyond the time to live, is withdrawn. Where it is refused, nothing
- * changes.
- */
-int riptide_estimator_replace(struct riptide_estimator *estimator, uint64_t now_ns,
-                              uint64_t realtime_ns, const void *bytes, size_t size,
-                              struct riptide_load_counts *counts, struct riptide_error *error);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);

@@ -168,8 +168,7 @@ static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
 
     if (r < 0)
         return r;
-    r = riptide_estimator_reconfigure(agent->estimator, &stages->estimator, &stages->observer.scope,
-                                      error);
+    r = estimator_reconfigure(agent->estimator, &stages->estimator, &stages->observer.scope, error);
     if (r < 0)
         riptide_router_reconfigure(agent->router, &agent->router_config, NULL);
     return r;
@@ -350,15 +349,14 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const c
     return riptide_state_save(agent->estimator, path, error);
 }
 
-size_t riptide_agent_save_bytes(const struct riptide_agent *agent, void *bytes,
-                                size_t size)
+size_t riptide_agent_save_bytes(const struct riptide_agent *agent, char *text, size_t size)
 {
     return riptide_estimator_save(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                                  read_clock(CLOCK_REALTIME), bytes, size);
+                                  read_clock(CLOCK_REALTIME), text, size);
 }
 
-int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes,
-                             size_t size, struct riptide_load_counts *counts,
+int riptide_agent_load_bytes(struct riptide_agent *agent, const char *text, size_t size,
+                             bool is_replacing, struct riptide_load_counts *counts,
                              struct riptide_error *error)
 {
     int r = check_not_stopped(agent, error);
@@ -366,19 +364,8 @@ int riptide_agent_load_bytes(struct riptide_agent *agent, const void *bytes,
     if (r < 0)
         return r;
     return riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                                  read_clock(CLOCK_REALTIME), bytes, size, counts, error);
-}
-
-int riptide_agent_replace_bytes(struct riptide_agent *agent, const void *bytes,
-                                size_t size, struct riptide_load_counts *counts,
-                                struct riptide_error *error)
-{
-    int r = check_not_stopped(agent, error);
-
-    if (r < 0)
-        return r;
-    return riptide_estimator_replace(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                                     read_clock(CLOCK_REALTIME), bytes, size, counts, error);
+                                  read_clock(CLOCK_REALTIME), text, size, is_replacing, counts,
+                                  error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file. What the bytes mean is lib/compute/state.c's.
+ * An estimator's state in a file. What the text means is lib/compute/state.c's.
  */
 #include "agent/clock.h"
 #include "internal.h"
@@ -16,29 +16,29 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
 {
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     size_t n = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
-    CLEANUP(freep) unsigned char *bytes = malloc(n);
+    CLEANUP(freep) char *text = malloc(n);
 
-    if (!bytes) {
+    if (!text) {
         error_set(error, "%s: %s", path, strerror(ENOMEM));
         return -ENOMEM;
     }
-    riptide_estimator_save(estimator, now_ns, realtime_ns, bytes, n);
-    return riptide_file_write(path, bytes, n, RIPTIDE_STATE_MODE, true, error);
+    n = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
+    return riptide_file_write(path, text, n, RIPTIDE_STATE_MODE, true, error);
 }
 
 RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const char *path,
                                       struct riptide_load_counts *counts,
                                       struct riptide_error *error)
 {
-    CLEANUP(freep) void *bytes = NULL;
+    CLEANUP(freep) void *text = NULL;
     struct riptide_error reason = { .text = "" };
     size_t n = 0;
-    int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &bytes, &n, error);
+    int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &text, &n, error);
 
     if (r < 0)
         return r;
     r = riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
-                               bytes, n, counts, &reason);
+                               text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text);
     return r;

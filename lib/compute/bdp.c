@@ -95,6 +95,7 @@ const struct riptide_policy policy_bdp = {
              "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, capacities),
     .bytes = sizeof(struct bdp),
+    .version = 1,
     .add = bdp_add,
     .combine = bdp_combine,
     .restore = bdp_restore,

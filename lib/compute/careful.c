@@ -501,6 +501,7 @@ const struct riptide_policy policy_careful = {
              "retrans_segs acked_bytes last_data_sent_ms congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),
     .bytes = sizeof(struct careful),
+    .version = 1,
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,

@@ -117,26 +117,17 @@ static void age_list_link(struct riptide_estimator *estimator, struct age_list *
     list->n++;
 }
 
-/* What was computed now goes to the end at once. */
-void age_list_insert(struct riptide_estimator *estimator, uint32_t slot)
+void age_list_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot)
 {
-    int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
-    uint32_t older = estimator->windows.newest, newer = NONE;
-
-    while (older != NONE && destination_at(estimator, older)->updated_ns > updated_ns) {
-        newer = older;
-        older = destination_at(estimator, older)->older;
-    }
-    age_list_link(estimator, &estimator->windows, older, newer, slot);
-}
-
-void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot)
-{
-    int64_t updated_ns = destination_at(estimator, slot)->updated_ns;
+    /* Of several of one time: newer than all, where nothing is near, and else older than all. */
+    int64_t bound_ns = destination_at(estimator, slot)->updated_ns - (near != NONE);
     const struct age_list *list = &estimator->windows;
-    uint32_t newer = older != NONE ? destination_at(estimator, older)->newer : list->oldest;
+    uint32_t older = near != NONE ? near : list->newest, newer;
 
-    while (newer != NONE && destination_at(estimator, newer)->updated_ns <= updated_ns) {
+    while (older != NONE && destination_at(estimator, older)->updated_ns > bound_ns)
+        older = destination_at(estimator, older)->older;
+    newer = older != NONE ? destination_at(estimator, older)->newer : list->oldest;
+    while (newer != NONE && destination_at(estimator, newer)->updated_ns <= bound_ns) {
         older = newer;
         newer = destination_at(estimator, newer)->newer;
     }

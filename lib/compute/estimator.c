@@ -41,7 +41,7 @@ static void add_method(struct riptide_estimator *estimator, const struct riptide
 }
 
 /* A destination, and behind it the memory of any of the methods. */
-void estimator_lay_out(struct riptide_estimator *estimator)
+static void lay_out(struct riptide_estimator *estimator)
 {
     const struct riptide_estimator_config *config = &estimator->config;
     size_t memory_bytes = 0;
@@ -83,7 +83,7 @@ static int estimator_new(struct riptide_estimator **estimatorp,
     estimator->next_hint_ns = RIPTIDE_NEVER_NS;
     prefix_table_init(&estimator->bases, sizeof(struct base_cwnd),
                       estimator->config.max_destinations, estimator->config.hash_seed);
-    estimator_lay_out(estimator);
+    lay_out(estimator);
 
     *estimatorp = estimator;
     estimator = NULL;
@@ -208,7 +208,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         if (destination->cwnd > 0)
             age_list_remove(estimator, &estimator->windows, destination);
         destination->updated_ns = (int64_t)now_ns;
-        age_list_insert(estimator, slot);
+        age_list_insert(estimator, NONE, slot);
     }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
     rto_update(estimator, destination);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c (rounds),
- * destination.c, bound.c (limits and hints), explain.c (answers), reconfigure.c and state.c (bytes).
+ * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c
+ * (rounds), destination.c, bound.c (limits and hints), explain.c (answers) and state.c (text).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -128,9 +128,6 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
-/* The configuration is there: sets up all that follows from it. */
-void estimator_lay_out(struct riptide_estimator *estimator);
-
 /* Gives a new destination its method. */
 void destination_init(const struct riptide_estimator *estimator, struct destination *destination);
 
@@ -206,13 +203,13 @@ uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination);
 
-/* Takes it off the list that it is on, or puts it on that of windows by its updated_ns. */
+/*
+ * Takes it off the list that it is on, or puts it on that of windows by its updated_ns, which is
+ * looked for from `near` on, another one there; NONE: from the newest.
+ */
 void age_list_remove(struct riptide_estimator *estimator, struct age_list *list,
                      struct destination *destination);
-void age_list_insert(struct riptide_estimator *estimator, uint32_t slot);
-
-/* The same, where `older` is known to be no newer than it; NONE: nothing is known. */
-void age_list_insert_behind(struct riptide_estimator *estimator, uint32_t older, uint32_t slot);
+void age_list_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot);
 
 /* Whether its last samples made no window and are there to be explained. */
 static inline bool is_windowless(const struct destination *destination)
@@ -269,6 +266,18 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
 
 /* Forgets the hints that have passed and bounds anew what they held down. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
+
+/*
+ * Goes on with another configuration as if it had been the first: destinations keep window, history
+ * and age, and what their policies know where that is the same one. Hints and counters stay.
+ * Windows that the new bounds move wait to be popped; so do, as withdrawn, destinations that are
+ * none under the new prefix lengths and aggregates, that are more than max_destinations, and that
+ * lie outside the prefixes of `scope` (NULL: everything). Samples of the coming tick are forgotten.
+ * Errors: as riptide_estimator_new; nothing has changed then.
+ */
+int estimator_reconfigure(struct riptide_estimator *estimator,
+                          const struct riptide_estimator_config *config,
+                          const struct riptide_scope *scope, struct riptide_error *error);
 
 /* Takes its rto_min from what the policy knows now. */
 void rto_update(struct riptide_estimator *estimator, struct destination *destination);

@@ -1,258 +1,263 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an estimator knows as bytes, and back: to start where a predecessor was, or to learn from
- * another host. Pure; files are lib/agent/state_file.c's.
+ * What an estimator knows as text, and back: for a successor, for another host, and for itself with
+ * another configuration. Pure; files are lib/agent/state.c's.
  *
- * All numbers are little-endian. Head: "riptide\n", version u16, number of overrides' policies u16,
- * number of destinations u32, when saved u64 (ns, CLOCK_REALTIME), name of the policy (16 bytes,
- * zeros behind it). Each destination, least recently computed first: family 4 or 6 and, in the
- * upper four bits, the number of its policy (0: the head's), length, address (1, 1, 16 bytes),
- * window u16, samples u32, age when saved u64 (ns), combined and smoothed window (IEEE 754
- * binary64). Then the names of overrides' policies (16 bytes each). Last: CRC-32 of all before.
+ * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
+ * behind it is a destination, the one computed last first:
  *
- * Only the window is kept, not what the policy has in its memory: it knows what a window stands for
- * (riptide_policy.restore), and so a file outlives changes of a policy's memory.
+ *     riptide state 2 saved_ns=1790000000000000000
+ *     192.0.2.1 cwnd=48 samples=3 combined=48 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
+ *
+ * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
+ * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
+ * that are not known are passed over; samples, combined, policy and kept may be missing.
+ *
+ * Another configuration is a new estimator that loads the text of the one before.
  */
-#include "crc32.h"
+#include "config.h"
 #include "estimator.h"
 #include "internal.h"
+#include "observe/scope.h"
 #include "prefix.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <float.h>
-#include <math.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
-enum { VERSION = 1, POLICY_BYTES = 16, HEAD_BYTES = 40, RECORD_BYTES = 48, CRC_BYTES = 4 };
+static const char magic[] = "riptide state 2 saved_ns=";
 
-static const unsigned char magic[8] = { 'r', 'i', 'p', 't', 'i', 'd', 'e', '\n' };
+/* What the last version wrote, which was not text. */
+static const char magic1[] = "riptide\n\1";
+
+/* A line without what the policy keeps, and how much of a policy's name is in it. */
+enum { LINE_BYTES = 320, NAME_BYTES = 31 };
 
 /* Two wall clocks, of two hosts or before and after a reboot, may differ by that much. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
 
-struct record {
-    struct riptide_prefix dst;
-    uint8_t method;
-    uint16_t cwnd;
-    uint32_t samples;
-    uint64_t age_ns;
-    double combined;
-    double smoothed;
+/* Windows are kept in millionths; beyond a million segments nothing is told apart. */
+enum { MICROS = 1000000, MOST_SEGMENTS = 1000000 };
+
+static const char byte_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 'l' : 'b';
+
+/* Part of a line. */
+struct word {
+    const char *at;
+    size_t len;
 };
 
-static unsigned char *put(unsigned char *at, uint64_t value, size_t n)
+static size_t kept_bytes(const struct riptide_policy *policy)
 {
-    for (size_t i = 0; i < n; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-    return at + n;
+    return policy->bytes - policy->tick_bytes;
 }
 
-static uint64_t get(const unsigned char **atp, size_t n)
+static bool is_name(const char *name)
 {
-    uint64_t value = 0;
+    size_t len = strlen(name), i = 0;
 
-    for (size_t i = 0; i < n; i++)
-        value |= (uint64_t)(*atp)[i] << 8 * i;
-    *atp += n;
-    return value;
+    while (i < len && isgraph((unsigned char)name[i]))
+        i++;
+    return len > 0 && len <= NAME_BYTES && i == len;
 }
 
-static unsigned char *put_double(unsigned char *at, double value)
+static char *put_segments(char *at, const char *name, uint64_t micros)
 {
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    return put(at, bits, sizeof(bits));
+    at += snprintf(at, LINE_BYTES, " %s=%" PRIu64 ".%06" PRIu64, name, micros / MICROS,
+                   micros % MICROS);
+    while (at[-1] == '0')
+        at--;
+    return at[-1] == '.' ? at - 1 : at;
 }
 
-static double get_double(const unsigned char **atp)
+static uint64_t to_micros(double segments)
 {
-    uint64_t bits = get(atp, sizeof(bits));
-    double value;
-
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-static unsigned char *put_record(unsigned char *at, const struct destination *destination,
-                                 uint64_t now_ns)
+static char *put_kept(char *at, const struct riptide_policy *policy, const unsigned char *memory)
 {
-    uint64_t age_ns = destination_age_ns(destination, now_ns);
+    static const char digits[] = "0123456789abcdef";
 
-    *at++ = (uint8_t)((destination->dst.family == AF_INET ? 4 : 6) |
-                      destination->flags >> METHOD_SHIFT << 4);
-    *at++ = destination->dst.len;
-    memcpy(at, destination->dst.addr, sizeof(destination->dst.addr));
-    at += sizeof(destination->dst.addr);
-    at = put(at, destination->cwnd, 2);
-    at = put(at, destination->samples, 4);
-    at = put(at, age_ns, 8);
-    at = put_double(at, (double)destination->combined);
-    return put_double(at, destination->smoothed);
+    at += snprintf(at, LINE_BYTES, " policy=%s kept=%" PRIu32 "%c:", policy->name, policy->version,
+                   byte_order);
+    for (size_t i = policy->tick_bytes; i < policy->bytes && policy->version > 0; i++) {
+        *at++ = digits[memory[i] >> 4];
+        *at++ = digits[memory[i] & 15];
+    }
+    return at;
 }
 
-static struct record get_record(const unsigned char *at)
+static char *put_line(char *at, const struct riptide_estimator *estimator,
+                      const struct destination *destination, uint64_t now_ns)
 {
-    uint8_t family = at[0] & 0xf;
-    struct record record = { .dst.family = family == 4   ? AF_INET
-                                           : family == 6 ? AF_INET6
-                                                         : 0,
-                             .dst.len = at[1],
-                             .method = at[0] >> 4 };
+    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    uint64_t smoothed = to_micros(destination->smoothed);
 
-    memcpy(record.dst.addr, at + 2, sizeof(record.dst.addr));
-    at += 18;
-    record.cwnd = (uint16_t)get(&at, 2);
-    record.samples = (uint32_t)get(&at, 4);
-    record.age_ns = get(&at, 8);
-    record.combined = get_double(&at);
-    record.smoothed = get_double(&at);
-    return record;
-}
-
-static unsigned char *put_policy(unsigned char *at, const struct riptide_policy *policy)
-{
-    memset(at, 0, POLICY_BYTES);
-    memcpy(at, policy->name, strnlen(policy->name, POLICY_BYTES));
-    return at + POLICY_BYTES;
+    riptide_prefix_format(&destination->dst, at);
+    at += strlen(at);
+    at += snprintf(at, LINE_BYTES, " cwnd=%u samples=%" PRIu32, destination->cwnd,
+                   destination->samples);
+    at = put_segments(at, "combined", to_micros((double)destination->combined));
+    /* Never up: what was below one half, and a smaller window, stays so. */
+    at = put_segments(at, "smoothed",
+                      smoothed - ((double)smoothed / MICROS > destination->smoothed));
+    at += snprintf(at, LINE_BYTES, " age_ns=%" PRIu64, destination_age_ns(destination, now_ns));
+    if (is_name(policy->name))
+        at = put_kept(at, policy, memory_of(estimator, destination));
+    *at++ = '\n';
+    return at;
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
-                                             uint64_t now_ns, uint64_t realtime_ns, void *bytes,
+                                             uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    uint32_t n = estimator->windows.n;
-    size_t n_names = estimator->n_methods - 1;
-    size_t needed = HEAD_BYTES + n * (size_t)RECORD_BYTES + n_names * POLICY_BYTES + CRC_BYTES;
-    unsigned char *at = bytes;
+    size_t most = 0;
+    char *at = text;
 
-    if (size < needed)
-        return needed;
-    memcpy(at, magic, sizeof(magic));
-    at = put(at + sizeof(magic), VERSION, 2);
-    at = put(at, n_names, 2);
-    at = put(at, n, 4);
-    at = put(at, realtime_ns, 8);
-    at = put_policy(at, estimator->methods[0].policy);
-    for (uint32_t slot = estimator->windows.oldest; slot != NONE;
-         slot = destination_at(estimator, slot)->newer)
-        at = put_record(at, destination_at(estimator, slot), now_ns);
-    for (size_t i = 1; i <= n_names; i++)
-        at = put_policy(at, estimator->methods[i].policy);
-    put(at, crc32(bytes, needed - CRC_BYTES), CRC_BYTES);
-    return needed;
+    for (size_t i = 0; i < estimator->n_methods; i++) {
+        if (kept_bytes(estimator->methods[i].policy) > most)
+            most = kept_bytes(estimator->methods[i].policy);
+    }
+    most = LINE_BYTES + estimator->windows.n * (LINE_BYTES + 2 * most);
+    if (size < most)
+        return most;
+    at += snprintf(at, LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
+    for (uint32_t slot = estimator->windows.newest; slot != NONE;
+         slot = destination_at(estimator, slot)->older)
+        at = put_line(at, estimator, destination_at(estimator, slot), now_ns);
+    return (size_t)(at - text);
 }
 
-/* What a state says in its head, and where the rest is. */
-struct frame {
-    const unsigned char *records;
-    uint32_t n;
-    const unsigned char *names; /* of overrides' policies */
-    uint8_t n_names;
+/* What a line says of a destination. */
+struct record {
+    struct riptide_prefix dst;
+    uint64_t cwnd;
+    uint64_t samples;
+    uint64_t age_ns;
+    uint64_t combined; /* in millionths */
+    uint64_t smoothed; /* likewise */
+    struct word policy;
+    struct word kept;
 };
 
-static bool record_is_valid(const struct record *record, const struct frame *frame,
-                            uint64_t older_age_ns)
+/* The value behind " NAME=", up to the next blank or the end. */
+static bool find_field(struct word line, const char *name, struct word *value)
 {
-    return record->method <= frame->n_names && prefix_is_valid(&record->dst) && record->cwnd > 0 &&
-           record->combined >= 0 && record->combined <= FLT_MAX && isfinite(record->smoothed) &&
-           record->smoothed >= 0 && record->age_ns <= older_age_ns;
+    const char *at = memmem(line.at, line.len, name, strlen(name)), *end = line.at + line.len;
+
+    if (!at)
+        return false;
+    value->at = at + strlen(name);
+    at = memchr(value->at, ' ', (size_t)(end - value->at));
+    value->len = (size_t)((at ? at : end) - value->at);
+    return true;
 }
 
-/* The bytes are ours, whole and of a version that we read. Sets *frame. */
-static int check_frame(const unsigned char *bytes, size_t size, struct frame *frame,
-                       struct riptide_error *error)
+static bool get_number(struct word text, uint64_t *value)
 {
-    const unsigned char *at = bytes + sizeof(magic), *crc;
-    uint64_t version, n_names, n, needed;
-
-    if (size < sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0) {
-        error_set(error, "state: foreign, it does not begin as a state of riptide does");
-        return -EINVAL;
+    *value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!isdigit((unsigned char)text.at[i]) || __builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(text.at[i] - '0'), value))
+            return false;
     }
-    if (size < HEAD_BYTES + CRC_BYTES) {
-        error_set(error, "state: truncated, %zu bytes hold no head", size);
-        return -EINVAL;
-    }
-    version = get(&at, 2);
-    n_names = get(&at, 2);
-    if (version != VERSION || n_names >= MAX_METHODS) {
-        error_set(error, "state: of version %u; this library reads version %d", (unsigned)version,
-                  VERSION);
-        return -EINVAL;
-    }
-    n = get(&at, 4);
-    needed = HEAD_BYTES + n * RECORD_BYTES + n_names * POLICY_BYTES + CRC_BYTES;
-    if (size != needed) {
-        error_set(error, "state: %s, %zu bytes where its head says %llu",
-                  size < needed ? "truncated" : "damaged", size, (unsigned long long)needed);
-        return -EINVAL;
-    }
-    crc = bytes + size - CRC_BYTES;
-    if (crc32(bytes, size - CRC_BYTES) != get(&crc, CRC_BYTES)) {
-        error_set(error, "state: damaged, its checksum is wrong");
-        return -EINVAL;
-    }
-    *frame = (struct frame){ .records = bytes + HEAD_BYTES,
-                             .n = (uint32_t)n,
-                             .names = bytes + HEAD_BYTES + n * RECORD_BYTES,
-                             .n_names = (uint8_t)n_names };
-    return 0;
+    return text.len > 0;
 }
 
-/* What is not printable is no name, and would break the line that tells it. */
-static bool is_printable(const char *text)
+static bool find_number(struct word line, const char *name, uint64_t *value)
 {
-    while (*text >= ' ' && *text <= '~')
-        text++;
-    return *text == 0;
+    struct word text;
+
+    return find_field(line, name, &text) && get_number(text, value);
 }
 
-/* What is whole may still not be for us. Sets *passed_ns, the time since it was saved. */
-static int check_contents(const struct riptide_estimator *estimator, const unsigned char *bytes,
-                          const struct frame *frame, uint64_t realtime_ns, uint64_t *passed_nsp,
-                          struct riptide_error *error)
+/* In millionths, with up to six digits behind the point. */
+static bool find_segments(struct word line, const char *name, uint64_t *micros)
 {
-    const unsigned char *at = bytes + sizeof(magic) + 8;
-    char policy[POLICY_BYTES + 1] = { 0 };
-    uint64_t saved_ns = get(&at, 8), older_age_ns = UINT64_MAX;
+    struct word text, fraction = { NULL, 0 };
+    uint64_t below = 0;
+    const char *point;
 
-    memcpy(policy, at, POLICY_BYTES);
-    if (!is_printable(policy)) {
-        error_set(error, "state: damaged, the name of its policy is no text");
-        return -EINVAL;
+    if (!find_field(line, name, &text))
+        return false;
+    point = memchr(text.at, '.', text.len);
+    if (point) {
+        fraction = (struct word){ point + 1, text.len - (size_t)(point + 1 - text.at) };
+        text.len = (size_t)(point - text.at);
+        if (fraction.len > 6 || !get_number(fraction, &below))
+            return false;
+        while (fraction.len++ < 6)
+            below *= 10;
     }
-    if (strncmp(policy, estimator->config.policy->name, POLICY_BYTES) != 0) {
-        error_set(error, "state: of policy %.16s; ours is %s", policy,
-                  estimator->config.policy->name);
-        return -EINVAL;
-    }
-    if (saved_ns > realtime_ns && saved_ns - realtime_ns > CLOCK_TOLERANCE_NS) {
-        error_set(error, "state: from the future, %llu s ahead of this clock",
-                  (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
-        return -EINVAL;
-    }
-    for (uint32_t i = 0; i < frame->n; i++) {
-        struct record record = get_record(frame->records + (size_t)i * RECORD_BYTES);
+    if (!get_number(text, micros) || *micros > MOST_SEGMENTS)
+        return false;
+    *micros = *micros * MICROS + below;
+    return true;
+}
 
-        if (!record_is_valid(&record, frame, older_age_ns)) {
-            error_set(error, "state: damaged, destination %u cannot be", i + 1);
-            return -EINVAL;
-        }
-        older_age_ns = record.age_ns;
-    }
-    *passed_nsp = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
-    return 0;
+static bool parse_line(struct word line, struct record *record)
+{
+    size_t len = strcspn(line.at, " \n");
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    *record = (struct record){ .dst = { 0 } };
+    if (len >= sizeof(dst))
+        return false;
+    memcpy(dst, line.at, len);
+    dst[len] = 0;
+    if (riptide_prefix_parse(&record->dst, dst) != 0 ||
+        !find_number(line, " cwnd=", &record->cwnd) || record->cwnd == 0 ||
+        record->cwnd > RIPTIDE_CWND_LIMIT || !find_number(line, " age_ns=", &record->age_ns) ||
+        !find_segments(line, " smoothed=", &record->smoothed))
+        return false;
+    if (!find_segments(line, " combined=", &record->combined))
+        record->combined = record->smoothed;
+    if (!find_number(line, " samples=", &record->samples) || record->samples > UINT32_MAX)
+        record->samples = 0;
+    if (!find_field(line, " policy=", &record->policy) ||
+        !find_field(line, " kept=", &record->kept))
+        record->policy = record->kept = (struct word){ "", 0 };
+    return true;
+}
+
+static unsigned int from_hex(char digit)
+{
+    return (unsigned int)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+/* Whether what was kept is of the policy's present layout; then it has it again. */
+static bool take_kept(const struct riptide_policy *policy, unsigned char *memory,
+                      const struct record *record)
+{
+    char head[16];
+    size_t n = kept_bytes(policy);
+    size_t n_head =
+        (size_t)snprintf(head, sizeof(head), "%" PRIu32 "%c:", policy->version, byte_order);
+    const char *digits = record->kept.at + n_head;
+
+    if (policy->version == 0 || record->policy.len != strlen(policy->name) ||
+        memcmp(policy->name, record->policy.at, record->policy.len) != 0 ||
+        record->kept.len != n_head + 2 * n || memcmp(record->kept.at, head, n_head) != 0 ||
+        strspn(digits, "0123456789abcdef") < 2 * n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        memory[policy->tick_bytes + i] =
+            (unsigned char)(from_hex(digits[2 * i]) << 4 | from_hex(digits[2 * i + 1]));
+    return true;
 }
 
 /* A load under way. */
 struct load {
     struct riptide_estimator *estimator;
-    struct frame frame;
-    uint64_t passed_ns; /* since the state was saved */
+    const struct riptide_scope *scope; /* what lies outside is left; NULL: nothing does */
+    uint64_t passed_ns;                /* since the state was saved */
     uint64_t now_ns;
-    uint32_t last; /* what was taken over last: none that comes is older; NONE: nothing yet */
+    uint32_t last; /* what was taken over last: what comes is near it; NONE: nothing yet */
     struct riptide_load_counts counts;
 };
 
@@ -267,29 +272,19 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     if (destination->cwnd > 0)
         age_list_remove(estimator, &estimator->windows, destination);
     windowless_drop(estimator, destination);
-    destination->samples = samples_kept(record->samples);
+    destination->samples = samples_kept((uint32_t)record->samples);
     memset(destination->left_out, 0, sizeof(destination->left_out));
-    destination->combined = (float)record->combined;
-    destination->smoothed = record->smoothed;
+    destination->combined = (float)((double)record->combined / MICROS);
+    destination->smoothed = (double)record->smoothed / MICROS;
     destination->updated_ns = updated_ns;
-    bound_destination(estimator, slot);
-    restore_kept(estimator, destination, load->now_ns);
-    age_list_insert_behind(estimator, load->last, slot);
+    destination->cwnd = (uint16_t)record->cwnd;
+    if (!take_kept(method_of(estimator, destination)->policy, memory_of(estimator, destination),
+                   record))
+        restore_kept(estimator, destination, load->now_ns);
+    rto_update(estimator, destination);
+    rebound_destination(estimator, slot);
+    age_list_insert(estimator, load->last, slot);
     load->last = slot;
-}
-
-/* Whether the policy that computed the record is the one that `dst` has here. */
-static bool is_of_its_policy(const struct load *load, const struct record *record)
-{
-    const struct riptide_estimator_config *config = &load->estimator->config;
-    const struct riptide_override *override = override_of(config, &record->dst);
-    const struct riptide_policy *policy =
-        override && override->policy ? override->policy : config->policy;
-    const char *name = record->method == 0 ? config->policy->name
-                                           : (const char *)load->frame.names +
-                                                 (size_t)(record->method - 1) * POLICY_BYTES;
-
-    return strncmp(name, policy->name, POLICY_BYTES) == 0;
 }
 
 static int load_record(struct load *load, const struct record *record)
@@ -306,12 +301,9 @@ static int load_record(struct load *load, const struct record *record)
         counts->expired++;
         return 0;
     }
-    if (!destination_is_group(&estimator->config, &record->dst)) {
+    if (!destination_is_group(&estimator->config, &record->dst) ||
+        (load->scope && !scope_holds(load->scope, &record->dst))) {
         counts->regrouped++;
-        return 0;
-    }
-    if (!is_of_its_policy(load, record)) {
-        counts->repoliced++;
         return 0;
     }
     /* Shortly after a reboot that lies before the zero of this clock. */
@@ -334,45 +326,187 @@ static int load_record(struct load *load, const struct record *record)
     return r;
 }
 
-static int load_bytes(struct riptide_estimator *estimator, bool is_replacing, uint64_t now_ns,
-                      uint64_t realtime_ns, const void *bytes, size_t size,
-                      struct riptide_load_counts *counts, struct riptide_error *error)
+/* The first line, without which nothing is a state. Sets when it was saved, and where it ends. */
+static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint64_t *saved_nsp,
+                      const char **endp, struct riptide_error *error)
+{
+    size_t len = strlen(magic), version_at = strlen("riptide state ");
+    const char *end = memchr(text, '\n', size);
+
+    *endp = end;
+    if (size >= strlen(magic1) && memcmp(text, magic1, strlen(magic1)) == 0)
+        error_set(error, "state: of version 1, which was not text; this library reads version 2");
+    else if (!end || (size_t)(end - text) < len || memcmp(text, magic, version_at) != 0)
+        error_set(error, "state: foreign, it does not begin as a state of riptide does");
+    else if (memcmp(text, magic, len) != 0 ||
+             !get_number((struct word){ text + len, (size_t)(end - text) - len }, saved_nsp))
+        error_set(error, "state: of another version; this library reads version 2");
+    else if (*saved_nsp > realtime_ns && *saved_nsp - realtime_ns > CLOCK_TOLERANCE_NS)
+        error_set(error, "state: from the future, %llu s ahead of this clock",
+                  (unsigned long long)((*saved_nsp - realtime_ns) / NS_PER_S));
+    else
+        return 0;
+    return -EINVAL;
+}
+
+/* A line that is cut off has no end, and is none. */
+static int load_lines(struct load *load, const char *at, const char *end)
+{
+    const char *newline;
+    int r = 0;
+
+    for (; r == 0 && at < end; at = newline + 1) {
+        struct record record;
+
+        newline = memchr(at, '\n', (size_t)(end - at));
+        if (newline && parse_line((struct word){ at, (size_t)(newline - at) }, &record))
+            r = load_record(load, &record);
+        else
+            load->counts.skipped++;
+        if (!newline)
+            break;
+    }
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
+                                          uint64_t realtime_ns, const char *text, size_t size,
+                                          bool is_replacing, struct riptide_load_counts *counts,
+                                          struct riptide_error *error)
 {
     struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
+    uint64_t saved_ns;
+    const char *head_end;
     int r;
 
     if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
-    r = check_frame(bytes, size, &load.frame, error);
-    if (r == 0)
-        r = check_contents(estimator, bytes, &load.frame, realtime_ns, &load.passed_ns, error);
-    while (r == 0 && is_replacing && estimator->windows.oldest != NONE)
+    r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
+    if (r < 0)
+        return r;
+    load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
+    while (is_replacing && estimator->windows.oldest != NONE)
         forget_window(estimator, estimator->windows.oldest);
-    for (uint32_t i = 0; i < load.frame.n && r == 0; i++) {
-        struct record record = get_record(load.frame.records + (size_t)i * RECORD_BYTES);
-
-        r = load_record(&load, &record);
-    }
+    r = load_lines(&load, head_end + 1, text + size);
     if (r < 0)
         return r;
     estimator->now_ns = now_ns;
     if (counts)
         *counts = load.counts;
+    return 0;
+}
+
+/* What the host has of the one before, where that is not what it has to have now. */
+static int take_popped(struct riptide_estimator *to, const struct riptide_estimator *from)
+{
+    uint32_t slot = prefix_table_next(&from->table, 0), place;
+    int r = 0;
+
+    for (; slot != NONE && r == 0; slot = prefix_table_next(&from->table, slot + 1)) {
+        const struct destination *old = destination_at(from, slot);
+        struct riptide_estimate before = destination_estimate(from, old), after;
+        struct destination *destination;
+
+        if (old->popped_cwnd == 0)
+            continue;
+        r = destination_get(to, &old->dst, &place);
+        if (r != 0)
+            break;
+        destination = destination_at(to, place);
+        destination->popped_cwnd = old->popped_cwnd;
+        after = destination_estimate(to, destination);
+        destination->flags &= (uint8_t)~IS_NEWS;
+        if (old->flags & IS_NEWS || (after.cwnd > 0 && (after.cwnd_max != before.cwnd_max ||
+                                                        after.rto_min_us != before.rto_min_us)))
+            destination->flags |= IS_NEWS;
+        mark_changed(to, place);
+    }
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
-                                          uint64_t realtime_ns, const void *bytes, size_t size,
-                                          struct riptide_load_counts *counts,
-                                          struct riptide_error *error)
+/* Fills a new one with what `from` knows. */
+static int succeed(struct riptide_estimator *to, struct riptide_estimator *from,
+                   const struct riptide_scope *scope)
 {
-    return load_bytes(estimator, false, now_ns, realtime_ns, bytes, size, counts, error);
+    size_t n = riptide_estimator_save(from, from->now_ns, 0, NULL, 0);
+    struct load load = { .estimator = to, .scope = scope, .now_ns = from->now_ns, .last = NONE };
+    CLEANUP(freep) char *text = malloc(n);
+    int r;
+
+    if (!text)
+        return -ENOMEM;
+    n = riptide_estimator_save(from, from->now_ns, 0, text, n);
+    r = load_lines(&load, strchr(text, '\n') + 1, text + n);
+    /* What waits to be popped as withdrawn needs its place until then. */
+    if (to->table.max < from->table.n)
+        to->table.max = from->table.n;
+    if (r == 0)
+        r = take_popped(to, from);
+    to->table.max = to->config.max_destinations;
+    return r;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_replace(struct riptide_estimator *estimator, uint64_t now_ns,
-                                             uint64_t realtime_ns, const void *bytes, size_t size,
-                                             struct riptide_load_counts *counts,
-                                             struct riptide_error *error)
+/* Each path MTU stays with its window; a base goes with what had samples of the coming tick alone. */
+static void take_paths(struct riptide_estimator *to, const struct riptide_estimator *from)
 {
-    return load_bytes(estimator, true, now_ns, realtime_ns, bytes, size, counts, error);
+    uint32_t slot = prefix_table_next(&from->table, 0);
+
+    for (; slot != NONE; slot = prefix_table_next(&from->table, slot + 1)) {
+        const struct destination *old = destination_at(from, slot);
+        uint32_t place = prefix_table_find(&to->table, &old->dst);
+
+        if (place == NONE)
+            estimator_forget_base(to, &old->dst);
+        else if (destination_at(to, place)->cwnd > 0)
+            destination_at(to, place)->pmtu_bytes = old->pmtu_bytes;
+    }
+}
+
+static void estimator_freep(struct riptide_estimator **estimatorp)
+{
+    riptide_estimator_free(*estimatorp);
+}
+
+/* Hints and bases are both's until one of them goes. */
+static void disown(struct riptide_estimator *estimator)
+{
+    estimator->hints = NULL;
+    estimator->bases = (struct prefix_table){ 0 };
+}
+
+int estimator_reconfigure(struct riptide_estimator *estimator,
+                          const struct riptide_estimator_config *config,
+                          const struct riptide_scope *scope, struct riptide_error *error)
+{
+    CLEANUP(estimator_freep) struct riptide_estimator *fresh = NULL;
+    struct riptide_estimator old;
+    int r = scope ? scope_check(scope, error) : 0;
+
+    if (r == 0)
+        r = riptide_estimator_new(&fresh, config, error);
+    if (r < 0)
+        return r;
+    fresh->hints = estimator->hints;
+    fresh->n_hints = estimator->n_hints;
+    fresh->next_hint_ns = estimator->next_hint_ns;
+    fresh->bases = estimator->bases;
+    fresh->bases.max = fresh->config.max_destinations;
+    fresh->stats = estimator->stats;
+    fresh->now_ns = estimator->now_ns;
+    fresh->first_tick_ns = estimator->first_tick_ns;
+    fresh->input.interval_ns = estimator->input.interval_ns;
+    fresh->popped = estimator->popped;
+    r = succeed(fresh, estimator, scope);
+    if (r < 0) {
+        disown(fresh);
+        return error_fill(error, r);
+    }
+    take_paths(fresh, estimator);
+    /* It stays where it is: the host has its address. */
+    old = *estimator;
+    *estimator = *fresh;
+    estimator->input.config = &estimator->config;
+    *fresh = old;
+    disown(fresh);
+    return 0;
 }

@@ -6,9 +6,7 @@ import ipaddress
 import json
 import os
 import socket
-import struct
 import time
-import zlib
 from pathlib import Path
 
 from netns import DEADLINE_S, REPOSITORY, RIPTIDE
@@ -62,14 +60,12 @@ def riptide_json(host, *arguments, check=True):
     return document
 
 
-def write_state(path, windows, age_s=1, policy=b"paper"):
+def write_state(path, windows, age_s=1):
     """A state as lib/compute/state.c describes it, of {destination: window}."""
-    data = b"riptide\n" + struct.pack("<IIQ16s", 1, len(windows), time.time_ns(), policy)
-    for dst, cwnd in windows.items():
-        address = ipaddress.ip_address(dst)
-        data += struct.pack("<BB16sHIQdd", address.version, address.max_prefixlen, address.packed,
-                            cwnd, 1, int(age_s * 1e9), cwnd, cwnd)
-    Path(path).write_bytes(data + struct.pack("<I", zlib.crc32(data)))
+    lines = [f"riptide state 2 saved_ns={time.time_ns()}"]
+    lines += [f"{dst} cwnd={cwnd} samples=1 smoothed={cwnd} age_ns={int(age_s * 1e9)}"
+              for dst, cwnd in windows.items()]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
 def many(n, cwnd=40):

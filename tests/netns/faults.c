@@ -261,7 +261,8 @@ static void check_state(void)
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find("paper");
     if (riptide_estimator_new(&estimator, &config, &error) == 0) {
-        if (riptide_state_load(estimator, state_path, &counts, &error) != 0 || counts.loaded == 0)
+        if (riptide_state_load(estimator, state_path, &counts, &error) != 0 || counts.loaded == 0 ||
+            counts.skipped > 0)
             is_right = complain("the state is lost", error.text);
         riptide_estimator_free(estimator);
     }

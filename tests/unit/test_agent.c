@@ -324,8 +324,7 @@ static void what_makes_no_sense_after_the_stop_is_refused(void **state)
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_load(agent, "/none", NULL, NULL), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_load_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_replace_bytes(agent, "", 0, NULL, NULL), -ESHUTDOWN);
+    assert_int_equal(riptide_agent_load_bytes(agent, "", 0, false, NULL, NULL), -ESHUTDOWN);
     assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
     assert_int_equal(riptide_agent_set_paused(agent, false), -ESHUTDOWN);
     /* What is known may still be kept, and who stops twice has stopped. */

@@ -93,7 +93,7 @@ static void base_goes_below_an_override_and_with_its_destination(void **state)
     set_base(estimator, 32);
     config.overrides = &override;
     config.n_overrides = 1;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_OVERRIDE_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     while (riptide_estimator_pop(estimator, &estimate) == 0)

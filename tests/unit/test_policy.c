@@ -2,6 +2,8 @@
 /*
  * Policy paper, history, the drop guard and a policy of the host's own on literal windows.
  */
+#include "compute/estimator.h"
+
 #include "estimators.h"
 #include "tools.h"
 
@@ -204,7 +206,7 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
     (void)state;
     add_cwnd(estimator, 80);
     riptide_estimator_tick(estimator, 1 * S);
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
+    assert_int_equal(estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
     assert_string_equal(error.text, "observer.scope.learn: NULL, but its number is 5");
     assert_true(cwnd_of(estimator) > 0);
     riptide_estimator_free(estimator);

@@ -170,7 +170,7 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
             if (below(20) == 0) {
                 config = any_config(riptide_policy_get(below(3)));
                 add_any_overrides(&config, overrides);
-                assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+                assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
             }
             if (below(10) == 0) {
                 struct riptide_prefix dst = host(below(HOSTS));
@@ -358,18 +358,22 @@ static void careful_never_exceeds_its_evidence(void **state)
     riptide_estimator_free(estimator);
 }
 
-/* Damaged in any way, bytes are taken whole or change nothing. */
-static void state_survives_or_is_refused(void **state)
+/* Damaged in any way, a state is refused, or taken over line by line and within bounds. */
+static void state_survives_or_is_left(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     struct riptide_estimator *estimator = estimator_of_config(&config), *other;
-    unsigned char bytes[4096], again[4096];
+    char text[1 << 16], again[1 << 16];
     uint64_t now_ns = S;
     size_t n;
 
     (void)state;
     seed_random();
     for (int step = 0; step < 300; step++) {
+        struct riptide_load_counts counts;
+        struct riptide_estimate known;
+        uint32_t cursor = 0;
+
         for (uint32_t k = below(20); k > 0; k--) {
             struct riptide_sample sample = any_sample();
 
@@ -377,22 +381,78 @@ static void state_survives_or_is_refused(void **state)
         }
         now_ns += below(10) * S;
         riptide_estimator_tick(estimator, now_ns);
-        n = riptide_estimator_save(estimator, now_ns, 1000 * S, bytes, sizeof(bytes));
+        n = riptide_estimator_save(estimator, now_ns, 1000 * S, text, sizeof(text));
+        assert_true(n < sizeof(text));
         other = estimator_of_config(&config);
-        assert_int_equal(riptide_estimator_load(other, now_ns, 1000 * S, bytes, n, NULL, NULL), 0);
+        assert_int_equal(
+            riptide_estimator_load(other, now_ns, 1000 * S, text, n, false, &counts, NULL), 0);
+        assert_int_equal(counts.skipped, 0);
         assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, again, sizeof(again)), n);
-        assert_memory_equal(bytes, again, n);
+        assert_memory_equal(text, again, n);
+        riptide_estimator_free(other);
         for (int k = 0; k < 20; k++)
-            bytes[below((uint32_t)n)] ^= (unsigned char)(1 + below(255));
-        if (memcmp(bytes, again, n) != 0) {
-            assert_true(riptide_estimator_load(other, now_ns, 1000 * S, bytes, n, NULL, NULL) < 0);
-            assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, bytes, sizeof(bytes)),
-                             n);
-            assert_memory_equal(bytes, again, n);
+            text[below((uint32_t)n)] ^= (char)(1 + below(255));
+        other = estimator_of_config(&config);
+        if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, false, NULL, NULL) == 0) {
+            struct riptide_sample sample = any_sample();
+
+            riptide_estimator_add(other, &sample);
+            riptide_estimator_tick(other, now_ns + 1);
+            while (riptide_estimator_next(other, &cursor, &known) == 0) {
+                assert_in_range(known.cwnd, config.cwnd_min, config.cwnd_max);
+                assert_true(known.expires_ns > now_ns + 1);
+            }
         }
         riptide_estimator_free(other);
     }
     riptide_estimator_free(estimator);
+}
+
+/* Reloaded in each round, an estimator computes what one does that goes on. */
+static void the_same_configuration_again_changes_nothing(void **state)
+{
+    const struct riptide_policy *policy;
+
+    (void)state;
+    seed_random();
+    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
+        struct riptide_estimator_config config = any_config(policy);
+        struct riptide_estimator *reloaded = estimator_of_config(&config);
+        struct riptide_estimator *goes_on = estimator_of_config(&config);
+        uint64_t now_ns = S;
+
+        for (int step = 0; step < STEPS / 4; step++) {
+            const struct riptide_estimate *popped;
+
+            for (uint32_t n = below(30); n > 0; n--) {
+                struct riptide_sample sample = any_sample();
+
+                riptide_estimator_add(reloaded, &sample);
+                riptide_estimator_add(goes_on, &sample);
+            }
+            now_ns += below(5) * S + below(2000000000);
+            riptide_estimator_tick(reloaded, now_ns);
+            riptide_estimator_tick(goes_on, now_ns);
+            for (uint32_t h = 0; h < HOSTS; h++) {
+                struct riptide_prefix dst = host(h);
+                struct riptide_estimate a = { .cwnd = 0 }, b = { .cwnd = 0 };
+
+                riptide_estimator_find(reloaded, &dst, &a);
+                riptide_estimator_find(goes_on, &dst, &b);
+                /* A state has millionths of a segment, and up to a million of them. */
+                assert_true(fabs(fmin(a.smoothed, 1e6) - fmin(b.smoothed, 1e6)) < 1e-4);
+                assert_true(a.cwnd == b.cwnd || policy->is_averaged);
+                assert_int_equal(a.expires_ns, b.expires_ns);
+                assert_int_equal(a.rto_min_us, b.rto_min_us);
+            }
+            while (riptide_estimator_pop(reloaded, &popped) == 0)
+                ;
+            assert_int_equal(estimator_reconfigure(reloaded, &config, NULL, NULL), 0);
+            assert_int_equal(riptide_estimator_pop(reloaded, &popped), RIPTIDE_E_AGAIN);
+        }
+        riptide_estimator_free(reloaded);
+        riptide_estimator_free(goes_on);
+    }
 }
 
 int main(void)
@@ -402,7 +462,8 @@ int main(void)
         cmocka_unit_test(order_of_destinations_does_not_matter),
         cmocka_unit_test(paper_is_algorithm_1_for_100000_steps),
         cmocka_unit_test(careful_never_exceeds_its_evidence),
-        cmocka_unit_test(state_survives_or_is_refused),
+        cmocka_unit_test(state_survives_or_is_left),
+        cmocka_unit_test(the_same_configuration_again_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

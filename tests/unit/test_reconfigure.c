@@ -2,6 +2,8 @@
 /*
  * An estimator under policies by prefix, in its state as bytes, and under another configuration.
  */
+#include "compute/estimator.h"
+
 #include "careful_case.h"
 #include "tools.h"
 
@@ -59,7 +61,7 @@ static void reconfigure(struct riptide_estimator *estimator,
 {
     struct riptide_error error = { .text = "" };
 
-    if (riptide_estimator_reconfigure(estimator, config, NULL, &error) != 0)
+    if (estimator_reconfigure(estimator, config, NULL, &error) != 0)
         fail_msg("%s", error.text);
 }
 
@@ -133,14 +135,14 @@ static void too_many_policies_are_refused(void **state)
     assert_non_null(strstr(error.text, "one more than 15"));
 }
 
-static void state_goes_to_the_policy_that_made_it(void **state)
+static void state_goes_to_the_policy_of_its_destination(void **state)
 {
     struct riptide_override overrides[] = { policy_for("192.0.2.0/24", "bdp"),
                                             policy_for("198.51.100.0/24", "careful") };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
     struct riptide_load_counts counts;
-    unsigned char bytes[ROOM];
+    char bytes[ROOM];
     size_t n;
 
     (void)state;
@@ -152,11 +154,11 @@ static void state_goes_to_the_policy_that_made_it(void **state)
     add_host(estimator, "203.0.113.1", 40);
     riptide_estimator_tick(estimator, S);
     n = riptide_estimator_save(estimator, S, SAVED, bytes, sizeof(bytes));
-    assert_int_equal(n, 40 + 3 * 48 + 2 * 16 + 4);
     riptide_estimator_free(estimator);
 
     estimator = estimator_of_config(&config);
-    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, &counts, NULL), 0);
+    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, false, &counts, NULL),
+                     0);
     assert_int_equal(counts.loaded, 3);
     assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "bdp");
     assert_string_equal(explain_host(estimator, "203.0.113.1").policy, "paper");
@@ -166,9 +168,13 @@ static void state_goes_to_the_policy_that_made_it(void **state)
     overrides[0] = policy_for("192.0.2.0/24", "careful");
     config.n_overrides = 1;
     estimator = estimator_of_config(&config);
-    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, &counts, NULL), 0);
-    assert_int_equal(counts.loaded, 1);
-    assert_int_equal(counts.repoliced, 2);
+    assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, false, &counts, NULL),
+                     0);
+    assert_int_equal(counts.loaded, 3);
+    assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "careful");
+    assert_string_equal(explain_host(estimator, "198.51.100.1").policy, "paper");
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
+    assert_int_equal(find_host(estimator, "198.51.100.1").cwnd, 24);
     assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 40);
     riptide_estimator_free(estimator);
 }
@@ -264,7 +270,7 @@ static void what_is_no_destination_any_more_is_withdrawn(void **state)
     assert_int_equal(pop_all(estimator), 3);
     config.aggregates = &aggregate;
     config.n_aggregates = 1;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, &scope, NULL), 0);
+    assert_int_equal(estimator_reconfigure(estimator, &config, &scope, NULL), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
         assert_int_equal(estimate->cwnd, 0);
@@ -317,6 +323,27 @@ static void once_more_before_the_withdrawn_are_popped(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* The connections that have shown it may be silent now. */
+static void path_mtu_stays_with_its_window(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"),
+                                     .cwnd = 20,
+                                     .pmtu_bytes = 1300 };
+
+    (void)state;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(pop_all(estimator), 1);
+    config.history_weight = 0.25;
+    reconfigure(estimator, &config);
+    assert_int_equal(find_host(estimator, "192.0.2.1").pmtu_bytes, 1300);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(pop_all(estimator), 0);
+    riptide_estimator_free(estimator);
+}
+
 static void refused_configuration_changes_nothing(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -328,7 +355,7 @@ static void refused_configuration_changes_nothing(void **state)
     riptide_estimator_tick(estimator, S);
     add_host(estimator, "192.0.2.1", 40);
     config.cwnd_max = 5;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
+    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
     assert_string_equal(error.text, "estimator.cwnd_max: 5; below the smallest window, 10 segments");
     riptide_estimator_tick(estimator, 2 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 60);
@@ -370,10 +397,10 @@ static void the_end_of_an_override_is_no_growth(void **state)
     assert_int_equal(fit(estimator, &t, busy(20)), 48);
     config.overrides = &override;
     config.n_overrides = 1;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 14);
     config.n_overrides = 0;
-    assert_int_equal(riptide_estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
     assert_int_equal(tick(estimator, &t, closed(48, 60, 0), closed(48, 60, 0)), 96);
@@ -385,7 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_prefix_has_its_policy),
         cmocka_unit_test(too_many_policies_are_refused),
-        cmocka_unit_test(state_goes_to_the_policy_that_made_it),
+        cmocka_unit_test(state_goes_to_the_policy_of_its_destination),
         cmocka_unit_test(same_configuration_changes_nothing),
         cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
         cmocka_unit_test(another_policy_goes_on_from_the_window),
@@ -393,6 +420,7 @@ int main(void)
         cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
         cmocka_unit_test(where_fewer_fit_the_newest_stay),
         cmocka_unit_test(once_more_before_the_withdrawn_are_popped),
+        cmocka_unit_test(path_mtu_stays_with_its_window),
         cmocka_unit_test(refused_configuration_changes_nothing),
         cmocka_unit_test(hints_and_samples_of_the_tick),
     };

@@ -108,7 +108,7 @@ static void changes_are_made(void **state)
     assert_int_equal(stand_in.hint.dst.family, 0);
     assert_answer(
         &stand_in, "{\"request\":\"merge\"}",
-        "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"repoliced\":0,\"overflow\":0,"
+        "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"skipped\":0,\"overflow\":0,"
         "\"ok\":true}");
     assert_false(stand_in.is_replacing);
     free(answer_to(&stand_in, "{\"request\":\"load\"}", true, NULL));

@@ -12,7 +12,7 @@ from ._errors import check, new_error
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
-from ._policy import Keep, raise_failure, rows
+from ._policy import raise_failure, rows
 from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut,
                      LoadCounts, ObserverOptions, Sample, Scope)
 from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network, new_config,
@@ -101,13 +101,13 @@ class Estimated:
             check(lib.riptide_state_save(c, path_bytes(path), error), error)
 
     def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
-        """The same as bytes, as of CLOCK_BOOTTIME and CLOCK_REALTIME; None: now."""
+        """The same as text in bytes, as of CLOCK_BOOTTIME and CLOCK_REALTIME; None: now."""
         times = _now_ns(now_ns), _realtime_ns(realtime_ns)
         with self._use as c:
-            n_bytes = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
-            state = ffi.new("unsigned char[]", n_bytes)
-            lib.riptide_estimator_save(c, *times, state, n_bytes)
-        return bytes(ffi.buffer(state))
+            most = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
+            state = ffi.new("char[]", most)
+            n_bytes = lib.riptide_estimator_save(c, *times, state, most)
+        return bytes(ffi.buffer(state, n_bytes))
 
 
 class Estimator(Handle, Estimated):
@@ -124,26 +124,10 @@ class Estimator(Handle, Estimated):
     """
 
     def __init__(self, **options: Unpack[EstimatorOptions]) -> None:
-        keep = Keep([])
+        keep: list[Any] = []
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_estimator_new, config, lib.riptide_estimator_free))
         self._guard.kept = rows(keep)
-
-    def reconfigure(self, scope: Scope | None = None, **options: Unpack[EstimatorOptions]) -> None:
-        """Goes on as if these options had been the first; outside `scope` all is withdrawn.
-
-        Errors: as the constructor; nothing has changed then.
-        """
-        c_scope, error = ffi.new("struct riptide_scope *"), new_error()
-        with self._use as c:
-            before = self._guard.kept
-            keep = Keep(before)
-            config = new_config(CONFIG, options, keep)
-            write(c_scope, vars_of("scope", Scope() if scope is None else scope), keep, "scope.")
-            self._guard.kept = before + rows(keep)  # an interrupt leaves open which of them C has
-            result = lib.riptide_estimator_reconfigure(c, config, c_scope, error)
-            self._guard.kept = rows(keep) if result == 0 else before
-            check(result, error)
 
     def add(self, sample: Sample) -> None:
         """Adds a sample to the coming tick. Errors: FullError, InvalidError; both are counted."""
@@ -196,7 +180,7 @@ class Estimator(Handle, Estimated):
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """Merges what a file of another host, or of a predecessor, knows; the newer window wins.
 
-        Errors: OSError (ENOENT; EINVAL: foreign, damaged, of another policy); the text says which.
+        Errors: OSError (ENOENT; EINVAL: foreign, of another version), whose text names the file.
         """
         with self._use as c:
             return load(lib.riptide_state_load, c, path_bytes(path))
@@ -204,18 +188,18 @@ class Estimator(Handle, Estimated):
     def load_bytes(self, state: Buffer, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:
         """The same for bytes. Errors: OSError (EINVAL), InvalidError where time runs backwards."""
-        return self._load(lib.riptide_estimator_load, state, now_ns, realtime_ns)
+        return self._load(state, now_ns, realtime_ns, False)
 
     def replace_bytes(self, state: Buffer, now_ns: int | None = None,
                       realtime_ns: int | None = None) -> LoadCounts:
         """As load_bytes, but what the state does not name is withdrawn."""
-        return self._load(lib.riptide_estimator_replace, state, now_ns, realtime_ns)
+        return self._load(state, now_ns, realtime_ns, True)
 
-    def _load(self, function: Callable[..., int], state: Buffer, now_ns: int | None,
-              realtime_ns: int | None) -> LoadCounts:
+    def _load(self, state: Buffer, now_ns: int | None, realtime_ns: int | None,
+              is_replacing: bool) -> LoadCounts:
         data, times = state_buffer(state), (_now_ns(now_ns), _realtime_ns(realtime_ns))
         with self._use as c:
-            return load(function, c, *times, data, len(data))
+            return load(lib.riptide_estimator_load, c, *times, data, len(data), is_replacing)
 
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,

@@ -210,10 +210,10 @@ class LoadCounts:
     """What became of the destinations of a state."""
 
     loaded: int  #: taken over
+    skipped: int  #: lines that are damaged, or cut off at the end
     expired: int  #: their time to live has passed
     older: int  #: ours is as new or newer
     regrouped: int  #: no destination under our prefix lengths and aggregates
-    repoliced: int  #: computed by another policy than their override names
     overflow: int  #: max_destinations was reached
 
 

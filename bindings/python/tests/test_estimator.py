@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 import riptide
-from riptide import Override, Policy, Sample, Scope
+from riptide import Override, Policy, Sample
 
 S = 1_000_000_000
 A, B = "10.0.0.1", "10.0.0.2"
@@ -103,16 +103,6 @@ def test_hints_are_taken_back() -> None:
             estimator.remove_hint("10.0.0.0/8")
 
 
-def test_reconfigure_goes_on_with_what_is_known() -> None:
-    with riptide.Estimator(policy="paper") as estimator:
-        feed(estimator, 1, 70)
-        feed(estimator, 1, 70, dst=B)
-        estimator.reconfigure(Scope(learn=[A]), cwnd_max=50)
-        assert {str(c.dst.network_address): c.cwnd for c in estimator.changes()} == {A: 50, B: 0}
-        with pytest.raises(OSError):
-            estimator.reconfigure(cwnd_min=60, cwnd_max=50)
-
-
 def test_python_combines() -> None:
     with riptide.Estimator(policy=Policy("smallest", smallest, False)) as estimator:
         assert feed(estimator, 1, 40, 20, 63) == {A: 20}
@@ -191,16 +181,6 @@ def test_discarded_samples_reach_no_policy() -> None:
         assert len(row.samples) == 1
 
 
-def test_reconfigure_keeps_what_a_policy_of_ours_knows() -> None:
-    mine = Policy("smallest", smallest)
-    with riptide.Estimator(policy=mine) as estimator:
-        feed(estimator, 1, 40)
-        before = estimator._guard.kept[0]
-        estimator.reconfigure(policy=mine, cwnd_max=30)
-        assert estimator._guard.kept == [before]
-        assert estimator.find(A).cwnd == 30
-
-
 def test_states_of_two_hosts_are_merged(tmp_path: Path) -> None:
     for name, dst, cwnd in (("one", A, 20), ("two", B, 40)):
         with riptide.Estimator(policy="paper", ttl=3600) as host:
@@ -223,10 +203,11 @@ def test_state_as_bytes() -> None:
         feed(other, 501, 50, dst=B)
         assert other.replace_bytes(memoryview(state), 502 * S, 1007 * S).loaded == 1
         assert [str(e.dst.network_address) for e in other] == [A]
-        for bad in (b"", b"riptide\n", state[:-1], state[:-1] + b"!"):
+        for bad in (b"", b"riptide\n\1", b"!" + state[1:], state.replace(b"2", b"3", 1)):
             with pytest.raises(OSError, match="state: ") as caught:
                 other.load_bytes(bad)
             assert caught.value.errno == errno.EINVAL
+        assert other.load_bytes(state[:-1]).skipped == 1
         with pytest.raises(TypeError):
             other.load_bytes("text")  # type: ignore[arg-type]
 
@@ -239,7 +220,8 @@ def test_time_beyond_every_clock_is_invalid() -> None:
 def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
     with riptide.Estimator(policy="paper") as one, riptide.Estimator(policy="paper") as other:
         feed(one, 100, 20)
-        state = memoryview(one.save_bytes(101 * S, 0)).cast("I")
+        text = one.save_bytes(101 * S, 0)
+        state = memoryview(text + b"\n" * (-len(text) % 4)).cast("I")
         assert other.load_bytes(state, 101 * S, 0).loaded == 1
 
 

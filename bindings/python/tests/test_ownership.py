@@ -367,16 +367,14 @@ def nothing(samples: Any, about: Any) -> None:
     return None
 
 
-@pytest.mark.parametrize("name", ["Estimator", "Agent"])
-def test_reconfiguring_keeps_no_policy_of_before(name: str) -> None:
+def test_reconfiguring_keeps_no_policy_of_before() -> None:
     """Neither the policies that are gone, nor what C was told of them, nor those refused."""
     def options(policy: riptide.Policy, cwnd_max: int) -> Any:
         overrides = [riptide.Override("10.0.0.0/8", policy=riptide.Policy("within", nothing))]
-        estimator = {"policy": policy, "overrides": overrides, "cwnd_max": cwnd_max}
-        return estimator if name == "Estimator" else {"estimator": estimator}
+        return {"estimator": {"policy": policy, "overrides": overrides, "cwnd_max": cwnd_max}}
 
     gone = []
-    with getattr(riptide, name)() as one:
+    with riptide.Agent() as one:
         def cycle(n: int) -> None:
             for _ in range(n):
                 policy = riptide.Policy("mine", nothing)
