@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf into settings, line by line in a copy of the text, which values point into. No inih:
- * see docs/decisions.md.
+ * riptided.conf into settings, line by line in a copy of the text, which values point into. No
+ * inih: see docs/decisions.md.
  */
 #include "config.h"
 

@@ -98,8 +98,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),
         "evidence", "capacity", real_figure(explanation->evidence.capacity), "burst",
-        real_figure(explanation->evidence.burst), "sharers", figure_or_null(explanation->evidence.sharers),
-        "brake", real_figure(explanation->evidence.brake), "min_rtt_ms",
+        real_figure(explanation->evidence.burst), "sharers",
+        figure_or_null(explanation->evidence.sharers), "brake", real_figure(explanation->evidence.brake), "min_rtt_ms",
         milliseconds(explanation->evidence.min_rtt_us),
         "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
 }
@@ -123,6 +123,6 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
         riptide_prefix_format(&route->gateway, gateway);
     return json_pack("{s:s, s:s, s:I, s:o, s:s?, s:s?, s:s?}", "dst", dst, "state",
                      explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd,
-                     "initrwnd", figure_or_null(route->initrwnd), "gateway", gateway[0] ? gateway : NULL,
-                     "dev", dev, "reason", route->reason[0] ? route->reason : NULL);
+                     "initrwnd", figure_or_null(route->initrwnd), "gateway",
+                     gateway[0] ? gateway : NULL, "dev", dev, "reason", route->reason[0] ? route->reason : NULL);
 }

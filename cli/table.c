@@ -84,8 +84,8 @@ static void pad(FILE *out, size_t n)
 
 /*
  * What has no room goes below: nothing is cut. The widths of the columns decide, so that each row
- * breaks at the same ones; for the last text its own length decides, so that one long reason does not
- * break all rows. Blanks behind the last cell of a line are left out.
+ * breaks at the same ones; for the last text its own length decides, so that one long reason does
+ * not break all rows. Blanks behind the last cell of a line are left out.
  */
 static const char *print_row(const struct table *table, FILE *out, const char *cell, size_t room)
 {
