@@ -73,12 +73,16 @@ static const struct object {
 
 enum { N_OBJECTS = sizeof(objects) / sizeof(objects[0]) };
 
-union config {
+union any_config {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
     struct riptide_agent_config agent;
-    unsigned char bytes[sizeof(struct riptide_estimator_config) + ROOM_BYTES];
+};
+
+union config {
+    union any_config any;
+    unsigned char bytes[sizeof(union any_config) + ROOM_BYTES];
 };
 
 static void newer_callers_are_taken_as_long_as_they_ask_for_nothing_new(void **state)
@@ -123,8 +127,8 @@ static void room_within_the_configuration_of_an_agent_is_refused(void **state)
     union config config;
 
     (void)state;
-    init_agent(&config, sizeof(config.agent));
-    config.agent.reserved = 1;
+    init_agent(&config, sizeof(config.any.agent));
+    config.any.agent.reserved = 1;
     assert_int_equal(try_agent(&config, &error), -E2BIG);
     assert_string_equal(error.field, "reserved");
 }
@@ -139,7 +143,7 @@ static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
         struct riptide_error error = { .text = "" };
         union config config;
 
-        init_observer(&config, sizeof(config.observer));
+        init_observer(&config, sizeof(config.any.observer));
         config.bytes[scope + at] = 1;
         assert_int_equal(try_observer(&config, &error), -E2BIG);
         assert_memory_equal(error.text, "observer.scope.reserved: ", 25);
@@ -165,7 +169,7 @@ static void sizes_that_no_release_had_are_refused(void **state)
             char begin[64], call[64];
 
             object->init(&config, object->bytes);
-            config.agent.size = sizes[j];
+            config.any.agent.size = sizes[j];
             assert_int_equal(object->try(&config, &error), -EINVAL);
             snprintf(begin, sizeof(begin), "size: %zu; struct riptide_%s_config has ", sizes[j],
                      object->name);
