@@ -2,8 +2,8 @@
 /*
  * Any sequence of samples, times, hints, base windows, configurations and states: no window outside
  * its bounds or past its time to live, each as its explanation has it, no more destinations than
- * configured, the hints in force are those given, what is given is withdrawn again, what is told is
- * what is known, and what is saved loads as the same.
+ * configured, the hints in force are those given, each window is withdrawn again, each popped window
+ * is the known one, and a saved state loads as the same.
  */
 #include "estimator.h"
 

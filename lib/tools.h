@@ -104,7 +104,6 @@ bool riptide_scope_matches(const struct riptide_scope *scope, const struct ripti
 
 /* The n-th built-in one, or NULL behind the last. */
 const struct riptide_policy *riptide_policy_get(size_t n);
-const struct riptide_smoothing *riptide_smoothing_get(size_t n);
 
 /*
  * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be. Where

@@ -39,6 +39,7 @@ static int take_lock(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
+/* What changes interrupted may have hidden something: dispatch reads everything again. */
 static int scan(struct scan *scan, enum scan_extent extent)
 {
     int r;
@@ -46,6 +47,8 @@ static int scan(struct scan *scan, enum scan_extent extent)
     do
         r = scan_step(scan, extent);
     while (r == 0);
+    if (r == RIPTIDE_E_RESTARTED)
+        plan_want_pass(scan->plan, SCAN_ALL);
     return r < 0 ? r : 0;
 }
 

@@ -49,7 +49,7 @@ struct main_table {
     bool is_stale;          /* some contest may have ended since the scan */
 };
 
-/* Forgets all but is_cut, which only a look at all tables finds out. */
+/* Forgets all but is_cut, which only a scan of all tables finds out. */
 void main_table_forget(struct main_table *main);
 
 /* Takes in a route in the order of the dump. Errors: -ENOMEM. */

@@ -77,7 +77,7 @@ void plan_deinit(struct plan *plan);
 /* Forgets all destinations. */
 void plan_forget_targets(struct plan *plan);
 
-/* Another checked configuration: what it moves is to be written. */
+/* Takes another checked configuration, and queues the routes that it changes. */
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config);
 
 /* Takes what is wanted for a destination. Outcomes and errors: those of targets_get. */

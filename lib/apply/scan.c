@@ -52,7 +52,7 @@ static bool is_as_written(const struct plan *plan, const struct target *target,
            riptide_prefix_equal(&route->prefsrc, &base->prefsrc) && route->ifindex == base->ifindex;
 }
 
-/* Somebody's route. Where it cannot be deleted, the next look finds it again. */
+/* Somebody's route. Where it cannot be deleted, the next scan finds it again. */
 static void remove_stray(struct scan *scan, const struct route *route)
 {
     const struct route stray = { .dst = route->dst,

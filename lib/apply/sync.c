@@ -168,7 +168,7 @@ static void note(struct plan *plan, const struct write *write)
         note_delete(plan, write->slot);
 }
 
-/* Whether it could overwrite a foreign route. A look that finds none queues all again. */
+/* Whether it could overwrite a foreign route. A scan that finds none queues all again. */
 static bool is_held(const struct plan *plan, const struct target *target)
 {
     return plan->is_claimed && target_is_wanted(target, &plan->bases, &plan->config) &&

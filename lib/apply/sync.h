@@ -14,7 +14,7 @@ int sync_write(struct plan *plan, struct netlink *channel);
 /* Puts the rule of every family into its place, or away where it has none. */
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
 
-/* Takes away what the last look has shown of our rules in that family, and nobody else's. */
+/* Deletes our rules in that family as the last scan found them, and nobody else's. */
 int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 
 /* Lifts the rules that the plan wants lifted: local TCP is without us until sync_rules. */

@@ -233,7 +233,7 @@ void forget_window(struct riptide_estimator *estimator, uint32_t slot);
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 
-/* What the policy is told at `now_ns` about this destination. */
+/* Fills in the policy's input for this destination at `now_ns`. */
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination,
                                             uint64_t now_ns);

@@ -39,7 +39,7 @@ enum { LINE_BYTES = 320, NAME_BYTES = 31 };
 /* Two wall clocks, of two hosts or before and after a reboot, may differ by that much. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
 
-/* Windows are kept in millionths; beyond a million segments nothing is told apart. */
+/* Windows are kept in millionths of a segment, and a million segments at most. */
 enum { MICROS = 1000000, MOST_SEGMENTS = 1000000 };
 
 static const char byte_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 'l' : 'b';

@@ -162,3 +162,34 @@ def test_interrupted_look_lifts_the_rules(net, tmp_path, preload):
             driver.process.send_signal(signal.SIGCONT)
             assert bool(driver.quiet()["lifts"] - before) == bool(change)
             assert len(rules(net.host)) == 2
+
+
+# Runs a command once, behind the first request for all links.
+CHANGING = """
+    #include <linux/rtnetlink.h>
+    #include <stdlib.h>
+    #include <sys/socket.h>
+    ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+                   socklen_t n_to)
+    {
+        const struct nlmsghdr *message = bytes;
+        const char *change = getenv("CHANGE");
+        ssize_t sent = send(fd, bytes, n, flags);
+        (void)to, (void)n_to;
+        if (message->nlmsg_type == RTM_GETLINK && change) {
+            unsetenv("LD_PRELOAD");
+            if (system(change) != 0)
+                abort();
+            unsetenv("CHANGE");
+        }
+        return sent;
+    }
+"""
+
+
+@pytest.mark.parametrize("change", ["true", "ip link add late type veth"])
+def test_interrupted_scan_of_the_start_is_made_again(net, preload, change):
+    net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
+    with Driver(net.host, command=("env", preload(CHANGING), f"CHANGE={change}", DRIVER)) as driver:
+        assert bool(driver.quiet()["resyncs"]) == (change != "true")
+        assert len(rules(net.host)) == 2
