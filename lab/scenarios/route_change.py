@@ -25,7 +25,7 @@ def run(evaluation):
                      ["delay=25ms,rate=100mbit,buffer=1250kb"]) as testbed:
             if change is by_riptided:
                 testbed.start_riptided(["sender"], "--interval", "200ms", "--policy", "paper")
-            testbed.transfer([Transfer("sender", "receiver", 3 * OBJECT_BYTES, idle_s=3600)])
+            open_window(testbed)
             found = [(bound, send_after(testbed, change, bound))
                      for bound in BOUNDS[:2 if evaluation.quick else None]]
         for number, (bound, one) in enumerate(found):
@@ -35,6 +35,18 @@ def run(evaluation):
     return "; ".join(
         f"{name}: 100 KB in {row['data_segs']} segments and {row['time_ms']:.0f} ms after"
         f" {row['number'] + 1} changes, window {row['cwnd_after']}" for name, row in last.items())
+
+
+def open_window(testbed):
+    """Leaves an idle connection whose window is above every bound. HyStart ends slow start early where a
+    busy host delays an acknowledgement; it sends more then."""
+    for reuse in [False] + [True] * 50:
+        sent, = testbed.transfer([Transfer("sender", "receiver", 3 * OBJECT_BYTES, reuse=reuse,
+                                           idle_s=3600)])
+        if sent.cwnd_last > max(BOUNDS):
+            return
+    raise RuntimeError(f"the window is {sent.cwnd_last} after {51 * 3 * OBJECT_BYTES} bytes, "
+                       f"above {max(BOUNDS)} is needed")
 
 
 def by_hand(testbed, bound):
