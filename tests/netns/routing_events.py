@@ -143,9 +143,9 @@ class Routing:
     def key(self, family):
         """What identifies a route: prefix, tos or source, metric, table."""
         words = [self.prefix(family)]
-        if family == 4 and self.chance(0.03):
+        if family == 4 and self.chance(0.1):
             words.append("tos 0x10")
-        if family == 6 and self.chance(0.03):
+        if family == 6 and self.chance(0.1):
             words.append("from fd00::/16")
         if self.chance(0.35):
             words.append(f"metric {self.rng.choice((0, 5, 50, 100, 1024, 2000))}")
@@ -175,7 +175,7 @@ class Routing:
         if self.routes and self.chance(0.3):
             family, key = self.rng.choice(self.routes)
         self.routes.append((family, key))
-        verb = self.rng.choice(("add", "add", "append", "prepend"))
+        verb = self.rng.choice(("add", "append", "append", "prepend"))
         return [self.route(family, verb, key)]
 
     def replace_route(self):
