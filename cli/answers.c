@@ -244,10 +244,10 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
 static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
                             const struct riptide_prefix *dst)
 {
-    const struct riptide_override *best = NULL;
+    const struct riptide_hint *best = NULL;
 
-    for (size_t i = 0; i < config->n_overrides; i++) {
-        const struct riptide_override *override = &config->overrides[i];
+    for (size_t i = 0; i < config->n_hints; i++) {
+        const struct riptide_hint *override = &config->hints[i];
 
         if (riptide_prefix_contains(&override->dst, dst) &&
             (!best || override->dst.len > best->dst.len))

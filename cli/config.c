@@ -98,7 +98,7 @@ static int set_value(struct reader *reader, const struct option_row *row, void *
 
 /* What is 0 there is as for all others: written down, it means nothing. */
 static int check_override(struct reader *reader, const struct option_row *row,
-                          const struct riptide_override *override)
+                          const struct riptide_hint *override)
 {
     char *text = option_print(row, override);
     bool is_zero = text && !strcmp(text, "0");
@@ -109,7 +109,7 @@ static int check_override(struct reader *reader, const struct option_row *row,
 
 static int set_override(struct reader *reader, const struct option_row *row, char *value)
 {
-    struct riptide_override *override = &reader->settings->overrides[reader->override];
+    struct riptide_hint *override = &reader->settings->overrides[reader->override];
     struct override_lines *lines = &reader->settings->override_lines[reader->override];
     int r = set_value(reader, row, override, &lines->keys[row - override_rows], value);
 
@@ -170,8 +170,8 @@ static int enter_prefix(struct reader *reader, const char *text)
     text += strspn(text, " \t");
     if (riptide_prefix_parse(&dst, text))
         return fail(reader, -EINVAL, "[%s]: %s", reader->section, value_prefixes.expected);
-    if (reader->settings->n_overrides > RIPTIDE_MAX_OVERRIDES)
-        return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_OVERRIDES);
+    if (reader->settings->n_overrides > RIPTIDE_MAX_HINTS)
+        return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
     if (settings_add_override(reader->settings, &dst, reader->line, &i) < 0)
         return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
     reader->override = (long)i;

@@ -109,9 +109,13 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&hint->dst, dst);
-    return json_pack("{s:s, s:o, s:o, s:I}", "dst", dst, "cwnd_max", figure_or_null(hint->cwnd_max),
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o}", "dst", dst, "policy",
+                     hint->policy ? hint->policy->name : NULL, "cwnd_min",
+                     figure_or_null(hint->cwnd_min), "cwnd_max", figure_or_null(hint->cwnd_max),
                      "scale", share(hint->scale), "for_ms",
-                     (json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S));
+                     hint->until_ns == RIPTIDE_NEVER_NS
+                         ? json_null()
+                         : json_integer((json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S)));
 }
 
 json_t *explanation_route(const struct riptide_route *route, const char *dev)

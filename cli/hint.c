@@ -90,11 +90,18 @@ static void print_list(const struct command_options *options, const json_t *answ
     json_array_foreach(hints, i, hint)
     {
         printf("%s: ", text_of(hint, "dst"));
+        if (json_is_string(get(hint, "policy")))
+            printf("policy %s, ", text_of(hint, "policy"));
+        if (json_is_integer(get(hint, "cwnd_min")))
+            printf("at least %" JSON_INTEGER_FORMAT ", ", number(hint, "cwnd_min"));
         if (json_is_real(get(hint, "scale")))
             printf("windows times %g, ", real(hint, "scale"));
         if (json_is_integer(get(hint, "cwnd_max")))
             printf("at most %" JSON_INTEGER_FORMAT ", ", number(hint, "cwnd_max"));
-        printf("for another %.1f s\n", (double)number(hint, "for_ms") / 1e3);
+        if (json_is_integer(get(hint, "for_ms")))
+            printf("for another %.1f s\n", (double)number(hint, "for_ms") / 1e3);
+        else
+            puts("as configured");
     }
 }
 

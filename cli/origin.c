@@ -51,7 +51,7 @@ static const struct option_row *find_row(const struct option_row *rows, const ch
 /* The same of one section for a prefix; NULL where the field is of none. */
 static const char *skip_override(const char *field)
 {
-    static const char path[] = "estimator.overrides[].";
+    static const char path[] = "estimator.hints[].";
 
     return strncmp(field, path, strlen(path)) ? NULL : field + strlen(path);
 }
@@ -92,7 +92,7 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     const struct option_row *row = error->field ? find_row(settings_rows, error->field) : NULL;
     const char *of_override = error->field ? skip_override(error->field) : NULL;
     bool is_section = of_override && (size_t)error->index < settings->n_overrides;
-    bool is_sections = error->field && !strcmp(error->field, "estimator.overrides");
+    bool is_sections = error->field && !strcmp(error->field, "estimator.hints");
     FILE *out;
 
     if (!row && !is_section && !is_sections)

@@ -84,8 +84,8 @@ const struct option_row settings_rows[] = {
 
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_override, field), help, PREFIX_SECTION,       \
-            false, true, sizeof(((struct riptide_override *)NULL)->field), #field                  \
+        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION,       \
+            false, true, sizeof(((struct riptide_hint *)NULL)->field), #field                  \
     }
 
 const struct option_row override_rows[] = {
@@ -141,8 +141,8 @@ void settings_link(struct settings *settings)
     settings->observer.scope = scope_options_get(&settings->scope);
     settings->estimator.aggregates = settings->aggregates.items;
     settings->estimator.n_aggregates = settings->aggregates.n;
-    settings->estimator.overrides = settings->overrides;
-    settings->estimator.n_overrides = settings->n_overrides;
+    settings->estimator.hints = settings->overrides;
+    settings->estimator.n_hints = settings->n_overrides;
 }
 
 void settings_deinit(struct settings *settings)
@@ -219,7 +219,7 @@ struct riptide_router_config settings_numbers(const struct settings *settings)
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
                           size_t *ip)
 {
-    struct riptide_override *overrides;
+    struct riptide_hint *overrides;
     struct override_lines *lines;
     size_t n = settings->n_overrides;
 

@@ -32,7 +32,7 @@ struct settings {
     struct riptide_router_config router;
     struct scope_options scope;
     struct prefix_list aggregates;
-    struct riptide_override *overrides;
+    struct riptide_hint *overrides;
     struct override_lines *override_lines; /* as many */
     size_t n_overrides;
     const char *state;         /* file, or "none"; NULL: none */
@@ -65,7 +65,7 @@ struct settings {
 /* The options and keys, into struct settings. */
 extern const struct option_row settings_rows[];
 
-/* The keys of a [prefix ...] section, into struct riptide_override. */
+/* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
 /* The library's defaults. Whoever moves the struct afterwards calls settings_link. */

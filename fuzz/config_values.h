@@ -20,7 +20,7 @@ struct known_key {
     const char *section, *name;
     enum written written;
     enum type type;
-    size_t offset; /* in struct settings, or of a prefix in struct riptide_override */
+    size_t offset; /* in struct settings, or of a prefix in struct riptide_hint */
 };
 
 #define KEY(section, name, written, type, field)                                                   \
@@ -28,9 +28,7 @@ struct known_key {
         section, name, written, type, offsetof(struct settings, field)                             \
     }
 #define KEY_OF_PREFIX(name, written, type, field)                                                  \
-    {                                                                                              \
-        "prefix", name, written, type, offsetof(struct riptide_override, field)                    \
-    }
+    { "prefix", name, written, type, offsetof(struct riptide_hint, field) }
 
 static const struct known_key known_keys[] = {
     KEY("observe", "interval", TIME, U64, agent.interval_ns),
@@ -176,7 +174,7 @@ static char *trim(char *text)
 /* Where the keys of the section go. */
 static const void *target_of(const struct settings *settings, const char *section)
 {
-    const struct riptide_override *found = NULL;
+    const struct riptide_hint *found = NULL;
     struct riptide_prefix dst;
 
     if (strncmp(section, "prefix", 6) != 0)

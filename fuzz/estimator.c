@@ -42,27 +42,37 @@ static struct told *told_of(struct run *run, const struct riptide_prefix *dst)
     return &run->told[run->n_told++];
 }
 
+/* Of the hints without an end that with the longest prefix that has `dst`. */
+static const struct riptide_hint *kept_for(const struct run *run, const struct riptide_prefix *dst)
+{
+    const struct riptide_hint *kept = NULL;
+
+    for (size_t i = 0; i < run->n_hints; i++) {
+        const struct riptide_hint *hint = &run->hints[i];
+
+        if (hint->until_ns == 0 && riptide_prefix_contains(&hint->dst, dst) &&
+            (!kept || hint->dst.len > kept->dst.len))
+            kept = hint;
+    }
+    return kept;
+}
+
 /*
- * The bounds as the configuration says them, but that a base goes above the bound for all; a hint
- * never lowers the first.
+ * The bounds of the hint without an end, or as the configuration says them, but that a base goes
+ * above the bound for all; one that ends never lowers the first.
  */
 static void check_bounds(const struct run *run, const struct riptide_estimate *estimate)
 {
     const struct riptide_estimator_config *config = &run->drawn.config;
+    const struct riptide_hint *kept = kept_for(run, &estimate->dst);
     uint32_t base = estimator_base(run->estimator, &estimate->dst);
-    uint32_t above = base > config->cwnd_max ? base : config->cwnd_max;
-    uint32_t min = config->cwnd_min, max = above;
-    int len = -1;
+    uint32_t min = kept && kept->cwnd_min ? kept->cwnd_min : config->cwnd_min;
+    uint32_t max = base > config->cwnd_max ? base : config->cwnd_max;
 
-    for (size_t i = 0; i < config->n_overrides; i++) {
-        const struct riptide_override *override = &config->overrides[i];
-
-        if (!riptide_prefix_contains(&override->dst, &estimate->dst) || override->dst.len <= len)
-            continue;
-        len = override->dst.len;
-        min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
-        max = override->cwnd_max ? override->cwnd_max : above;
-    }
+    if (kept && kept->cwnd_max)
+        max = kept->cwnd_max;
+    if (max < min)
+        max = min;
     CASE_CHECK(min >= 1 && max <= RIPTIDE_CWND_LIMIT);
     CASE_CHECK(estimate->cwnd >= min && estimate->cwnd <= max);
     CASE_CHECK(estimate->cwnd_max >= min && estimate->cwnd_max <= max);
@@ -101,7 +111,7 @@ static void check_told(const struct run *run)
     CASE_CHECK(stats.destinations <= run->drawn.config.max_destinations);
 }
 
-/* What hints for `dst` ask for: the lowest of each figure. */
+/* What hints for `dst` that end ask for: the lowest of each figure. */
 static struct riptide_hint hint_for(const struct run *run, const struct riptide_prefix *dst)
 {
     struct riptide_hint lowest = { .scale = 1 };
@@ -109,7 +119,7 @@ static struct riptide_hint hint_for(const struct run *run, const struct riptide_
     for (size_t i = 0; i < run->n_hints; i++) {
         const struct riptide_hint *hint = &run->hints[i];
 
-        if (!riptide_prefix_contains(&hint->dst, dst))
+        if (hint->until_ns == 0 || !riptide_prefix_contains(&hint->dst, dst))
             continue;
         if (hint->scale > 0 && hint->scale < lowest.scale)
             lowest.scale = hint->scale;
@@ -122,10 +132,12 @@ static struct riptide_hint hint_for(const struct run *run, const struct riptide_
 /* The figures of an explanation give its window. */
 static void check_explanation(const struct run *run, const struct riptide_explanation *why)
 {
+    const struct riptide_hint *kept = kept_for(run, &why->dst);
     struct riptide_hint hint = hint_for(run, &why->dst);
     double cwnd = why->bounds & RIPTIDE_BOUND_BASE ? why->base_cwnd : why->smoothed;
 
     CASE_CHECK(why->hint_scale == hint.scale && why->hint_cwnd_max == hint.cwnd_max);
+    CASE_CHECK(why->override_scale == (kept && kept->scale > 0 ? kept->scale : 1));
     CASE_CHECK(why->base_cwnd == estimator_base(run->estimator, &why->dst));
     if (cwnd > why->cwnd_max)
         cwnd = why->cwnd_max;
@@ -155,10 +167,12 @@ static void check_lifetimes(const struct run *run)
     }
 }
 
-static struct riptide_hint *hint_at(struct run *run, const struct riptide_prefix *dst)
+/* Of a prefix there is one hint that ends, and one that does not. */
+static struct riptide_hint *hint_at(struct run *run, const struct riptide_prefix *dst, bool has_end)
 {
     for (size_t i = 0; i < run->n_hints; i++) {
-        if (riptide_prefix_equal(&run->hints[i].dst, dst))
+        if (riptide_prefix_equal(&run->hints[i].dst, dst) &&
+            has_end == (run->hints[i].until_ns != 0))
             return &run->hints[i];
     }
     return NULL;
@@ -170,9 +184,11 @@ static void check_hints(struct run *run)
     uint32_t n = 0;
 
     while (riptide_estimator_next_hint(run->estimator, &n, &hint) == 0) {
-        const struct riptide_hint *given = hint_at(run, &hint.dst);
+        const struct riptide_hint *given =
+            hint_at(run, &hint.dst, hint.until_ns != RIPTIDE_NEVER_NS);
 
-        CASE_CHECK(given && hint.cwnd_max == given->cwnd_max && hint.until_ns == given->until_ns);
+        CASE_CHECK(given && hint.cwnd_max == given->cwnd_max && hint.cwnd_min == given->cwnd_min);
+        CASE_CHECK(hint.until_ns == (given->until_ns ? given->until_ns : RIPTIDE_NEVER_NS));
         CASE_CHECK(hint.scale == (given->scale > 0 ? given->scale : 1));
     }
     CASE_CHECK(n == run->n_hints);
@@ -180,15 +196,20 @@ static void check_hints(struct run *run)
 
 static bool is_hint(const struct run *run, const struct riptide_hint *hint)
 {
-    return prefix_is_valid(&hint->dst) && hint->scale <= 1 &&
-           hint->cwnd_max <= RIPTIDE_CWND_LIMIT &&
-           (hint->cwnd_max > 0 || (hint->scale > 0 && hint->scale < 1)) &&
+    uint32_t min = hint->cwnd_min ? hint->cwnd_min : run->drawn.config.cwnd_min;
+    uint32_t max = hint->cwnd_max ? hint->cwnd_max : run->drawn.config.cwnd_max;
+
+    if (!prefix_is_valid(&hint->dst) || hint->scale > 1 || max > RIPTIDE_CWND_LIMIT)
+        return false;
+    if (hint->until_ns == 0)
+        return min <= max;
+    return (hint->cwnd_max > 0 || (hint->scale > 0 && hint->scale < 1)) &&
            hint->until_ns > (run->has_ticked ? run->now_ns : 0);
 }
 
 static void add_hint(struct run *run, const struct riptide_hint *hint)
 {
-    struct riptide_hint *place = hint_at(run, &hint->dst);
+    struct riptide_hint *place = hint_at(run, &hint->dst, hint->until_ns != 0);
     struct riptide_error error;
     int r = riptide_estimator_add_hint(run->estimator, hint, &error);
 
@@ -207,9 +228,11 @@ static void add_hint(struct run *run, const struct riptide_hint *hint)
 
 static void remove_hint(struct run *run, const struct riptide_prefix *dst)
 {
-    struct riptide_hint *place = hint_at(run, dst);
+    struct riptide_hint *place = hint_at(run, dst, true);
     int r = riptide_estimator_remove_hint(run->estimator, dst);
 
+    if (!place)
+        place = hint_at(run, dst, false);
     CASE_CHECK(r == (place ? 0 : RIPTIDE_E_UNKNOWN));
     if (place)
         *place = run->hints[--run->n_hints];
@@ -238,7 +261,7 @@ static void tick_now(struct run *run)
     CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
     run->has_ticked = true;
     for (size_t i = run->n_hints; i-- > 0;) {
-        if (run->hints[i].until_ns <= run->now_ns)
+        if (run->hints[i].until_ns != 0 && run->hints[i].until_ns <= run->now_ns)
             run->hints[i] = run->hints[--run->n_hints];
     }
     check_hints(run);
@@ -256,6 +279,30 @@ static void tick(struct run *run, struct case_bytes *bytes)
     check_lifetimes(run);
 }
 
+static bool is_configured(const struct drawn_config *drawn, const struct riptide_hint *hint)
+{
+    for (size_t i = 0; i < drawn->config.n_hints; i++) {
+        if (hint->until_ns == 0 && riptide_prefix_equal(&drawn->overrides[i].dst, &hint->dst))
+            return true;
+    }
+    return false;
+}
+
+/* Those of the configuration; what was added beside the one before stays. */
+static void configure(struct run *run, const struct drawn_config *drawn)
+{
+    for (size_t i = run->n_hints; i-- > 0;) {
+        if (is_configured(&run->drawn, &run->hints[i]) || is_configured(drawn, &run->hints[i]))
+            run->hints[i] = run->hints[--run->n_hints];
+    }
+    run->drawn = *drawn;
+    run->drawn.config.hints = run->drawn.overrides;
+    run->drawn.config.aggregates = run->drawn.aggregates;
+    for (size_t i = 0; i < drawn->config.n_hints; i++)
+        run->hints[run->n_hints++] = drawn->overrides[i];
+    check_hints(run);
+}
+
 static void reconfigure(struct run *run, struct case_bytes *bytes)
 {
     static struct drawn_config drawn;
@@ -270,9 +317,7 @@ static void reconfigure(struct run *run, struct case_bytes *bytes)
     CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));
     if (r < 0)
         return;
-    run->drawn = drawn;
-    run->drawn.config.overrides = run->drawn.overrides;
-    run->drawn.config.aggregates = run->drawn.aggregates;
+    configure(run, &drawn);
     /* What a shorter time to live ends, the next tick ends. */
     tick_now(run);
     pop(run, UINT32_MAX);
@@ -289,18 +334,22 @@ static void succeed(struct run *run)
     struct riptide_estimator *other;
     char *state, *again;
     size_t n, n_again;
+    bool is_same = run->estimator->bases.n == 0;
 
     CASE_CHECK(riptide_estimator_new(&other, &run->drawn.config, NULL) == 0);
     tick_now(run);
+    for (size_t i = 0; i < run->drawn.config.n_hints; i++)
+        CASE_CHECK(riptide_estimator_remove_hint(other, &run->drawn.overrides[i].dst) == 0);
+    /* One that came before this configuration may lie beyond its bounds. */
     for (size_t i = 0; i < run->n_hints; i++)
-        CASE_CHECK(riptide_estimator_add_hint(other, &run->hints[i], NULL) == 0);
+        is_same &= riptide_estimator_add_hint(other, &run->hints[i], NULL) == 0;
     state = save_all(run->estimator, run->now_ns, run->now_ns, &n);
     CASE_CHECK(riptide_estimator_load(other, run->now_ns, run->now_ns, state, n, true, &counts,
                                       NULL) == 0);
     CASE_CHECK(
         counts.skipped + counts.expired + counts.older + counts.regrouped + counts.overflow == 0);
     again = save_all(other, run->now_ns, run->now_ns, &n_again);
-    CASE_CHECK(run->estimator->bases.n > 0 || (n == n_again && memcmp(state, again, n) == 0));
+    CASE_CHECK(!is_same || (n == n_again && memcmp(state, again, n) == 0));
     free(again);
     free(state);
     riptide_estimator_free(other);
@@ -377,16 +426,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
     struct riptide_error error;
+    static struct drawn_config drawn;
     static struct run run;
     int r;
 
     memset(&run, 0, sizeof(run));
     run.now_ns = ns_per_s;
-    draw_config(&run.drawn, &bytes);
-    r = riptide_estimator_new(&run.estimator, &run.drawn.config, &error);
+    draw_config(&drawn, &bytes);
+    r = riptide_estimator_new(&run.estimator, &drawn.config, &error);
     CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));
     if (r < 0)
         return 0;
+    configure(&run, &drawn);
     while (bytes.left > 0 && run.n_told < MAX_TOLD - 256)
         step(&run, &bytes);
     end(&run);

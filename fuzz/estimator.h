@@ -19,7 +19,7 @@ static const uint64_t ns_per_s = 1000000000;
 /* What a configuration points to lives as long as it does. */
 struct drawn_config {
     struct riptide_estimator_config config;
-    struct riptide_override overrides[DRAWN_OVERRIDES];
+    struct riptide_hint overrides[DRAWN_OVERRIDES];
     struct riptide_prefix aggregates[DRAWN_AGGREGATES];
 };
 
@@ -57,10 +57,10 @@ static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes 
 {
     uint8_t how = case_u8(bytes);
 
-    drawn->config.overrides = drawn->overrides;
-    drawn->config.n_overrides = how % (DRAWN_OVERRIDES + 1);
-    for (size_t i = 0; i < drawn->config.n_overrides; i++)
-        drawn->overrides[i] = (struct riptide_override){
+    drawn->config.hints = drawn->overrides;
+    drawn->config.n_hints = how % (DRAWN_OVERRIDES + 1);
+    for (size_t i = 0; i < drawn->config.n_hints; i++)
+        drawn->overrides[i] = (struct riptide_hint){
             .dst = draw_network(bytes),
             .cwnd_min = how & 8 ? case_u8(bytes) : 0,
             .cwnd_max = how & 16 ? case_u16(bytes) : 0,
@@ -131,7 +131,7 @@ static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
     return sample;
 }
 
-/* One that may hold for some of them, for a while; or be none. */
+/* One that may hold for some of them, for a while or without an end; or be none. */
 static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t now_ns)
 {
     uint8_t how = case_u8(bytes);
@@ -144,6 +144,10 @@ static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t n
 
     if (how & 16)
         hint.dst.len ^= 0x80;
+    if (how & 32) {
+        hint.until_ns = 0;
+        hint.cwnd_min = how & 64 ? case_u8(bytes) : 0;
+    }
     return hint;
 }
 

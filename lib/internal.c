@@ -69,11 +69,14 @@ void error_set(struct riptide_error *error, const char *format, ...)
 static void set_field(struct riptide_error *error, const char *field, int64_t index,
                       const char *format, va_list arguments)
 {
+    const char *behind = strstr(field, "[].");
     size_t head = strcspn(field, "[");
     int n;
 
     if (!error)
         return;
+    if (index < 0 && behind)
+        field = behind + strlen("[].");
     if (index >= 0)
         n = snprintf(error->text, sizeof(error->text), "%.*s[%lld]%s: ", (int)head, field,
                      (long long)index, field + head + strlen("[]"));

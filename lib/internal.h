@@ -46,7 +46,10 @@ __attribute__((format(printf, 3, 4))) int error_set_field(struct riptide_error *
                                                           const char *field, const char *format,
                                                           ...);
 
-/* The same of the i-th element of an array, for which [] stands in `field`. */
+/*
+ * The same of the i-th element of an array, for which [] stands in `field`. SIZE_MAX: of what could
+ * be one, but stands alone; what is before its own field is left out.
+ */
 __attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error *error,
                                                             const char *field, size_t i,
                                                             const char *format, ...);

@@ -64,7 +64,7 @@ static json_t *policies_to_json_list(void)
 
 int main(void)
 {
-    const struct riptide_override none = { .cwnd_max = 0 };
+    const struct riptide_hint none = { .cwnd_max = 0 };
     struct settings defaults;
 
     settings_init(&defaults);

@@ -35,7 +35,7 @@ struct riptide_agent;
 
 /*
  * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
- * estimator, the largest of its overrides included, so that both speak of the same bound. Its
+ * estimator, the largest of its hints included, so that both speak of the same bound. Its
  * max_routes is at most the estimator's max_destinations: that without a router's configuration,
  * the smaller of both with one, whose default is 16384 there too.
  */

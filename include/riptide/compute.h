@@ -112,20 +112,29 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
- * What is different for the destinations within `dst`; what is 0 or NULL is as for all others. Of
- * several that hold a destination, the longest alone decides.
+ * What is different for the destinations within `dst`; what is 0 or NULL is as for all others.
+ *
+ * One without an end takes the place of what the configuration says for all: of several that hold a
+ * destination the longest alone decides, by cwnd_min, cwnd_max, policy and scale.
+ *
+ * One that ends is for what the host knows and connections cannot (paper, Sec. V: "higher level
+ * information"): that traffic is about to be moved to these destinations, for example. It only
+ * lowers windows, and never below cwnd_min; of several the lowest of each figure counts.
  */
-struct riptide_override {
+struct riptide_hint {
     struct riptide_prefix dst;
-    uint32_t cwnd_min;                   /* segments */
-    uint32_t cwnd_max;                   /* segments; may be above the one for all */
-    const struct riptide_policy *policy; /* must outlive the estimator */
-    double scale;                        /* factor on the bounded window: a hint that stays */
+    uint32_t cwnd_max; /* segments; without an end it may be above the one for all */
+    double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
+    /* Passes by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
+    uint64_t until_ns;
+    uint32_t cwnd_min;                   /* segments; of one without an end alone */
+    uint32_t reserved;                   /* 0 */
+    const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
 
-/* How many overrides there can be, and how many policies besides the one for all. */
-#define RIPTIDE_MAX_OVERRIDES         1024
-#define RIPTIDE_MAX_OVERRIDE_POLICIES 15
+/* How many hints there can be at a time, and how many policies of theirs besides that for all. */
+#define RIPTIDE_MAX_HINTS         2048
+#define RIPTIDE_MAX_HINT_POLICIES 15
 
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
@@ -168,8 +177,8 @@ struct riptide_estimator_config {
      * one tick to the next, history is forgotten and cannot hold it up. 0 to 1; default 1: never.
      */
     double drop_share;
-    const struct riptide_override *overrides; /* each prefix once; default: none */
-    size_t n_overrides;                       /* up to RIPTIDE_MAX_OVERRIDES */
+    const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
+    size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
      * For "careful": up to what part of the capacity a window that fits grows fast (RFC 9959: half
      * of it is what may be claimed), 0 exclusive to 1; default 0.5.
@@ -201,7 +210,7 @@ struct riptide_estimate {
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth octave, up to
                             RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
-    bool may_lower;      /* losses, a hint or an override took it down: for struct riptide_wanted */
+    bool may_lower;      /* losses or a hint took it down: for struct riptide_wanted */
     /*
      * Of a host: the smallest path MTU that open connections have shown which had sent within
      * half a minute. Let go each ten minutes, for a minute, to see whether the path has grown. 0:
@@ -215,11 +224,11 @@ struct riptide_estimate {
 enum riptide_bound {
     RIPTIDE_BOUND_MIN = 1 << 0,            /* cwnd_min raised it */
     RIPTIDE_BOUND_MAX = 1 << 1,            /* cwnd_max lowered it */
-    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its override raised it */
-    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of its override lowered it */
-    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* its override scaled it down */
-    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint scaled it down */
-    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* a hint's cwnd_max lowered it */
+    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its hint without an end raised it */
+    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of that lowered it */
+    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* that scaled it down */
+    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint that ends scaled it down */
+    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of one that ends lowered it */
     RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
 };
 
@@ -237,11 +246,11 @@ struct riptide_explanation {
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard had history forgotten */
     uint32_t bounds;                             /* enum riptide_bound: those that bit */
-    struct riptide_prefix override;              /* the one that holds for it; family 0: none */
+    struct riptide_prefix override; /* of the hint without an end that decides; family 0: none */
     uint32_t cwnd_min;                           /* that hold for it, */
     uint32_t cwnd_max;                           /* segments */
     double override_scale;                       /* 1: none */
-    double hint_scale;                           /* of the hints that hold for it; 1: none */
+    double hint_scale;                           /* of the hints that end; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
     uint32_t base_cwnd;                          /* as in riptide_policy_input */
     uint32_t cwnd;                               /* the result, segments; 0: there is none */
@@ -257,21 +266,6 @@ struct riptide_explanation {
         uint32_t max_rtt_us; /* largest; 0: unknown, as to "careful" */
     } evidence;
 };
-
-/*
- * What the host knows and connections cannot (paper, Sec. V: "higher level information"): that
- * traffic is about to be moved to these destinations, for example. It only ever lowers windows, and
- * never below cwnd_min. Where several hold for a destination, the lowest of each figure counts.
- */
-struct riptide_hint {
-    struct riptide_prefix dst;
-    uint32_t cwnd_max; /* segments; 0: no limit */
-    double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
-    uint64_t until_ns; /* passes by itself at the first tick from then on; or RIPTIDE_NEVER_NS */
-};
-
-/* How many hints there can be at a time. */
-#define RIPTIDE_MAX_HINTS 1024
 
 /* Counted since riptide_estimator_new, but for `destinations`. */
 struct riptide_estimator_stats {
@@ -321,16 +315,16 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Lowers windows by what the host knows; takes effect at once, to be popped. The same prefix again
- * replaces its hint. Errors: -EINVAL (`error`, which may be NULL, names the field), -ENOMEM.
- * Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * Adds a hint; takes effect at once, to be popped. The same prefix again replaces the one that
+ * ends, or the one that does not. Errors: -EINVAL (`error`, which may be NULL, names the field),
+ * -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
- * Takes the hint for that very prefix back; takes effect at once, to be popped.
- * Outcomes: RIPTIDE_E_UNKNOWN where there is none.
+ * Takes the hint for that very prefix back, the one that ends if there is one; takes effect at
+ * once, to be popped. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
  */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);

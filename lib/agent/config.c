@@ -30,8 +30,8 @@ static bool needs_closed(const struct riptide_estimator_config *config)
 {
     bool is_needed = config->policy->needs_closed;
 
-    for (size_t i = 0; i < config->n_overrides; i++)
-        is_needed |= config->overrides[i].policy && config->overrides[i].policy->needs_closed;
+    for (size_t i = 0; i < config->n_hints; i++)
+        is_needed |= config->hints[i].policy && config->hints[i].policy->needs_closed;
     return is_needed && config->closed_weight > 0;
 }
 
@@ -63,9 +63,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         router->max_routes = estimator->max_destinations;
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
-    for (size_t i = 0; i < estimator->n_overrides; i++) {
-        if (estimator->overrides[i].cwnd_max > router->cwnd_max)
-            router->cwnd_max = estimator->overrides[i].cwnd_max;
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        if (estimator->hints[i].cwnd_max > router->cwnd_max)
+            router->cwnd_max = estimator->hints[i].cwnd_max;
     }
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events = observer->scope.mark_mask == 0 && needs_closed(estimator)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What limits a window: the configured bounds, overrides by prefix, and hints, which pass by
- * themselves; and the steps of rto_min. Pure but for memory.
+ * What limits a window: the configured bounds and hints by prefix, with an end and without; and the
+ * steps of rto_min. Pure but for memory.
  */
+#include "config.h"
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
@@ -10,21 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-const struct riptide_override *override_of(const struct riptide_estimator_config *config,
-                                           const struct riptide_prefix *dst)
-{
-    const struct riptide_override *best = NULL;
-
-    for (size_t i = 0; i < config->n_overrides; i++) {
-        const struct riptide_override *override = &config->overrides[i];
-
-        if ((!best || override->dst.len > best->dst.len) &&
-            riptide_prefix_contains(&override->dst, dst))
-            best = override;
-    }
-    return best;
-}
 
 static struct base_cwnd *base_at(const struct riptide_estimator *estimator, uint32_t slot)
 {
@@ -74,29 +60,35 @@ struct limits limits_of(const struct riptide_estimator *estimator,
     struct limits limits = {
         .min = estimator->config.cwnd_min,
         .max = estimator->config.cwnd_max,
-        .override = override_of(&estimator->config, dst),
         .base = estimator_base(estimator, dst),
         .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
         .scale = 1,
     };
 
-    if (limits.override && limits.override->cwnd_min > 0)
-        limits.min = limits.override->cwnd_min;
-    if (limits.override && limits.override->cwnd_max > 0)
-        limits.max = limits.override->cwnd_max;
-    /* The bound for all says how far to go up, not that an owner's figure is too large. */
-    else if (limits.max < limits.base)
-        limits.max = limits.base;
     for (size_t i = 0; i < estimator->n_hints; i++) {
         const struct riptide_hint *hint = &estimator->hints[i];
 
         if (!riptide_prefix_contains(&hint->dst, dst))
             continue;
-        if (hint->scale < limits.scale)
-            limits.scale = hint->scale;
+        if (!hint_has_end(hint)) {
+            if (!limits.kept || hint->dst.len > limits.kept->dst.len)
+                limits.kept = hint;
+            continue;
+        }
+        limits.scale = lesser(limits.scale, hint->scale);
         if (hint->cwnd_max > 0 && (limits.hint_max == 0 || hint->cwnd_max < limits.hint_max))
             limits.hint_max = hint->cwnd_max;
     }
+    if (limits.kept && limits.kept->cwnd_min > 0)
+        limits.min = limits.kept->cwnd_min;
+    if (limits.kept && limits.kept->cwnd_max > 0)
+        limits.max = limits.kept->cwnd_max;
+    /* The bound for all says how far to go up, not that an owner's figure is too large. */
+    else if (limits.max < limits.base)
+        limits.max = limits.base;
+    /* A hint that another configuration came after. */
+    if (limits.max < limits.min)
+        limits.max = limits.min;
     return limits;
 }
 
@@ -111,7 +103,7 @@ uint32_t limits_max(const struct limits *limits)
 /* The lowest factor counts, as among hints. */
 static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit)
 {
-    double kept = limits->override && limits->override->scale > 0 ? limits->override->scale : 1;
+    double kept = limits->kept ? limits->kept->scale : 1;
 
     if (kept < 1 && kept <= limits->scale) {
         *bit |= RIPTIDE_BOUND_OVERRIDE_SCALE;
@@ -129,7 +121,7 @@ static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit
  */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
 {
-    const struct riptide_override *override = limits->override;
+    const struct riptide_hint *kept = limits->kept;
     double cwnd = smoothed;
 
     *bit = 0;
@@ -139,7 +131,7 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
     }
     if (cwnd > limits->max) {
         cwnd = limits->max;
-        *bit |= override && override->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
+        *bit |= kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
     }
     cwnd = scale_down(limits, cwnd, bit);
     if (limits->hint_max > 0 && cwnd > limits->hint_max) {
@@ -148,7 +140,7 @@ uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bi
     }
     if (cwnd < limits->min) {
         cwnd = limits->min;
-        *bit |= override && override->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN : RIPTIDE_BOUND_MIN;
+        *bit |= kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN : RIPTIDE_BOUND_MIN;
     }
     return (uint16_t)(cwnd + 0.5);
 }
@@ -185,60 +177,72 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
     for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
         struct destination *destination = destination_at(estimator, slot);
 
-        if (destination->cwnd == 0 || !riptide_prefix_contains(dst, &destination->dst))
+        if (!riptide_prefix_contains(dst, &destination->dst))
+            continue;
+        choose_method(estimator, destination);
+        if (destination->cwnd == 0)
             continue;
         destination->flags |= IS_NEWS;
         rebound_destination(estimator, slot);
     }
 }
 
-static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
-                      struct riptide_error *error)
+/* Written so that no comparison is true of NaN. */
+int hint_check(const struct riptide_estimator_config *config, const struct riptide_hint *hint,
+               size_t i, uint64_t now_ns, struct riptide_error *error)
 {
+    uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
+    uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
+    bool has_end = hint_has_end(hint);
+
     if (!prefix_is_valid(&hint->dst))
-        error_set_field(error, "dst", "no prefix; family AF_INET or AF_INET6, no bits behind len");
+        error_set_element(error, HINT "dst", i,
+                          "no prefix; family AF_INET or AF_INET6, no bits behind len");
     else if (!(hint->scale >= 0 && hint->scale <= 1))
-        error_set_field(error, "scale", "%g; must be above 0 and at most 1", hint->scale);
-    else if (hint->cwnd_max > RIPTIDE_CWND_LIMIT)
-        error_set_field(error, "cwnd_max", "%u; must be at most %d segments", hint->cwnd_max,
-                        RIPTIDE_CWND_LIMIT);
-    else if (hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
-        error_set_field(error, "cwnd_max", "0 and no scale: the hint says nothing");
-    else if (hint->until_ns <= estimator->now_ns)
-        error_set_field(error, "until_ns", "has passed already");
+        error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1", hint->scale);
+    else if (max > RIPTIDE_CWND_LIMIT)
+        error_set_element(error, HINT "cwnd_max", i, "%u; must be 1 to %d segments", max,
+                          RIPTIDE_CWND_LIMIT);
+    else if (hint->reserved != 0)
+        error_set_element(error, HINT "reserved", i, "must be 0");
+    else if (has_end && hint->cwnd_min > 0)
+        error_set_element(error, HINT "cwnd_min", i, "not with until_ns: that only lowers windows");
+    else if (has_end && hint->policy)
+        error_set_element(error, HINT "policy", i, "not with until_ns: that only lowers windows");
+    else if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
+        error_set_element(error, HINT "cwnd_max", i, "0 and no scale: the hint says nothing");
+    else if (has_end && hint->until_ns <= now_ns)
+        error_set_element(error, HINT "until_ns", i, "has passed already");
+    else if (!has_end && min > max && hint->cwnd_min)
+        error_set_element(error, HINT "cwnd_min", i,
+                          "%u; must be 1 to the largest window, %u segments", min, max);
+    else if (!has_end && min > max)
+        error_set_element(error, HINT "cwnd_max", i, "%u; below the smallest window, %u segments",
+                          max, min);
+    else if (hint->policy && !policy_is_valid(hint->policy))
+        error_set_element(error, HINT "policy", i,
+                          "without its functions, or with too much memory");
     else
         return 0;
     return -EINVAL;
 }
 
-/* The number of the hint for that prefix, or n_hints. */
-static size_t hint_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+int hint_refuse_policy(size_t i, struct riptide_error *error)
+{
+    return error_set_element(error, HINT "policy", i, "is one more than %d besides that for all",
+                             RIPTIDE_MAX_HINT_POLICIES);
+}
+
+/* The number of the hint for that prefix, of those that end or of the others; or n_hints. */
+static size_t hint_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                        bool has_end)
 {
     size_t i = 0;
 
-    while (i < estimator->n_hints && !riptide_prefix_equal(&estimator->hints[i].dst, dst))
+    while (i < estimator->n_hints && (hint_has_end(&estimator->hints[i]) != has_end ||
+                                      !riptide_prefix_equal(&estimator->hints[i].dst, dst)))
         i++;
     return i;
-}
-
-/* Where the hint for that prefix is or goes. */
-static int hint_place(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                      struct riptide_hint **placep)
-{
-    struct riptide_hint *grown;
-    size_t i = hint_find(estimator, dst);
-
-    if (i == estimator->n_hints) {
-        if (i == RIPTIDE_MAX_HINTS)
-            return RIPTIDE_E_FULL;
-        grown = reallocarray(estimator->hints, i + 1, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        estimator->hints = grown;
-        estimator->n_hints++;
-    }
-    *placep = &estimator->hints[i];
-    return 0;
 }
 
 static void find_next_expiry(struct riptide_estimator *estimator)
@@ -250,23 +254,43 @@ static void find_next_expiry(struct riptide_estimator *estimator)
     }
 }
 
+int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hint)
+{
+    size_t i = hint_find(estimator, &hint->dst, hint_has_end(hint));
+    struct riptide_hint *grown;
+
+    if (i == RIPTIDE_MAX_HINTS)
+        return RIPTIDE_E_FULL;
+    if (i == estimator->n_hints) {
+        grown = reallocarray(estimator->hints, i + 1, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        estimator->hints = grown;
+        estimator->n_hints++;
+    }
+    estimator->hints[i] = *hint;
+    if (hint->scale == 0)
+        estimator->hints[i].scale = 1;
+    if (hint->until_ns == 0)
+        estimator->hints[i].until_ns = RIPTIDE_NEVER_NS;
+    find_next_expiry(estimator);
+    return 0;
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimator,
                                               const struct riptide_hint *hint,
                                               struct riptide_error *error)
 {
-    struct riptide_hint *place;
     int r;
 
     error_set(error, "%s", "");
-    r = hint_check(estimator, hint, error);
+    r = hint_check(&estimator->config, hint, ADDED, estimator->now_ns, error);
+    if (r == 0 && hint->policy && !has_method(estimator, hint->policy))
+        r = hint_refuse_policy(ADDED, error);
     if (r == 0)
-        r = hint_place(estimator, &hint->dst, &place);
+        r = hint_put(estimator, hint);
     if (r != 0)
         return error_fill(error, r);
-    *place = *hint;
-    if (place->scale == 0)
-        place->scale = 1;
-    find_next_expiry(estimator);
     bound_again(estimator, &hint->dst);
     return 0;
 }
@@ -282,8 +306,10 @@ static void hint_drop(struct riptide_estimator *estimator, size_t i)
 RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                                  const struct riptide_prefix *dst)
 {
-    size_t i = hint_find(estimator, dst);
+    size_t i = hint_find(estimator, dst, true);
 
+    if (i == estimator->n_hints)
+        i = hint_find(estimator, dst, false);
     if (i == estimator->n_hints)
         return RIPTIDE_E_UNKNOWN;
     hint_drop(estimator, i);

@@ -41,7 +41,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-static bool policy_is_valid(const struct riptide_policy *policy)
+bool policy_is_valid(const struct riptide_policy *policy)
 {
     return policy && policy->add && policy->combine && policy->tick_bytes <= policy->bytes &&
            policy->bytes <= MAX_MEMORY_BYTES;
@@ -104,70 +104,36 @@ static int policy_options_check(const struct riptide_estimator_config *config,
     return -EINVAL;
 }
 
-#define OVERRIDE "estimator.overrides[]."
-
-/* Written so that no comparison is true of NaN. */
-static int override_check(const struct riptide_estimator_config *config,
-                          size_t i, struct riptide_error *error)
-{
-    const struct riptide_override *override = &config->overrides[i];
-    uint32_t min = override->cwnd_min ? override->cwnd_min : config->cwnd_min;
-    uint32_t max = override->cwnd_max ? override->cwnd_max : config->cwnd_max;
-
-    if (!prefix_is_valid(&override->dst))
-        error_set_element(error, OVERRIDE "dst", i,
-                          "no prefix; family AF_INET or AF_INET6, no bits behind len");
-    else if (max > RIPTIDE_CWND_LIMIT)
-        error_set_element(error, OVERRIDE "cwnd_max", i, "%u; must be 1 to %d segments", max,
-                          RIPTIDE_CWND_LIMIT);
-    else if (min > max && override->cwnd_min)
-        error_set_element(error, OVERRIDE "cwnd_min", i,
-                          "%u; must be 1 to the largest window, %u segments", min, max);
-    else if (min > max)
-        error_set_element(error, OVERRIDE "cwnd_max", i,
-                          "%u; below the smallest window, %u segments", max, min);
-    else if (override->policy && !policy_is_valid(override->policy))
-        error_set_element(error, OVERRIDE "policy", i,
-                          "without its functions, or with too much memory");
-    else if (!(override->scale >= 0 && override->scale <= 1))
-        error_set_element(error, OVERRIDE "scale", i, "%g; must be above 0 and at most 1",
-                          override->scale);
-    else
-        return 0;
-    return -EINVAL;
-}
-
-/* Whether the i-th override brings a policy that neither the configuration nor one before has. */
+/* Whether the i-th hint brings a policy that neither the configuration nor one before has. */
 static bool is_new_policy(const struct riptide_estimator_config *config, size_t i)
 {
-    const struct riptide_policy *policy = config->overrides[i].policy;
+    const struct riptide_policy *policy = config->hints[i].policy;
 
     for (size_t j = 0; j < i; j++) {
-        if (config->overrides[j].policy == policy)
+        if (config->hints[j].policy == policy)
             return false;
     }
     return policy && policy != config->policy;
 }
 
-static int overrides_check(const struct riptide_estimator_config *config,
-                           struct riptide_error *error)
+static int hints_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
-    const struct riptide_override *overrides = config->overrides;
+    const struct riptide_hint *hints = config->hints;
     size_t n_policies = 0;
-    int r = array_check(overrides, config->n_overrides, RIPTIDE_MAX_OVERRIDES,
-                        "estimator.overrides", error);
+    int r = array_check(hints, config->n_hints, RIPTIDE_MAX_HINTS, "estimator.hints", error);
 
-    for (size_t i = 0; r == 0 && i < config->n_overrides; i++) {
-        r = override_check(config, i, error);
+    for (size_t i = 0; r == 0 && i < config->n_hints; i++) {
+        r = hint_check(config, &hints[i], i, 0, error);
         for (size_t j = 0; r == 0 && j < i; j++) {
-            if (riptide_prefix_equal(&overrides[j].dst, &overrides[i].dst))
-                r = error_set_element(error, OVERRIDE "dst", i, "given twice");
+            if (riptide_prefix_equal(&hints[j].dst, &hints[i].dst))
+                r = error_set_element(error, HINT "dst", i, "given twice");
         }
+        if (r == 0 && hint_has_end(&hints[i]))
+            r = error_set_element(error, HINT "until_ns", i,
+                                  "not here: what a configuration says has no end");
         n_policies += is_new_policy(config, i);
-        if (r == 0 && n_policies > RIPTIDE_MAX_OVERRIDE_POLICIES)
-            r = error_set_element(error, OVERRIDE "policy", i,
-                                  "is one more than %d besides that for all",
-                                  RIPTIDE_MAX_OVERRIDE_POLICIES);
+        if (r == 0 && n_policies > RIPTIDE_MAX_HINT_POLICIES)
+            r = hint_refuse_policy(i, error);
     }
     return r;
 }
@@ -201,7 +167,7 @@ int estimator_config_check(struct riptide_estimator_config *checked,
         r = policy_options_check(checked, error);
     if (r == 0)
         r = aggregates_check(checked, error);
-    return r == 0 ? overrides_check(checked, error) : r;
+    return r == 0 ? hints_check(checked, error) : r;
 }
 
 int estimator_config_take(struct riptide_estimator_config *kept,
@@ -209,7 +175,7 @@ int estimator_config_take(struct riptide_estimator_config *kept,
                           struct riptide_error *error)
 {
     struct riptide_estimator_config checked;
-    void *aggregates, *overrides;
+    void *aggregates, *hints;
     int r = estimator_config_check(&checked, config, error);
 
     if (r < 0)
@@ -219,12 +185,12 @@ int estimator_config_take(struct riptide_estimator_config *kept,
     if (r < 0)
         return r;
     checked.aggregates = aggregates;
-    r = array_copy(&overrides, checked.overrides, checked.n_overrides, sizeof(*checked.overrides));
+    r = array_copy(&hints, checked.hints, checked.n_hints, sizeof(*checked.hints));
     if (r < 0) {
         free(aggregates);
         return r;
     }
-    checked.overrides = overrides;
+    checked.hints = hints;
     *kept = checked;
     return 0;
 }
@@ -232,5 +198,5 @@ int estimator_config_take(struct riptide_estimator_config *kept,
 void estimator_config_release(struct riptide_estimator_config *kept)
 {
     free((void *)kept->aggregates);
-    free((void *)kept->overrides);
+    free((void *)kept->hints);
 }

@@ -25,6 +25,30 @@ int estimator_config_take(struct riptide_estimator_config *kept,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);
 
+/* Whether it has its functions, and its memory is within bounds. */
+bool policy_is_valid(const struct riptide_policy *policy);
+
+/* A hint's field, as errors name it. */
+#define HINT "estimator.hints[]."
+
+/* In the place of a hint's index: it comes beside the configuration. */
+#define ADDED SIZE_MAX
+
+/*
+ * A hint, the i-th of the configuration, as it could be added at `now_ns`. Errors: -EINVAL, with a
+ * line that names the field.
+ */
+int hint_check(const struct riptide_estimator_config *config, const struct riptide_hint *hint,
+               size_t i, uint64_t now_ns, struct riptide_error *error);
+
+/* Says that it brings one policy too many. Returns -EINVAL. */
+int hint_refuse_policy(size_t i, struct riptide_error *error);
+
+static inline bool hint_has_end(const struct riptide_hint *hint)
+{
+    return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
+}
+
 void estimator_config_release(struct riptide_estimator_config *kept);
 
 #endif

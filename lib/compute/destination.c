@@ -41,16 +41,21 @@ bool destination_is_group(const struct riptide_estimator_config *config,
                      : dst->len == prefix_len_of(config, dst->family);
 }
 
-void destination_init(const struct riptide_estimator *estimator, struct destination *destination)
+void choose_method(struct riptide_estimator *estimator, struct destination *destination)
 {
-    const struct riptide_override *override = override_of(&estimator->config, &destination->dst);
-    size_t n = 0;
+    const struct riptide_hint *kept = limits_of(estimator, destination).kept;
+    unsigned int n = 0;
 
-    if (override && override->policy) {
-        while (estimator->methods[n].policy != override->policy)
-            n++;
-    }
-    destination->flags = (uint8_t)(n << METHOD_SHIFT);
+    while (kept && kept->policy && estimator->methods[n].policy != kept->policy)
+        n++;
+    if (destination->flags >> METHOD_SHIFT == n)
+        return;
+    destination->flags =
+        (uint8_t)((destination->flags & ((1 << METHOD_SHIFT) - 1)) | n << METHOD_SHIFT);
+    memset(memory_of(estimator, destination), 0, estimator->methods[n].policy->bytes);
+    destination->n_counted = 0;
+    if (destination->cwnd > 0)
+        restore_kept(estimator, destination, estimator->now_ns);
 }
 
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
@@ -87,7 +92,7 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
         r = prefix_table_insert(&estimator->table, dst, slotp);
     }
     if (r == 0 && estimator->table.n != n)
-        destination_init(estimator, destination_at(estimator, *slotp));
+        choose_method(estimator, destination_at(estimator, *slotp));
     return r;
 }
 
@@ -219,10 +224,9 @@ uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
 {
     uint64_t ttl_ns = estimator->config.ttl_ns;
 
-    if (ttl_ns >
-        (uint64_t)(INT64_MAX - (destination->updated_ns > 0 ? destination->updated_ns : 0)))
+    if (ttl_ns > INT64_MAX - destination_updated_ns(destination))
         return RIPTIDE_NEVER_NS;
-    return (uint64_t)(destination->updated_ns + (int64_t)ttl_ns);
+    return (uint64_t)destination->updated_ns + ttl_ns;
 }
 
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)

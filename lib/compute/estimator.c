@@ -13,49 +13,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct destination *at(const struct riptide_estimator *estimator, uint32_t slot)
-{
-    return destination_at(estimator, slot);
-}
-
 static void estimator_freep(struct riptide_estimator **estimatorp)
 {
     riptide_estimator_free(*estimatorp);
 }
 
-static void add_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
+/* A destination is followed by the memory of those whose own does not fit in it. */
+static size_t bytes_behind(const struct riptide_policy *policy)
+{
+    return policy->bytes > MEMORY_BYTES ? (policy->bytes + 7) / 8 * 8 : 0;
+}
+
+bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
 {
     struct method *method = estimator->methods;
 
     while (method < estimator->methods + estimator->n_methods && method->policy != policy)
         method++;
     if (method < estimator->methods + estimator->n_methods)
-        return;
+        return true;
+    if (estimator->n_methods == MAX_METHODS ||
+        sizeof(struct destination) + bytes_behind(policy) > estimator->table.entry_bytes)
+        return false;
     *method = (struct method){
         .policy = policy,
         .add = policy->add,
-        .memory_offset = policy->bytes <= MEMORY_BYTES ? offsetof(struct destination, memory)
-                                                       : sizeof(struct destination),
+        .memory_offset = bytes_behind(policy) > 0 ? sizeof(struct destination)
+                                                  : offsetof(struct destination, memory),
     };
     estimator->n_methods++;
+    return true;
 }
 
-/* A destination, and behind it the memory of any of the methods. */
-static void lay_out(struct riptide_estimator *estimator)
+/* The configuration is there: sets up all that follows from it. */
+static int lay_out(struct riptide_estimator *estimator)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    size_t memory_bytes = 0;
+    size_t behind = bytes_behind(config->policy);
+    int r = 0;
 
-    add_method(estimator, config->policy);
-    for (size_t i = 0; i < config->n_overrides; i++) {
-        if (config->overrides[i].policy)
-            add_method(estimator, config->overrides[i].policy);
+    for (size_t i = 0; r == 0 && i < config->n_hints; i++) {
+        const struct riptide_policy *policy = config->hints[i].policy;
+
+        if (policy && bytes_behind(policy) > behind)
+            behind = bytes_behind(policy);
+        r = hint_put(estimator, &config->hints[i]);
     }
-    for (size_t i = 0; i < estimator->n_methods; i++) {
-        size_t bytes = estimator->methods[i].policy->bytes;
-
-        if (bytes > MEMORY_BYTES && bytes > memory_bytes)
-            memory_bytes = bytes;
+    prefix_table_init(&estimator->table, sizeof(struct destination) + behind,
+                      config->max_destinations, config->hash_seed);
+    has_method(estimator, config->policy);
+    for (size_t i = 0; i < config->n_hints; i++) {
+        if (config->hints[i].policy)
+            has_method(estimator, config->hints[i].policy);
     }
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
@@ -64,8 +73,7 @@ static void lay_out(struct riptide_estimator *estimator)
     estimator->windows = estimator->windowless = (struct age_list){ NONE, NONE, 0 };
     estimator->input.config = &estimator->config;
     estimator->input.user = config->policy->user;
-    prefix_table_init(&estimator->table, sizeof(struct destination) + (memory_bytes + 7) / 8 * 8,
-                      config->max_destinations, config->hash_seed);
+    return r;
 }
 
 static int estimator_new(struct riptide_estimator **estimatorp,
@@ -83,7 +91,9 @@ static int estimator_new(struct riptide_estimator **estimatorp,
     estimator->next_hint_ns = RIPTIDE_NEVER_NS;
     prefix_table_init(&estimator->bases, sizeof(struct base_cwnd),
                       estimator->config.max_destinations, estimator->config.hash_seed);
-    lay_out(estimator);
+    r = lay_out(estimator);
+    if (r < 0)
+        return r;
 
     *estimatorp = estimator;
     estimator = NULL;
@@ -129,7 +139,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
 static uint32_t take_touched(struct riptide_estimator *estimator)
 {
     uint32_t slot = estimator->touched;
-    struct destination *destination = at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
 
     estimator->touched = destination->next_touched;
     destination->flags &= (uint8_t)~IS_TOUCHED;
@@ -165,7 +175,7 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
 
 static void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
 {
-    struct destination *destination = at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
 
     if (destination->pmtu_bytes == 0 || !pmtu_is_forgotten(estimator, slot))
         return;
@@ -176,7 +186,7 @@ static void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
-    struct destination *destination = at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = method_of(estimator, destination)->policy;
     double combined, smoothed;
     bool is_renewed = true;
@@ -218,13 +228,13 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 static bool has_expired(const struct riptide_estimator *estimator, const struct age_list *list,
                         uint64_t now_ns)
 {
-    return list->oldest != NONE &&
-           destination_age_ns(at(estimator, list->oldest), now_ns) >= estimator->config.ttl_ns;
+    return list->oldest != NONE && destination_age_ns(destination_at(estimator, list->oldest),
+                                                      now_ns) >= estimator->config.ttl_ns;
 }
 
 void forget_window(struct riptide_estimator *estimator, uint32_t slot)
 {
-    struct destination *destination = at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
 
     age_list_remove(estimator, &estimator->windows, destination);
     destination->cwnd = 0;
@@ -259,10 +269,10 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     while (estimator->touched != NONE) {
         uint32_t slot = estimator->touched;
 
-        windowless_drop(estimator, at(estimator, slot));
+        windowless_drop(estimator, destination_at(estimator, slot));
         forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
-        if (at(estimator, slot)->cwnd == 0)
+        if (destination_at(estimator, slot)->cwnd == 0)
             windowless_keep(estimator, slot, now_ns);
         else
             mark_changed(estimator, slot);
@@ -277,7 +287,7 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
 {
     while (estimator->changed_head != NONE) {
         uint32_t slot = estimator->changed_head;
-        struct destination *destination = at(estimator, slot);
+        struct destination *destination = destination_at(estimator, slot);
         bool is_news =
             destination->cwnd != destination->popped_cwnd || destination->flags & IS_NEWS;
 

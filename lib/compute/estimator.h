@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c
- * (rounds), destination.c, bound.c (limits and hints), explain.c (answers) and state.c (text).
+ * (rounds), destination.c, bound.c (limits and hints), explain.c (answers), state.c (text) and
+ * reconfigure.c.
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -74,7 +75,7 @@ struct method {
     size_t memory_offset;                                              /* into a destination */
 };
 
-enum { MAX_METHODS = 1 + RIPTIDE_MAX_OVERRIDE_POLICIES };
+enum { MAX_METHODS = 1 + RIPTIDE_MAX_HINT_POLICIES };
 static_assert(MAX_METHODS <= 1 << (8 - METHOD_SHIFT), "the number of a method fits in the flags");
 
 struct age_list {
@@ -84,7 +85,7 @@ struct age_list {
 
 struct riptide_estimator {
     struct riptide_estimator_config config;
-    struct method methods[MAX_METHODS]; /* the configuration's, then those of overrides */
+    struct method methods[MAX_METHODS]; /* the configuration's, then those of hints */
     size_t n_methods;
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
@@ -96,7 +97,7 @@ struct riptide_estimator {
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     struct age_list windows, windowless;
-    struct riptide_hint *hints;
+    struct riptide_hint *hints; /* the configuration's, and those that were added */
     size_t n_hints;
     uint64_t next_hint_ns; /* when the first of them passes */
     struct riptide_estimate popped;
@@ -128,8 +129,14 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
-/* Gives a new destination its method. */
-void destination_init(const struct riptide_estimator *estimator, struct destination *destination);
+/*
+ * Whether that policy is among the methods, to which it is added where there is a place, and room
+ * for its memory.
+ */
+bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy);
+
+/* Gives a destination the method that hints say now; where it had another, it begins anew. */
+void choose_method(struct riptide_estimator *estimator, struct destination *destination);
 
 /*
  * The slot of that destination, a new one where there is none yet, if need be in the place of a
@@ -149,10 +156,6 @@ void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
 /* The same where hints or the configuration have changed: a raise is reported to the policy. */
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
-
-/* The override that decides for `dst`, or NULL. */
-const struct riptide_override *override_of(const struct riptide_estimator_config *config,
-                                           const struct riptide_prefix *dst);
 
 /* Whether `dst` is what counts as one destination. */
 bool destination_is_group(const struct riptide_estimator_config *config,
@@ -240,11 +243,11 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
 
 /* All that limits the window of one destination. */
 struct limits {
-    const struct riptide_override *override; /* NULL: none */
+    const struct riptide_hint *kept; /* without an end; NULL: none */
     uint32_t min, max;
     uint32_t base; /* what its connections start with without us; 0: unknown */
     bool is_cut;   /* losses took it down, even below that */
-    double scale;      /* by hints; 1: none */
+    double scale;  /* by hints that end; 1: none */
     uint32_t hint_max; /* 0: none */
 };
 
@@ -264,8 +267,19 @@ void estimator_forget_base(struct riptide_estimator *estimator, const struct rip
 /* The window, rounded to the nearest segment; *bit says what limited it (enum riptide_bound). */
 uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit);
 
+/* Puts one that is right into the table. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM. */
+int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hint);
+
 /* Forgets the hints that have passed and bounds anew what they held down. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
+
+/*
+ * Loads lines of a state that was saved `passed_ns` ago, but what lies outside `scope` (NULL: all
+ * of them); `counts` may be NULL. Errors: -ENOMEM.
+ */
+int state_load_lines(struct riptide_estimator *estimator, const struct riptide_scope *scope,
+                     uint64_t now_ns, uint64_t passed_ns, const char *lines, const char *end,
+                     struct riptide_load_counts *counts);
 
 /*
  * Goes on with another configuration as if it had been the first: destinations keep window, history

@@ -31,19 +31,6 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample)
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-enum riptide_left_out evidence_check_closed(const struct riptide_policy_input *input,
-                                            const struct riptide_sample *sample)
-{
-    uint32_t given = input->cwnd > 0 ? input->cwnd : DEFAULT_CWND, needed = sample->cwnd;
-
-    /* It grew by itself: in slow start to at most twice what was under way (tcp_is_cwnd_limited in
-     * include/net/tcp.h). */
-    if (sample->cwnd > given)
-        needed = (sample->cwnd + 1) / 2;
-    return evidence_segs_sent_once(sample) >= needed ? RIPTIDE_LEFT_OUT_NOT
-                                                     : RIPTIDE_LEFT_OUT_UNUSED;
-}
-
 double evidence_capacity(const struct riptide_sample *sample)
 {
     double rtt_s = (double)sample->min_rtt_us / US_PER_S;

@@ -30,20 +30,6 @@ struct halves {
 /* Not used, idle, or without what a rate needs. */
 enum riptide_left_out evidence_check(const struct riptide_sample *sample);
 
-/*
- * For policies that take a window for what it says: whether a closed connection has used its own.
- * An open one is taken as it is, as Algorithm 1 does; but those that closed are many, most of them
- * small, and they would only hand back what they were given.
- */
-enum riptide_left_out evidence_check_closed(const struct riptide_policy_input *input,
-                                            const struct riptide_sample *sample);
-
-static inline enum riptide_left_out evidence_check_window(const struct riptide_policy_input *input,
-                                                          const struct riptide_sample *sample)
-{
-    return sample->closed ? evidence_check_closed(input, sample) : RIPTIDE_LEFT_OUT_NOT;
-}
-
 /* Segments that the path delivered in its smallest round trip. Needs evidence_check. */
 double evidence_capacity(const struct riptide_sample *sample);
 

@@ -101,10 +101,10 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
     };
-    if (limits.override)
-        full.override = limits.override->dst;
-    if (limits.override && limits.override->scale > 0)
-        full.override_scale = limits.override->scale;
+    if (limits.kept) {
+        full.override = limits.kept->dst;
+        full.override_scale = limits.kept->scale;
+    }
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
     if (destination->cwnd > 0)

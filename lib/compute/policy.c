@@ -24,15 +24,29 @@ struct mean {
 };
 ASSERT_MEMORY_FITS(struct mean);
 
+/*
+ * Whether a closed connection has used its window. An open one is taken as it is, as Algorithm 1
+ * does; but those that closed are many, most of them small, and they would only hand back what they
+ * were given. One that grew did so in slow start, to at most twice what was under way
+ * (tcp_is_cwnd_limited in include/net/tcp.h).
+ */
+__attribute__((noinline)) static bool has_used_window(const struct riptide_policy_input *input,
+                                                      const struct riptide_sample *sample)
+{
+    uint32_t given = input->cwnd > 0 ? input->cwnd : DEFAULT_CWND;
+
+    return evidence_segs_sent_once(sample) >=
+           (sample->cwnd > given ? (sample->cwnd + 1) / 2 : sample->cwnd);
+}
+
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,
                                        const struct riptide_sample *sample)
 {
-    enum riptide_left_out reason = evidence_check_window(input, sample);
     struct mean *mean = memory;
 
-    if (reason != RIPTIDE_LEFT_OUT_NOT)
-        return reason;
     if (sample->closed) {
+        if (!has_used_window(input, sample))
+            return RIPTIDE_LEFT_OUT_UNUSED;
         mean->closed_cwnd_total += sample->cwnd;
         mean->n_closed++;
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an estimator knows as text, and back: for a successor, for another host, and for itself with
- * another configuration. Pure; files are lib/agent/state.c's.
+ * another configuration, which is reconfigure.c's. Pure; files are lib/agent/state.c's.
  *
  * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
  * behind it is a destination, the one computed last first:
@@ -12,10 +12,7 @@
  * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
  * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
  * that are not known are passed over; samples, combined, policy and kept may be missing.
- *
- * Another configuration is a new estimator that loads the text of the one before.
  */
-#include "config.h"
 #include "estimator.h"
 #include "internal.h"
 #include "observe/scope.h"
@@ -25,7 +22,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char magic[] = "riptide state 2 saved_ns=";
@@ -350,9 +346,12 @@ static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint6
 }
 
 /* A line that is cut off has no end, and is none. */
-static int load_lines(struct load *load, const char *at, const char *end)
+int state_load_lines(struct riptide_estimator *estimator, const struct riptide_scope *scope,
+                     uint64_t now_ns, uint64_t passed_ns, const char *lines, const char *end,
+                     struct riptide_load_counts *counts)
 {
-    const char *newline;
+    struct load load = { estimator, scope, passed_ns, now_ns, NONE, { 0 } };
+    const char *at = lines, *newline;
     int r = 0;
 
     for (; r == 0 && at < end; at = newline + 1) {
@@ -360,12 +359,14 @@ static int load_lines(struct load *load, const char *at, const char *end)
 
         newline = memchr(at, '\n', (size_t)(end - at));
         if (newline && parse_line((struct word){ at, (size_t)(newline - at) }, &record))
-            r = load_record(load, &record);
+            r = load_record(&load, &record);
         else
-            load->counts.skipped++;
+            load.counts.skipped++;
         if (!newline)
             break;
     }
+    if (r == 0 && counts)
+        *counts = load.counts;
     return r;
 }
 
@@ -374,8 +375,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
                                           bool is_replacing, struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
-    struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
-    uint64_t saved_ns;
+    uint64_t saved_ns, passed_ns;
     const char *head_end;
     int r;
 
@@ -384,129 +384,11 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
     if (r < 0)
         return r;
-    load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
     while (is_replacing && estimator->windows.oldest != NONE)
         forget_window(estimator, estimator->windows.oldest);
-    r = load_lines(&load, head_end + 1, text + size);
-    if (r < 0)
-        return r;
-    estimator->now_ns = now_ns;
-    if (counts)
-        *counts = load.counts;
-    return 0;
-}
-
-/* What the host has of the one before, where that is not what it has to have now. */
-static int take_popped(struct riptide_estimator *to, const struct riptide_estimator *from)
-{
-    uint32_t slot = prefix_table_next(&from->table, 0), place;
-    int r = 0;
-
-    for (; slot != NONE && r == 0; slot = prefix_table_next(&from->table, slot + 1)) {
-        const struct destination *old = destination_at(from, slot);
-        struct riptide_estimate before = destination_estimate(from, old), after;
-        struct destination *destination;
-
-        if (old->popped_cwnd == 0)
-            continue;
-        r = destination_get(to, &old->dst, &place);
-        if (r != 0)
-            break;
-        destination = destination_at(to, place);
-        destination->popped_cwnd = old->popped_cwnd;
-        after = destination_estimate(to, destination);
-        destination->flags &= (uint8_t)~IS_NEWS;
-        if (old->flags & IS_NEWS || (after.cwnd > 0 && (after.cwnd_max != before.cwnd_max ||
-                                                        after.rto_min_us != before.rto_min_us)))
-            destination->flags |= IS_NEWS;
-        mark_changed(to, place);
-    }
-    return r;
-}
-
-/* Fills a new one with what `from` knows. */
-static int succeed(struct riptide_estimator *to, struct riptide_estimator *from,
-                   const struct riptide_scope *scope)
-{
-    size_t n = riptide_estimator_save(from, from->now_ns, 0, NULL, 0);
-    struct load load = { .estimator = to, .scope = scope, .now_ns = from->now_ns, .last = NONE };
-    CLEANUP(freep) char *text = malloc(n);
-    int r;
-
-    if (!text)
-        return -ENOMEM;
-    n = riptide_estimator_save(from, from->now_ns, 0, text, n);
-    r = load_lines(&load, strchr(text, '\n') + 1, text + n);
-    /* What waits to be popped as withdrawn needs its place until then. */
-    if (to->table.max < from->table.n)
-        to->table.max = from->table.n;
+    passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
+    r = state_load_lines(estimator, NULL, now_ns, passed_ns, head_end + 1, text + size, counts);
     if (r == 0)
-        r = take_popped(to, from);
-    to->table.max = to->config.max_destinations;
+        estimator->now_ns = now_ns;
     return r;
-}
-
-/* Each path MTU stays with its window; a base goes with what had samples of the coming tick alone. */
-static void take_paths(struct riptide_estimator *to, const struct riptide_estimator *from)
-{
-    uint32_t slot = prefix_table_next(&from->table, 0);
-
-    for (; slot != NONE; slot = prefix_table_next(&from->table, slot + 1)) {
-        const struct destination *old = destination_at(from, slot);
-        uint32_t place = prefix_table_find(&to->table, &old->dst);
-
-        if (place == NONE)
-            estimator_forget_base(to, &old->dst);
-        else if (destination_at(to, place)->cwnd > 0)
-            destination_at(to, place)->pmtu_bytes = old->pmtu_bytes;
-    }
-}
-
-static void estimator_freep(struct riptide_estimator **estimatorp)
-{
-    riptide_estimator_free(*estimatorp);
-}
-
-/* Hints and bases are both's until one of them goes. */
-static void disown(struct riptide_estimator *estimator)
-{
-    estimator->hints = NULL;
-    estimator->bases = (struct prefix_table){ 0 };
-}
-
-int estimator_reconfigure(struct riptide_estimator *estimator,
-                          const struct riptide_estimator_config *config,
-                          const struct riptide_scope *scope, struct riptide_error *error)
-{
-    CLEANUP(estimator_freep) struct riptide_estimator *fresh = NULL;
-    struct riptide_estimator old;
-    int r = scope ? scope_check(scope, error) : 0;
-
-    if (r == 0)
-        r = riptide_estimator_new(&fresh, config, error);
-    if (r < 0)
-        return r;
-    fresh->hints = estimator->hints;
-    fresh->n_hints = estimator->n_hints;
-    fresh->next_hint_ns = estimator->next_hint_ns;
-    fresh->bases = estimator->bases;
-    fresh->bases.max = fresh->config.max_destinations;
-    fresh->stats = estimator->stats;
-    fresh->now_ns = estimator->now_ns;
-    fresh->first_tick_ns = estimator->first_tick_ns;
-    fresh->input.interval_ns = estimator->input.interval_ns;
-    fresh->popped = estimator->popped;
-    r = succeed(fresh, estimator, scope);
-    if (r < 0) {
-        disown(fresh);
-        return error_fill(error, r);
-    }
-    take_paths(fresh, estimator);
-    /* It stays where it is: the host has its address. */
-    old = *estimator;
-    *estimator = *fresh;
-    estimator->input.config = &estimator->config;
-    *fresh = old;
-    disown(fresh);
-    return 0;
 }

@@ -134,8 +134,8 @@ static void configure(struct all_config *all)
         { AF_INET, 24, { 198, 51, 100 } },
         { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
     };
-    static const struct riptide_override overrides[] = { { .dst = { AF_INET, 8, { 198 } },
-                                                           .cwnd_max = 90 } };
+    static const struct riptide_hint overrides[] = { { .dst = { AF_INET, 8, { 198 } },
+                                                       .cwnd_max = 90 } };
 
     riptide_agent_config_init(&all->agent, sizeof(all->agent));
     riptide_observer_config_init(&all->observer, sizeof(all->observer));
@@ -146,8 +146,8 @@ static void configure(struct all_config *all)
     all->observer.destroy_events = true;
     all->estimator.aggregates = &learn[1];
     all->estimator.n_aggregates = 1;
-    all->estimator.overrides = overrides;
-    all->estimator.n_overrides = 1;
+    all->estimator.hints = overrides;
+    all->estimator.n_hints = 1;
     all->agent.observer = &all->observer;
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;

@@ -67,7 +67,15 @@ def test_hint_can_be_taken_back(net):
         assert "hint: 203.0.113.0/24: removed\n" in daemon.said()
 
 
-def test_hints_in_force_are_listed(net):
+def test_hints_in_force_are_listed(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 192.0.2.0/24]\npolicy = paper\ncwnd-min = 12\n")
+    with Daemon(net.host, "--config", path):
+        section = {"dst": "192.0.2.0/24", "policy": "paper", "cwnd_min": 12, "cwnd_max": None,
+                   "scale": None, "for_ms": None}
+        assert riptide_json(net.host, "hint") == {"hints": [section]}
+        assert net.host.run(RIPTIDE, "hint").stdout == (
+            "192.0.2.0/24: policy paper, at least 12, as configured\n")
     with Daemon(net.host):
         assert riptide_json(net.host, "hint") == {"hints": []}
         assert net.host.run(RIPTIDE, "hint").stdout == "no hint holds\n"
@@ -76,7 +84,8 @@ def test_hints_in_force_are_listed(net):
         net.host.run(RIPTIDE, "hint", "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
         first, second = riptide_json(net.host, "hint")["hints"]
         assert 0 < 36_000_000 - first.pop("for_ms") < 60_000
-        assert first == {"dst": "203.0.113.0/24", "cwnd_max": 20, "scale": None}
+        assert first == {"dst": "203.0.113.0/24", "policy": None, "cwnd_min": None, "cwnd_max": 20,
+                         "scale": None}
         assert (second["cwnd_max"], second["scale"]) == (9, 0.25)
         said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
         assert re.sub(r"3\d{4}\.\d s", "N s", said) == (

@@ -148,10 +148,10 @@ static void counts_of_a_stage_need_their_arrays(void **state)
 
     (void)state;
     init(&configs);
-    configs.estimator.n_overrides = 5;
+    configs.estimator.n_hints = 5;
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, &error), -EINVAL);
     assert_null(agent);
-    assert_string_equal(error.text, "estimator.overrides: NULL, but its number is 5");
+    assert_string_equal(error.text, "estimator.hints: NULL, but its number is 5");
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
     observer.scope.n_learn = 3;
@@ -174,7 +174,7 @@ static void assert_not_new(const struct configs *configs, const char *text)
 static void fields_of_the_stages_are_named(void **state)
 {
     const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
-    const struct riptide_override overrides[2] = {
+    const struct riptide_hint overrides[2] = {
         { .dst = prefixes[0] },
         { .dst = { AF_INET, 0, { 0 } }, .cwnd_max = 9 },
     };
@@ -192,10 +192,10 @@ static void fields_of_the_stages_are_named(void **state)
     observer.scope.n_learn = 2;
     assert_not_new(&configs, "observer.scope.learn[1]: ");
     observer.scope.n_learn = 0;
-    configs.estimator.overrides = overrides;
-    configs.estimator.n_overrides = 2;
-    assert_not_new(&configs, "estimator.overrides[1].cwnd_max: 9; ");
-    configs.estimator.n_overrides = 0;
+    configs.estimator.hints = overrides;
+    configs.estimator.n_hints = 2;
+    assert_not_new(&configs, "estimator.hints[1].cwnd_max: 9; ");
+    configs.estimator.n_hints = 0;
     configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
     assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
     init(&configs);
@@ -341,7 +341,7 @@ static bool hears_of_closed(const struct configs *configs)
 
 static void destroy_events_follow_the_policy_unless_said(void **state)
 {
-    struct riptide_override override = { .dst = { AF_INET, 24, { 192, 0, 2 } } };
+    struct riptide_hint override = { .dst = { AF_INET, 24, { 192, 0, 2 } } };
     struct riptide_observer_config observer;
     struct configs configs;
 
@@ -362,8 +362,8 @@ static void destroy_events_follow_the_policy_unless_said(void **state)
     configs.estimator.closed_weight = 1;
     configs.estimator.policy = riptide_policy_find("paper");
     assert_false(hears_of_closed(&configs));
-    configs.estimator.overrides = &override;
-    configs.estimator.n_overrides = 1;
+    configs.estimator.hints = &override;
+    configs.estimator.n_hints = 1;
     assert_false(hears_of_closed(&configs));
     override.policy = riptide_policy_find("careful");
     assert_true(hears_of_closed(&configs));

@@ -9,7 +9,9 @@
 static void add_hint(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
                      double scale, uint64_t until_ns)
 {
-    struct riptide_hint hint = { prefix_of_text(dst), cwnd_max, scale, until_ns };
+    struct riptide_hint hint = {
+        .dst = prefix_of_text(dst), .cwnd_max = cwnd_max, .scale = scale, .until_ns = until_ns
+    };
 
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
 }
@@ -80,8 +82,7 @@ static void base_that_makes_a_window_lower_is_told(void **state)
 
 static void base_goes_below_an_override_and_with_its_destination(void **state)
 {
-    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"),
-                                               .cwnd_max = 20 };
+    const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 20 };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
     const struct riptide_estimate *estimate;
@@ -91,8 +92,8 @@ static void base_goes_below_an_override_and_with_its_destination(void **state)
     add_cwnd(estimator, 24);
     riptide_estimator_tick(estimator, 1 * S);
     set_base(estimator, 32);
-    config.overrides = &override;
-    config.n_overrides = 1;
+    config.hints = &override;
+    config.n_hints = 1;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_OVERRIDE_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);

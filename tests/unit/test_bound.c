@@ -14,7 +14,9 @@ static const struct riptide_explanation nothing;
 static void add_hint(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
                      double scale, uint64_t until_ns)
 {
-    struct riptide_hint hint = { prefix_of_text(dst), cwnd_max, scale, until_ns };
+    struct riptide_hint hint = {
+        .dst = prefix_of_text(dst), .cwnd_max = cwnd_max, .scale = scale, .until_ns = until_ns
+    };
     struct riptide_error error;
 
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, &error), 0);
@@ -70,7 +72,7 @@ static void clamp_says_which_bound_bit(void **state)
 
 static void longest_override_decides_alone(void **state)
 {
-    const struct riptide_override overrides[] = {
+    const struct riptide_hint overrides[] = {
         { .dst = prefix_of_text("192.0.0.0/16"), .cwnd_max = 20, .scale = 0.1 },
         { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 44 },
         { .dst = prefix_of_text("0.0.0.0/0"), .cwnd_max = 15 },
@@ -80,8 +82,8 @@ static void longest_override_decides_alone(void **state)
     struct riptide_explanation explanation;
 
     (void)state;
-    config.overrides = overrides;
-    config.n_overrides = 3;
+    config.hints = overrides;
+    config.n_hints = 3;
     estimator = estimator_of_config(&config);
     add_cwnd(estimator, 70);
     riptide_estimator_tick(estimator, S);
@@ -96,14 +98,14 @@ static void longest_override_decides_alone(void **state)
 }
 
 /* An estimator that has seen one window of the destination, which an override is for. */
-static struct riptide_estimator *estimator_under(struct riptide_override override, uint32_t cwnd)
+static struct riptide_estimator *estimator_under(struct riptide_hint override, uint32_t cwnd)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
 
     override.dst = prefix_of_text("192.0.2.0/24");
-    config.overrides = &override;
-    config.n_overrides = 1;
+    config.hints = &override;
+    config.n_hints = 1;
     estimator = estimator_of_config(&config);
     add_cwnd(estimator, cwnd);
     riptide_estimator_tick(estimator, S);
@@ -113,7 +115,7 @@ static struct riptide_estimator *estimator_under(struct riptide_override overrid
 static void override_says_which_part_of_it_bit(void **state)
 {
     const struct {
-        struct riptide_override override;
+        struct riptide_hint override;
         uint32_t cwnd, bounds;
     } cases[] = {
         { { .cwnd_min = 80 }, 80, RIPTIDE_BOUND_OVERRIDE_MIN },
@@ -136,7 +138,7 @@ static void override_says_which_part_of_it_bit(void **state)
 static void override_may_go_beyond_the_bounds_for_all(void **state)
 {
     struct riptide_estimator *estimator =
-        estimator_under((struct riptide_override){ .cwnd_max = 300 }, 250);
+        estimator_under((struct riptide_hint){ .cwnd_max = 300 }, 250);
 
     (void)state;
     assert_int_equal(cwnd_of(estimator), 250);
@@ -146,7 +148,7 @@ static void override_may_go_beyond_the_bounds_for_all(void **state)
 static void lowest_scale_of_override_and_hints_counts(void **state)
 {
     struct riptide_estimator *estimator =
-        estimator_under((struct riptide_override){ .scale = 0.5 }, 100);
+        estimator_under((struct riptide_hint){ .scale = 0.5 }, 100);
 
     (void)state;
     add_hint(estimator, "192.0.2.1", 0, 0.8, 10 * S);
@@ -161,7 +163,7 @@ static void lowest_scale_of_override_and_hints_counts(void **state)
 static void scale_is_a_share_of_the_bounded_window(void **state)
 {
     struct riptide_estimator *estimator =
-        estimator_under((struct riptide_override){ .scale = 0.5 }, 1000);
+        estimator_under((struct riptide_hint){ .scale = 0.5 }, 1000);
 
     (void)state;
     assert_int_equal(cwnd_of(estimator), 50);
@@ -180,7 +182,7 @@ static void overrides_are_refused_by_name(void **state)
 {
     const struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
     const struct {
-        struct riptide_override override;
+        struct riptide_hint override;
         const char *text;
     } cases[] = {
         { { .dst = dst, .cwnd_max = 9 }, "cwnd_max: 9; below the smallest window, 10 segments" },
@@ -191,29 +193,29 @@ static void overrides_are_refused_by_name(void **state)
         { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
     };
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_override twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
+    struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
     struct riptide_estimator *estimator = NULL;
     struct riptide_error error;
 
     (void)state;
-    config.n_overrides = 1;
+    config.n_hints = 1;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        config.overrides = &cases[i].override;
+        config.hints = &cases[i].override;
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-        assert_memory_equal(error.text, "estimator.overrides[0].", 23);
-        assert_string_equal(error.text + 23, cases[i].text);
-        assert_memory_equal(error.field, "estimator.overrides[].", 22);
+        assert_memory_equal(error.text, "estimator.hints[0].", 19);
+        assert_string_equal(error.text + 19, cases[i].text);
+        assert_memory_equal(error.field, "estimator.hints[].", 18);
         assert_int_equal(error.index, 0);
     }
-    config.overrides = twice;
-    config.n_overrides = 2;
+    config.hints = twice;
+    config.n_hints = 2;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_string_equal(error.text, "estimator.overrides[1].dst: given twice");
-    assert_string_equal(error.field, "estimator.overrides[].dst");
+    assert_string_equal(error.text, "estimator.hints[1].dst: given twice");
+    assert_string_equal(error.field, "estimator.hints[].dst");
     assert_int_equal(error.index, 1);
     twice[0].dst.len = 33;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_memory_equal(error.text, "estimator.overrides[0].dst: no prefix; ", 39);
+    assert_memory_equal(error.text, "estimator.hints[0].dst: no prefix; ", 35);
 }
 
 static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
@@ -293,19 +295,22 @@ static void hint_never_goes_below_the_minimum(void **state)
 static void hints_are_refused_by_name_and_bounded_in_number(void **state)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_hint good = { prefix_of_text("192.0.2.1"), 20, 0, 10 * S };
+    struct riptide_hint good = { .dst = prefix_of_text("192.0.2.1"),
+                                 .cwnd_max = 20,
+                                 .until_ns = 10 * S };
     const struct {
         const char *name;
         struct riptide_hint hint;
     } cases[] = {
         { "dst: no prefix; family AF_INET or AF_INET6, no bits behind len",
           { .cwnd_max = 20, .until_ns = 10 * S } },
-        { "scale", { good.dst, 0, -0.5, 10 * S } },
-        { "scale", { good.dst, 0, 1.5, 10 * S } },
-        { "scale", { good.dst, 0, __builtin_nan(""), 10 * S } },
-        { "cwnd_max", { good.dst, 65536, 0, 10 * S } },
-        { "cwnd_max", { good.dst, 0, 1, 10 * S } },
-        { "until_ns: ", { good.dst, 20, 0, 5 * S } },
+        { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = -0.5, .until_ns = 10 * S } },
+        { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = 1.5, .until_ns = 10 * S } },
+        { "scale",
+          { .dst = good.dst, .cwnd_max = 0, .scale = __builtin_nan(""), .until_ns = 10 * S } },
+        { "cwnd_max", { .dst = good.dst, .cwnd_max = 65536, .scale = 0, .until_ns = 10 * S } },
+        { "cwnd_max", { .dst = good.dst, .cwnd_max = 0, .scale = 1, .until_ns = 10 * S } },
+        { "until_ns: ", { .dst = good.dst, .cwnd_max = 20, .scale = 0, .until_ns = 5 * S } },
     };
     struct riptide_error error;
 
@@ -346,6 +351,33 @@ static void hint_without_end_can_be_taken_back(void **state)
     assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), RIPTIDE_E_UNKNOWN);
     riptide_estimator_tick(estimator, 50 * S); /* that of the other is still known */
     assert_int_equal(cwnd_of(estimator), 80);
+    riptide_estimator_free(estimator);
+}
+
+/* As if the configuration had said it, from its policy on, and beside one that ends. */
+static void hint_without_end_takes_the_place_of_what_is_for_all(void **state)
+{
+    const struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.0/24"),
+                                       .cwnd_min = 40,
+                                       .cwnd_max = 300,
+                                       .policy = riptide_policy_find("bdp") };
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
+
+    (void)state;
+    add_cwnd(estimator, 250);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(cwnd_of(estimator), 100);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    assert_int_equal(cwnd_of(estimator), 250);
+    assert_string_equal(explain(estimator).policy, "bdp");
+    add_hint(estimator, "192.0.2.0/24", 20, 0, 5 * S);
+    assert_int_equal(cwnd_of(estimator), 40);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
+    assert_int_equal(cwnd_of(estimator), 250);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
+    assert_int_equal(cwnd_of(estimator), 100);
+    assert_string_equal(explain(estimator).policy, "paper");
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), RIPTIDE_E_UNKNOWN);
     riptide_estimator_free(estimator);
 }
 
@@ -391,6 +423,7 @@ int main(void)
         cmocka_unit_test(hint_never_goes_below_the_minimum),
         cmocka_unit_test(hints_are_refused_by_name_and_bounded_in_number),
         cmocka_unit_test(hint_without_end_can_be_taken_back),
+        cmocka_unit_test(hint_without_end_takes_the_place_of_what_is_for_all),
         cmocka_unit_test(walk_sees_each_hint_in_force),
     };
 

@@ -125,14 +125,14 @@ static void prefix_sections(void **state)
                          "policy = bdp\nscale = 50%\n"
                          "[prefix 203.0.113.0/24]\ncwnd-min = 20\n");
     assert_int_equal(settings_parse(&settings, 1, ARGV(NULL), &error), 0);
-    assert_int_equal(settings.estimator.n_overrides, 2);
-    assert_int_equal(settings.estimator.overrides[0].cwnd_max, 40);
-    assert_int_equal(settings.estimator.overrides[0].cwnd_min, 20);
-    assert_null(settings.estimator.overrides[0].policy);
-    assert_int_equal(settings.estimator.overrides[1].dst.len, 128);
-    assert_int_equal(settings.estimator.overrides[1].dst.addr[15], 0x66);
-    assert_ptr_equal(settings.estimator.overrides[1].policy, riptide_policy_find("bdp"));
-    assert_true(settings.estimator.overrides[1].scale == 0.5);
+    assert_int_equal(settings.estimator.n_hints, 2);
+    assert_int_equal(settings.estimator.hints[0].cwnd_max, 40);
+    assert_int_equal(settings.estimator.hints[0].cwnd_min, 20);
+    assert_null(settings.estimator.hints[0].policy);
+    assert_int_equal(settings.estimator.hints[1].dst.len, 128);
+    assert_int_equal(settings.estimator.hints[1].dst.addr[15], 0x66);
+    assert_ptr_equal(settings.estimator.hints[1].policy, riptide_policy_find("bdp"));
+    assert_true(settings.estimator.hints[1].scale == 0.5);
     settings_deinit(&settings);
 }
 
@@ -303,7 +303,7 @@ static void too_many_sections(void **state)
     for (int i = 0; i < 60000; i++)
         fprintf(out, "[prefix 10.0.%d.%d]\n", i >> 8, i & 255);
     fclose(out);
-    assert_refused(text, "a.conf:1026: more than 1024 sections for prefixes");
+    assert_refused(text, "a.conf:2050: more than 2048 sections for prefixes");
     free(text);
 }
 
@@ -336,11 +336,11 @@ static void refusals_of_the_library_get_their_line(void **state)
         { "[compute]\naggregate = ::/0\n", "estimator.aggregates", -1, "3; at most 2",
           "a.conf:2: aggregate: 3; at most 2" },
         { "[prefix ::/0]\n[prefix 10.0.0.0/8]\nscale=0.5\ncwnd-max = 5\n",
-          "estimator.overrides[].cwnd_max", 1, "5; must",
+          "estimator.hints[].cwnd_max", 1, "5; must",
           "a.conf:4: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
-        { "\n[prefix 2001:db8::/32]\n", "estimator.overrides[].dst", 0, "given twice",
+        { "\n[prefix 2001:db8::/32]\n", "estimator.hints[].dst", 0, "given twice",
           "a.conf:2: [prefix 2001:db8::/32] dst: given twice" },
-        { "", "estimator.overrides", -1, "1025; at most 1024",
+        { "", "estimator.hints", -1, "1025; at most 1024",
           "a.conf: sections for prefixes: 1025; at most 1024" },
         { "", NULL, -1, "out of patience", "out of patience" },
         { "", "observer.max_restarts", -1, "0", "observer.max_restarts: 0" },
@@ -385,9 +385,9 @@ static void refused_values_go_back_to_their_defaults(void **state)
     assert_true(settings_reset_refused(&settings, &error));
     assert_int_equal(settings.estimator.ttl_ns, 90000000000);
     assert_false(settings_reset_refused(&settings, &error));
-    error = (struct riptide_error){ .field = "estimator.overrides[].scale" };
+    error = (struct riptide_error){ .field = "estimator.hints[].scale" };
     assert_true(settings_reset_refused(&settings, &error));
-    assert_int_equal(settings.estimator.n_overrides, 0);
+    assert_int_equal(settings.estimator.n_hints, 0);
     assert_false(settings_reset_refused(&settings, &error));
     settings.given[options_find(settings_rows, "cwnd-max", 8) - settings_rows] = true;
     error.field = "estimator.cwnd_max";

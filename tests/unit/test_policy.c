@@ -176,16 +176,16 @@ static void assert_refused_with(const struct riptide_estimator_config *config, c
 /* A count that was set without its array, or is none at all. */
 static void counts_need_their_arrays(void **state)
 {
-    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24") };
+    const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24") };
     const struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
     struct riptide_estimator_config config = config_of_policy("paper");
 
     (void)state;
-    config.n_overrides = 5;
-    assert_refused_with(&config, "estimator.overrides: NULL, but its number is 5");
-    config.overrides = &override;
-    config.n_overrides = (size_t)1 << 60;
-    assert_refused_with(&config, "estimator.overrides: 1152921504606846976; at most 1024");
+    config.n_hints = 5;
+    assert_refused_with(&config, "estimator.hints: NULL, but its number is 5");
+    config.hints = &override;
+    config.n_hints = (size_t)1 << 60;
+    assert_refused_with(&config, "estimator.hints: 1152921504606846976; at most 2048");
     config = config_of_policy("paper");
     config.n_aggregates = 5;
     assert_refused_with(&config, "estimator.aggregates: NULL, but its number is 5");

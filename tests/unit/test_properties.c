@@ -114,12 +114,12 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
 
 /* Within the bounds for all, so that these stay the bounds of every window. */
 static void add_any_overrides(struct riptide_estimator_config *config,
-                              struct riptide_override overrides[3])
+                              struct riptide_hint overrides[3])
 {
-    config->overrides = overrides;
-    config->n_overrides = below(4);
-    for (uint8_t i = 0; i < config->n_overrides; i++) {
-        overrides[i] = (struct riptide_override){
+    config->hints = overrides;
+    config->n_hints = below(4);
+    for (uint8_t i = 0; i < config->n_hints; i++) {
+        overrides[i] = (struct riptide_hint){
             .dst = { AF_INET, (uint8_t)(28 + 2 * i), { 10, 0, 0, 0 } },
             .policy = below(2) ? riptide_policy_get(below(3)) : NULL,
             .scale = below(2) ? below(101) / 100.0 : 0,
@@ -132,8 +132,10 @@ static void add_any_overrides(struct riptide_estimator_config *config,
 
 static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    struct riptide_hint hint = { host(below(HOSTS)), below(100), below(100) / 100.0,
-                                 now_ns + below(30) * S };
+    struct riptide_hint hint = { .dst = host(below(HOSTS)),
+                                 .cwnd_max = below(100),
+                                 .scale = below(100) / 100.0,
+                                 .until_ns = now_ns + below(30) * S };
 
     riptide_estimator_add_hint(estimator, &hint, NULL);
 }
@@ -152,7 +154,7 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
     for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
         struct riptide_estimator_config config = any_config(policy);
         struct riptide_estimator *estimator = estimator_of_config(&config);
-        struct riptide_override overrides[3];
+        struct riptide_hint overrides[3];
         struct told told[HOSTS] = { { 0 } };
         struct riptide_estimator_stats stats;
         uint64_t now_ns = S;

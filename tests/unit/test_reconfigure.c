@@ -40,10 +40,10 @@ static struct riptide_explanation explain_host(const struct riptide_estimator *e
     return explanation;
 }
 
-static struct riptide_override policy_for(const char *dst, const char *policy)
+static struct riptide_hint policy_for(const char *dst, const char *policy)
 {
-    return (struct riptide_override){ .dst = prefix_of_text(dst),
-                                      .policy = riptide_policy_find(policy) };
+    return (struct riptide_hint){ .dst = prefix_of_text(dst),
+                                  .policy = riptide_policy_find(policy) };
 }
 
 static uint32_t pop_all(struct riptide_estimator *estimator)
@@ -68,9 +68,9 @@ static void reconfigure(struct riptide_estimator *estimator,
 /* Every built-in policy beside every other: none sees the other's memory. */
 static void each_prefix_has_its_policy(void **state)
 {
-    enum { MOST = RIPTIDE_MAX_OVERRIDE_POLICIES };
+    enum { MOST = RIPTIDE_MAX_HINT_POLICIES };
     char hosts[MOST][sizeof("192.0.255.1")];
-    struct riptide_override overrides[MOST] = { 0 };
+    struct riptide_hint overrides[MOST] = { 0 };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *mixed, *alone;
     size_t n = 0;
@@ -81,8 +81,8 @@ static void each_prefix_has_its_policy(void **state)
         snprintf(hosts[n], sizeof(hosts[n]), "192.0.%u.1", (uint8_t)(2 + n));
         overrides[n] = policy_for(hosts[n], riptide_policy_get(n)->name);
     }
-    config.overrides = overrides;
-    config.n_overrides = n;
+    config.hints = overrides;
+    config.n_hints = n;
     mixed = estimator_of_config(&config);
     for (uint64_t t = 1; t <= 20; t++) {
         for (size_t i = 0; i < n; i++) {
@@ -110,35 +110,35 @@ static void each_prefix_has_its_policy(void **state)
 
 static void too_many_policies_are_refused(void **state)
 {
-    struct riptide_policy policies[RIPTIDE_MAX_OVERRIDE_POLICIES + 1];
-    struct riptide_override overrides[RIPTIDE_MAX_OVERRIDE_POLICIES + 1] = { 0 };
+    struct riptide_policy policies[RIPTIDE_MAX_HINT_POLICIES + 1];
+    struct riptide_hint overrides[RIPTIDE_MAX_HINT_POLICIES + 1] = { 0 };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator = NULL;
     struct riptide_error error;
 
     (void)state;
-    for (uint8_t i = 0; i <= RIPTIDE_MAX_OVERRIDE_POLICIES; i++) {
+    for (uint8_t i = 0; i <= RIPTIDE_MAX_HINT_POLICIES; i++) {
         policies[i] = *riptide_policy_find("paper");
         overrides[i].dst = prefix_of_text("192.0.2.0");
         overrides[i].dst.addr[3] = i;
         overrides[i].policy = &policies[i];
     }
-    config.overrides = overrides;
-    config.n_overrides = RIPTIDE_MAX_OVERRIDE_POLICIES;
+    config.hints = overrides;
+    config.n_hints = RIPTIDE_MAX_HINT_POLICIES;
     estimator = estimator_of_config(&config);
     add_host(estimator, "192.0.2.14", 30);
     riptide_estimator_tick(estimator, S);
     assert_int_equal(find_host(estimator, "192.0.2.14").cwnd, 30);
     riptide_estimator_free(estimator);
-    config.n_overrides++;
+    config.n_hints++;
     assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
     assert_non_null(strstr(error.text, "one more than 15"));
 }
 
 static void state_goes_to_the_policy_of_its_destination(void **state)
 {
-    struct riptide_override overrides[] = { policy_for("192.0.2.0/24", "bdp"),
-                                            policy_for("198.51.100.0/24", "careful") };
+    struct riptide_hint overrides[] = { policy_for("192.0.2.0/24", "bdp"),
+                                        policy_for("198.51.100.0/24", "careful") };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
     struct riptide_load_counts counts;
@@ -146,8 +146,8 @@ static void state_goes_to_the_policy_of_its_destination(void **state)
     size_t n;
 
     (void)state;
-    config.overrides = overrides;
-    config.n_overrides = 2;
+    config.hints = overrides;
+    config.n_hints = 2;
     estimator = estimator_of_config(&config);
     add_host(estimator, "192.0.2.1", 80);
     add_host(estimator, "198.51.100.1", 20);
@@ -166,7 +166,7 @@ static void state_goes_to_the_policy_of_its_destination(void **state)
 
     /* One override says something else now, the other is gone. */
     overrides[0] = policy_for("192.0.2.0/24", "careful");
-    config.n_overrides = 1;
+    config.n_hints = 1;
     estimator = estimator_of_config(&config);
     assert_int_equal(riptide_estimator_load(estimator, S, SAVED, bytes, n, false, &counts, NULL),
                      0);
@@ -204,7 +204,7 @@ static void same_configuration_changes_nothing(void **state)
 
 static void new_bounds_hold_at_once_and_age_goes_on(void **state)
 {
-    struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 40 };
+    struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 40 };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator = estimator_of_config(&config);
     const struct riptide_estimate *estimate;
@@ -214,8 +214,8 @@ static void new_bounds_hold_at_once_and_age_goes_on(void **state)
     add_host(estimator, "203.0.113.1", 80);
     riptide_estimator_tick(estimator, S);
     assert_int_equal(pop_all(estimator), 2);
-    config.overrides = &override;
-    config.n_overrides = 1;
+    config.hints = &override;
+    config.n_hints = 1;
     config.ttl_ns = 30 * S;
     reconfigure(estimator, &config);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
@@ -323,6 +323,27 @@ static void once_more_before_the_withdrawn_are_popped(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* The least holds, and is the most then. */
+static void hint_of_before_may_lie_beyond_the_new_bounds(void **state)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator = estimator_of_config(&config);
+    struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 20 };
+    struct riptide_explanation explanation;
+
+    (void)state;
+    add_host(estimator, "192.0.2.1", 60);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    config.cwnd_min = 30;
+    reconfigure(estimator, &config);
+    explanation = explain_host(estimator, "192.0.2.1");
+    assert_int_equal(explanation.cwnd, 30);
+    assert_int_equal(explanation.cwnd_min, 30);
+    assert_int_equal(explanation.cwnd_max, 30);
+    riptide_estimator_free(estimator);
+}
+
 /* The connections that have shown it may be silent now. */
 static void path_mtu_stays_with_its_window(void **state)
 {
@@ -364,7 +385,9 @@ static void refused_configuration_changes_nothing(void **state)
 
 static void hints_and_samples_of_the_tick(void **state)
 {
-    struct riptide_hint hint = { prefix_of_text("192.0.2.1"), 20, 0, 10 * S };
+    struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.1"),
+                                 .cwnd_max = 20,
+                                 .until_ns = 10 * S };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator = estimator_of_config(&config);
 
@@ -385,21 +408,49 @@ static void hints_and_samples_of_the_tick(void **state)
     riptide_estimator_free(estimator);
 }
 
+/* What the new file says goes before what was said beside the old one. */
+static void hints_that_were_added_outlive_the_configuration(void **state)
+{
+    const struct riptide_hint configured = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 50 };
+    const struct riptide_hint added = { .dst = prefix_of_text("192.0.2.2"), .cwnd_max = 20 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_estimator *estimator;
+
+    (void)state;
+    config.hints = &configured;
+    config.n_hints = 1;
+    estimator = estimator_of_config(&config);
+    add_host(estimator, "192.0.2.1", 80);
+    add_host(estimator, "192.0.2.2", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &added, NULL), 0);
+    config.n_hints = 0;
+    reconfigure(estimator, &config);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
+    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 20);
+    config.hints = &added;
+    config.n_hints = 1;
+    reconfigure(estimator, &config);
+    config.n_hints = 0;
+    reconfigure(estimator, &config);
+    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 80);
+    riptide_estimator_free(estimator);
+}
+
 static void the_end_of_an_override_is_no_growth(void **state)
 {
-    const struct riptide_override override = { .dst = prefix_of_text("192.0.2.0/24"),
-                                               .scale = 0.3 };
+    const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.3 };
     struct riptide_estimator_config config = config_of_policy("careful");
     struct riptide_estimator *estimator = estimator_of_config(&config);
     uint64_t t = 0;
 
     (void)state;
     assert_int_equal(fit(estimator, &t, busy(20)), 48);
-    config.overrides = &override;
-    config.n_overrides = 1;
+    config.hints = &override;
+    config.n_hints = 1;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 14);
-    config.n_overrides = 0;
+    config.n_hints = 0;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
     assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
@@ -416,10 +467,12 @@ int main(void)
         cmocka_unit_test(same_configuration_changes_nothing),
         cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
         cmocka_unit_test(another_policy_goes_on_from_the_window),
+        cmocka_unit_test(hints_that_were_added_outlive_the_configuration),
         cmocka_unit_test(the_end_of_an_override_is_no_growth),
         cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
         cmocka_unit_test(where_fewer_fit_the_newest_stay),
         cmocka_unit_test(once_more_before_the_withdrawn_are_popped),
+        cmocka_unit_test(hint_of_before_may_lie_beyond_the_new_bounds),
         cmocka_unit_test(path_mtu_stays_with_its_window),
         cmocka_unit_test(refused_configuration_changes_nothing),
         cmocka_unit_test(hints_and_samples_of_the_tick),

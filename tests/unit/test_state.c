@@ -438,7 +438,7 @@ static void careful_goes_on_from_its_window(void **state)
 /* What is kept is the window without the scale, which halves it once, not with each restart. */
 static void scale_is_applied_once(void **state)
 {
-    const struct riptide_override half = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
+    const struct riptide_hint half = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
     struct riptide_estimator_config config = config_of_policy("careful");
     struct riptide_sample path = busy(160);
     struct riptide_estimator *estimator;
@@ -446,8 +446,8 @@ static void scale_is_applied_once(void **state)
     size_t n = 0;
 
     (void)state;
-    config.overrides = &half;
-    config.n_overrides = 1;
+    config.hints = &half;
+    config.n_hints = 1;
     for (uint64_t t = 10; t < 15; t++) {
         estimator = estimator_of_config(&config);
         if (n > 0)

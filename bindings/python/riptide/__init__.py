@@ -20,8 +20,8 @@ from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush
 from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, LeftOut, LoadCounts,
-                     ObserverOptions, Override, Route, RouterOptions, RouteState, Sample,
+                     Evidence, Explanation, Filter, FlushCounts, Hint, LeftOut, LoadCounts,
+                     ObserverOptions, Route, RouterOptions, RouteState, Sample,
                      Scope, Tick)
 from ._values import Address, Duration, Network, PrefixLike
 
@@ -31,8 +31,8 @@ __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
-    "ForkedError", "FullError", "InvalidError", "LeftOut", "LoadCounts", "Network",
-    "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Override", "Policy",
+    "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
+    "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
     "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
     "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
     "observe", "observe_columns",

@@ -167,7 +167,7 @@ class Agent(KernelHandle):
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, False))
 
-    def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0,
+    def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:
         """As Estimator.add_hint; felt at the end of the round."""
         hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()

@@ -99,7 +99,10 @@ class Control(Handle):
         self.request("unhint", dst=prefix_text("dst", dst))
 
     def hints(self) -> list[dict[str, Any]]:
-        """Those in force: dst, cwnd_max and scale (None: no such limit), for_ms that are left."""
+        """Those in force, those of the configuration too, which have no end (for_ms None).
+
+        Each has dst, policy, cwnd_min, cwnd_max and scale (None: as for all), for_ms that are left.
+        """
         hints: list[dict[str, Any]] = self.request("hints")["hints"]
         return hints
 

@@ -38,11 +38,12 @@ def _read_estimate(c: Any) -> Estimate:
     return read(Estimate, c)
 
 
-def new_hint(dst: PrefixLike, duration: Duration, cwnd_max: int, scale: float,
+def new_hint(dst: PrefixLike, duration: Duration | None, cwnd_max: int, scale: float,
              now_ns: int | None = None) -> Any:
     c = ffi.new("struct riptide_hint *")
     write(c, {"dst": dst, "cwnd_max": cwnd_max, "scale": scale}, [])
-    c.until_ns = whole("duration", _now_ns(now_ns) + duration_ns("duration", duration))
+    if duration is not None:
+        c.until_ns = whole("duration", _now_ns(now_ns) + duration_ns("duration", duration))
     return c
 
 
@@ -160,12 +161,14 @@ class Estimator(Handle, Estimated):
         """Pops all that there are."""
         return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
 
-    def add_hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0, scale: float = 0,
-                 now_ns: int | None = None) -> None:
+    def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
+                 scale: float = 0, now_ns: int | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
 
+        Without an end (None) that takes the place of what the options say for all.
+
         cwnd_max 0: no limit; scale above 0, up to 1, or 0 for none. Errors: OSError (EINVAL),
-        FullError (1024 hints).
+        FullError (2048 hints).
         """
         hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
         with self._use as c:

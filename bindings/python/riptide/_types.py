@@ -155,7 +155,7 @@ class Estimate:
     expires_ns: int
     rto_min_us: int  #: for the route; 0: leave it alone
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
-    may_lower: bool  #: losses, a hint or an override took it down: for Router.set
+    may_lower: bool  #: losses or a hint took it down: for Router.set
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
 
 
@@ -191,7 +191,7 @@ class Explanation:
     smoothed: float  #: segments, unbounded
     is_drop: bool  #: the drop guard had history forgotten
     bounds: Bound  #: those that bit
-    override: Network | None  #: the one that holds for it
+    override: Network | None  #: of the hint without an end that decides
     cwnd_min: int  #: bounds that hold for it, segments
     cwnd_max: int
     override_scale: float  #: 1: none
@@ -290,14 +290,15 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Override:
-    """What is different for the destinations within `dst`; None is as for all others."""
+class Hint:
+    """What is different for the destinations within `dst`; None, and 0, is as for all others."""
 
     dst: PrefixLike
-    cwnd_min: int | None = None
+    cwnd_min: int | None = None  #: segments; without an end alone
     cwnd_max: int | None = None
-    policy: str | Policy | None = None
+    policy: str | Policy | None = None  #: without an end alone
     scale: float | None = None  #: factor on the window, up to 1
+    until_ns: int | None = None  #: CLOCK_BOOTTIME; it only lowers then
 
 
 class ObserverOptions(TypedDict, total=False):
@@ -326,7 +327,7 @@ class EstimatorOptions(TypedDict, total=False):
     max_destinations: int  # 16384
     hash_seed: int  # random where peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
-    overrides: Sequence[Override]  # none
+    hints: Sequence[Hint]  # without an end; none
     capacity_fraction: float  # of policy "careful"; 0.5
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
     paced: bool  # "careful": first flights leave paced; False

@@ -232,9 +232,9 @@ def options_of(path: str, value: Any) -> Mapping[str, Any]:
 
 
 def vars_of(path: str, value: Any) -> dict[str, Any]:
-    """The fields of a Scope or an Override. Errors: TypeError where it is none."""
+    """The fields of a Scope or a Hint. Errors: TypeError where it is none."""
     if not is_dataclass(value) or isinstance(value, type):
-        raise TypeError(f"{path}: neither a Scope nor an Override: {shown(value)}")
+        raise TypeError(f"{path}: neither a Scope nor a Hint: {shown(value)}")
     return dict(vars(value))
 
 
@@ -276,7 +276,7 @@ def _write_ports(path: str, c: Any, value: Any, _: list[Any]) -> None:
     c.first, c.last = (whole(path, port, 16) for port in ports)
 
 
-def _write_override(path: str, c: Any, value: Any, keep: list[Any]) -> None:
+def _write_hint(path: str, c: Any, value: Any, keep: list[Any]) -> None:
     given = {name: part for name, part in vars_of(path, value).items()
              if part is not None or name == "dst"}
     write(c, given, keep, f"{path}.")
@@ -285,7 +285,7 @@ def _write_override(path: str, c: Any, value: Any, keep: list[Any]) -> None:
 ARRAYS: dict[str, Callable[[str, Any, Any, list[Any]], None]] = {
     "struct riptide_prefix *": lambda path, c, value, _: write_prefix(path, c, value),
     "struct riptide_port_range *": _write_ports,
-    "struct riptide_override *": _write_override,
+    "struct riptide_hint *": _write_hint,
 }
 CONFIGS: dict[str, Callable[[Any, int], None]] = {
     "struct riptide_observer_config *": lib.riptide_observer_config_init,

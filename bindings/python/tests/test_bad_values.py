@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import riptide
-from riptide import Override, Sample, Scope
+from riptide import Hint, Sample, Scope
 
 
 class Unprintable:
@@ -52,9 +52,9 @@ KINDS: dict[str, Any] = {
               ([None], TypeError), ([1.5], TypeError), ([()], ValueError),
               ([(1, 2, 3)], ValueError), ([-1], OverflowError), ([65536], OverflowError),
               ([(1, 65536)], OverflowError)],
-    "overrides": [(None, TypeError), (7, TypeError), (Override("10.0.0.0/8"), TypeError),
-                  ([None], TypeError), ([{"dst": "10.0.0.0/8"}], TypeError),
-                  ([Override], TypeError), ([Scope()], TypeError)],
+    "hints": [(None, TypeError), (7, TypeError), (Hint("10.0.0.0/8"), TypeError),
+              ([None], TypeError), ([{"dst": "10.0.0.0/8"}], TypeError),
+              ([Hint], TypeError), ([Scope()], TypeError)],
     "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
              ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
     "text": [*TYPE, (7, TypeError), ("x" * 16, ValueError), ("ü", ValueError),
@@ -63,7 +63,7 @@ KINDS: dict[str, Any] = {
         (7, TypeError), ("a\0b", ValueError), (b"a\0b", ValueError), ("\ud800", ValueError)],
     "state": [(None, TypeError), ("text", TypeError), (7, TypeError), ([], TypeError),
               (memoryview(b"abcd")[::2], ValueError)],
-    "scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Override("10.0.0.0/8"), TypeError)],
+    "scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Hint("10.0.0.0/8"), TypeError)],
     "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("slices", 1)], TypeError)],
     "function": [*TYPE, ("f", TypeError)],
     "sample": [*TYPE, ("sample", TypeError), (Sample, TypeError)],
@@ -76,7 +76,7 @@ SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
 OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
             "slices": "uint32", "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
-    "policy": "name", "aggregates": "prefixes", "overrides": "overrides",
+    "policy": "name", "aggregates": "prefixes", "hints": "hints",
     "paced": "bool", "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "evidence", "rto_min_floor"], "duration"),
@@ -133,14 +133,15 @@ def calls() -> Iterator[Any]:
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     for name, kind in (("cwnd_min", "uint32"), ("scale", "float"), ("policy", "name")):
         bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
-        yield lambda **bad: riptide.Estimator(overrides=[Override("10.0.0.0/8", **bad)]), name, bad
-    yield lambda bad: riptide.Estimator(overrides=[Override(bad)]), "dst", "prefix"
+        yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
+    yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"
     yield lambda bad: riptide.Policy(bad, nothing), "name", [
         bad for bad in KINDS["name"] if bad[0] != "papyrus"]
     yield lambda bad: riptide.Policy("mine", bad), "combine", "function"
     for call in estimator, agent:
         yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
-        yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", "duration"
+        yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", [
+            bad for bad in KINDS["duration"] if bad[0] is not None]
         for name, kind in (("cwnd_max", "uint32"), ("scale", "float")):
             yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
         yield lambda bad, call=call: call("load", bad), "path", "path"

@@ -58,9 +58,9 @@ def options(config: Any) -> Any:
     """Estimator's options out of a struct riptide_estimator_config."""
     given = {}
     for name, value in vars(config).items():
-        if name == "overrides":
+        if name == "hints":
             overrides = value if isinstance(value, list) else [value]
-            given[name] = [riptide.Override(**vars(override)) for override in overrides]
+            given[name] = [riptide.Hint(**vars(override)) for override in overrides]
         elif name == "aggregates":
             given[name] = value if isinstance(value, list) else [value]
         elif name.endswith(("_ns", "_us")):
@@ -183,6 +183,7 @@ ONLY_IN_C = {
     "overrides_are_refused_by_name",
     "hints_are_refused_by_name_and_bounded_in_number",
     "walk_sees_each_hint_in_force",
+    "hint_without_end_takes_the_place_of_what_is_for_all",
     "samples_that_are_all_left_out_are_explained",
     "a_weight_beyond_its_range_is_refused",
     "tables_are_complete",

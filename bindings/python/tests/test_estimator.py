@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 import riptide
-from riptide import Override, Policy, Sample
+from riptide import Hint, Policy, Sample
 
 S = 1_000_000_000
 A, B = "10.0.0.1", "10.0.0.2"
@@ -59,8 +59,8 @@ def test_outcomes_are_exceptions() -> None:
 
 
 def test_explanation_has_every_figure() -> None:
-    overrides = [Override("10.0.0.0/24", cwnd_max=44)]
-    with riptide.Estimator(policy="paper", overrides=overrides) as estimator:
+    overrides = [Hint("10.0.0.0/24", cwnd_max=44)]
+    with riptide.Estimator(policy="paper", hints=overrides) as estimator:
         feed(estimator, 1, 70)
         explanation = estimator.explain(A)
     assert explanation.policy == "paper"
@@ -97,6 +97,9 @@ def test_hints_are_taken_back() -> None:
         feed(estimator, 1, 70)
         estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
         assert [change.cwnd for change in estimator.changes()] == [25]
+        estimator.add_hint("10.0.0.0/8", None, cwnd_max=40)
+        estimator.remove_hint("10.0.0.0/8")
+        assert [change.cwnd for change in estimator.changes()] == [40]
         estimator.remove_hint("10.0.0.0/8")
         assert [change.cwnd for change in estimator.changes()] == [70]
         with pytest.raises(riptide.UnknownError):
@@ -112,8 +115,8 @@ def test_python_combines() -> None:
 
 def test_python_combines_for_some_destinations_alone() -> None:
     mine = Policy("smallest", smallest)
-    overrides = [Override("10.0.0.2", policy=mine), Override("10.0.0.3", policy=mine)]
-    with riptide.Estimator(policy="paper", overrides=overrides) as estimator:
+    overrides = [Hint("10.0.0.2", policy=mine), Hint("10.0.0.3", policy=mine)]
+    with riptide.Estimator(policy="paper", hints=overrides) as estimator:
         for dst in (A, B, "10.0.0.3"):
             assert feed(estimator, 1, 20, 40, dst=dst) == {dst: 30 if dst == A else 20}
 
@@ -228,8 +231,8 @@ def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
 @pytest.mark.parametrize("options, line, field, index", [
     ({"ttl": 0}, "ttl: ", "ttl", None), ({"evidence": 0.5}, "evidence: ", "evidence", None),
     ({"rto_min_floor": 61}, "rto_min_floor: must be 1 ms to 60 s", "rto_min_floor", None),
-    ({"overrides": [Override("10.0.0.0/8"), Override("10.1.0.0/16", cwnd_max=9)]},
-     r"overrides\[1\].cwnd_max: 9; ", "overrides[].cwnd_max", 1),
+    ({"hints": [Hint("10.0.0.0/8"), Hint("10.1.0.0/16", cwnd_max=9)]},
+     r"hints\[1\].cwnd_max: 9; ", "hints[].cwnd_max", 1),
 ])
 def test_refusals_name_the_option(options: Any, line: str, field: str, index: int | None) -> None:
     makers: list[Callable[[], Any]] = [lambda: riptide.Estimator(**options),

@@ -370,8 +370,8 @@ def nothing(samples: Any, about: Any) -> None:
 def test_reconfiguring_keeps_no_policy_of_before() -> None:
     """Neither the policies that are gone, nor what C was told of them, nor those refused."""
     def options(policy: riptide.Policy, cwnd_max: int) -> Any:
-        overrides = [riptide.Override("10.0.0.0/8", policy=riptide.Policy("within", nothing))]
-        return {"estimator": {"policy": policy, "overrides": overrides, "cwnd_max": cwnd_max}}
+        overrides = [riptide.Hint("10.0.0.0/8", policy=riptide.Policy("within", nothing))]
+        return {"estimator": {"policy": policy, "hints": overrides, "cwnd_max": cwnd_max}}
 
     gone = []
     with riptide.Agent() as one:

@@ -34,7 +34,7 @@ def hold_down(prefix: IPv4Network) -> str:
 async def run(windows: dict[str, int]) -> None:
     options: riptide.EstimatorOptions = {
         "policy": riptide.Policy("smallest", smallest),
-        "overrides": [riptide.Override("10.0.0.0/8", cwnd_max=20)],
+        "hints": [riptide.Hint("10.0.0.0/8", cwnd_max=20)],
     }
     scope = riptide.Scope(learn=["203.0.113.0/24"], local_ports=[443, (8000, 8999)])
     with riptide.Agent(interval=1, estimator=options, observer={"scope": scope}) as agent:
