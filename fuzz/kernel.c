@@ -126,15 +126,12 @@ uint64_t kernel_n_closed(void)
 
 static void count_closed(const struct datagram *datagram)
 {
-    struct nlmsghdr header;
+    const struct nlmsghdr *header = (const struct nlmsghdr *)datagram->bytes;
 
-    for (size_t at = 0; at + sizeof(header) <= datagram->n;
-         at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
-        memcpy(&header, datagram->bytes + at, sizeof(header));
-        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > datagram->n - at)
-            break;
-        n_closed += header.nlmsg_type == SOCK_DIAG_BY_FAMILY;
-    }
+    n_closed += datagram->n >= sizeof(*header) && header->nlmsg_len >= sizeof(*header) &&
+                header->nlmsg_len <= datagram->n &&
+                NLMSG_ALIGN((size_t)header->nlmsg_len) >= datagram->n &&
+                header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
 /* Answers carry the sequence number of their request, which nobody knew when they were written. */
@@ -248,6 +245,15 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
     CASE_CHECK(n == request->nlmsg_len && flags == 0 && request->nlmsg_flags & NLM_F_DUMP);
     queue_of(fd)->seq = request->nlmsg_seq;
     return has_failed() ? -1 : (ssize_t)n;
+}
+
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t to_bytes)
+{
+    struct iovec iov = { (void *)bytes, n };
+
+    CASE_CHECK(to.__sockaddr__ && to_bytes == sizeof(struct sockaddr_nl));
+    return sendmsg(fd, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 }, flags);
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)

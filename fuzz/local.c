@@ -12,10 +12,10 @@
 
 #include <linux/rtnetlink.h>
 
-static bool holds_by_hand(const struct local_set *set, const struct riptide_prefix *dst)
+static bool holds_by_hand(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     for (size_t i = 0; i < set->n; i++) {
-        if (riptide_prefix_contains(&set->prefixes[i], dst))
+        if (riptide_prefix_contains(&set->rules[i].prefix, dst))
             return true;
     }
     return false;
@@ -29,21 +29,22 @@ static void check_around(const struct local_set *set, const struct riptide_prefi
     dst.len = prefix_family_bits(dst.family);
     CASE_CHECK(local_set_contains(set, &dst));
     dst.addr[bit % dst.len / 8] ^= (uint8_t)(1 << bit % 8);
-    CASE_CHECK(local_set_contains(set, &dst) == holds_by_hand(set, &dst));
+    CASE_CHECK(local_set_contains(set, &dst) == holds_by_hand(&set->prefixes, &dst));
 }
 
 static void add(struct local_set *set, const struct nlmsghdr *message)
 {
-    size_t before = set->n, n = message->nlmsg_len - sizeof(*message);
+    const struct prefix_set *prefixes = &set->prefixes;
     const struct rtmsg *route = (const struct rtmsg *)(message + 1);
-    int r = local_set_add_route(set, route, n);
+    uint32_t before = prefixes->n;
+    int r = local_set_add_route(set, message);
 
     CASE_CHECK(r == 0 || r == RIPTIDE_E_INVALID);
-    CASE_CHECK(set->n == before || (r == 0 && set->n == before + 1));
-    if (set->n == before)
+    CASE_CHECK(prefixes->n == before || (r == 0 && prefixes->n == before + 1));
+    if (prefixes->n == before)
         return;
     CASE_CHECK(route->rtm_type == RTN_LOCAL && route->rtm_table == RT_TABLE_LOCAL);
-    CASE_CHECK(prefix_is_valid(&set->prefixes[before]));
+    CASE_CHECK(prefix_is_valid(&prefixes->rules[before].prefix));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -59,10 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             add(&set, message);
             free(message);
         }
-        local_set_sort(&set);
-        for (size_t i = 0; i < set.n; i++)
-            check_around(&set, &set.prefixes[i], (int)(i * 5 + n));
+        local_set_finish(&set);
+        for (size_t i = 0; i < set.prefixes.n; i++)
+            check_around(&set, &set.prefixes.rules[i].prefix, (int)(i * 5 + n));
     }
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
     return 0;
 }

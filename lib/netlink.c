@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 
 enum {
-    BUFFER_BYTES = 32 * 1024,
     /* Answers to a full batch, each an skb of about 1 KB with its bookkeeping. */
     RECEIVE_BUFFER_BYTES = 1024 * 1024,
     MAX_DUMP_RESTARTS = 8,
@@ -159,7 +158,7 @@ int netlink_init(struct netlink *netlink)
 {
     int r;
 
-    *netlink = (struct netlink){ .buffer = malloc(BUFFER_BYTES) };
+    *netlink = (struct netlink){ .buffer = malloc(NETLINK_BUFFER_BYTES) };
     netlink->batch = malloc(BATCH_MAX_BYTES);
     if (!netlink->buffer || !netlink->batch)
         return -ENOMEM;
@@ -228,7 +227,7 @@ static int receive(struct netlink *netlink)
     int r;
 
     for (;;) {
-        r = netlink_receive(netlink->socket, netlink->buffer, BUFFER_BYTES, &n_bytes);
+        r = netlink_receive(netlink->socket, netlink->buffer, NETLINK_BUFFER_BYTES, &n_bytes);
         if (r == RIPTIDE_E_AGAIN)
             return 0;
         if (r == 0)
@@ -239,23 +238,17 @@ static int receive(struct netlink *netlink)
     }
 }
 
-static int error_of(const struct nlmsghdr *message)
-{
-    const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
-
-    /* Above 0 it is none, and would be taken for an outcome of ours. */
-    return mnl_nlmsg_get_payload_len(message) >= sizeof(*error) && error->error <= 0 ? error->error
-                                                                                     : -EBADMSG;
-}
-
 /* A dump may end early, at a route larger than any buffer: its last message says so. */
-static int done_error(const struct nlmsghdr *message)
+int netlink_end_error(const struct nlmsghdr *message)
 {
     int error = 0;
 
-    if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
+    if (netlink_has_header(message, sizeof(error)))
         memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
-    return error < 0 ? error : 0;
+    else if (message->nlmsg_type == NLMSG_ERROR)
+        return -EBADMSG;
+    /* Above 0 it is none, and would be taken for an outcome of ours. */
+    return error <= 0 ? error : -EBADMSG;
 }
 
 /* The kernel's words behind an error; they stand behind the request that it echoes. */
@@ -280,15 +273,15 @@ static void text_of(const struct nlmsghdr *message, char *text, size_t size)
 }
 
 /* Hands out the answers of one datagram. Returns whether the last request was answered. */
-static bool answers_of(struct netlink *netlink, int remaining, uint32_t n_requests,
+static bool answers_of(struct netlink *netlink, size_t n_bytes, uint32_t n_requests,
                        netlink_answer_fn *on_answer, void *userdata)
 {
-    const struct nlmsghdr *message = (const struct nlmsghdr *)netlink->buffer;
+    struct netlink_messages walk = { (void *)netlink->buffer, n_bytes };
+    const struct nlmsghdr *message;
     uint32_t first = netlink->sequence - n_requests + 1;
     bool is_last = false;
 
-    for (; netlink_is_message(message, remaining);
-         message = mnl_nlmsg_next(message, &remaining)) {
+    while ((message = netlink_next_message(&walk))) {
         uint32_t n = message->nlmsg_seq - first;
         char text[96] = "";
         int error = 0;
@@ -298,13 +291,13 @@ static bool answers_of(struct netlink *netlink, int remaining, uint32_t n_reques
             continue;
         }
         if (message->nlmsg_type == NLMSG_ERROR) {
-            error = error_of(message);
+            error = netlink_end_error(message);
             text_of(message, text, sizeof(text));
             is_last |= n == n_requests - 1;
         }
         on_answer(userdata, n, message, error, text);
     }
-    netlink->malformed += remaining > 0;
+    netlink->malformed += walk.left > 0;
     return is_last;
 }
 
@@ -327,7 +320,7 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
         if (r == 0)
             return -ENOBUFS;
         if (r > 0)
-            is_answered = answers_of(netlink, r, n_requests, on_answer, userdata);
+            is_answered = answers_of(netlink, (size_t)r, n_requests, on_answer, userdata);
     }
     return r < 0 ? r : 0;
 }
@@ -372,13 +365,14 @@ int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
 
 int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, void *userdata)
 {
-    const struct nlmsghdr *message = (const struct nlmsghdr *)netlink->buffer;
-    int r, remaining = receive(netlink);
+    struct netlink_messages walk = { (void *)netlink->buffer, 0 };
+    const struct nlmsghdr *message;
+    int r = receive(netlink);
 
-    if (remaining <= 0)
-        return remaining < 0 ? remaining : -ENOBUFS;
-    for (; netlink_is_message(message, remaining);
-         message = mnl_nlmsg_next(message, &remaining)) {
+    if (r <= 0)
+        return r < 0 ? r : -ENOBUFS;
+    walk.left = (size_t)r;
+    while ((message = netlink_next_message(&walk))) {
         if (message->nlmsg_seq != netlink->sequence ||
             message->nlmsg_pid != netlink_port(netlink)) {
             netlink->malformed++;
@@ -386,19 +380,17 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
         }
         if (message->nlmsg_flags & NLM_F_DUMP_INTR)
             netlink->is_interrupted = true;
-        if (message->nlmsg_type == NLMSG_DONE) {
-            r = done_error(message);
+        if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) {
+            r = netlink_end_error(message);
             if (r < 0)
                 return r;
             return netlink->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
         }
-        if (message->nlmsg_type == NLMSG_ERROR)
-            return error_of(message);
         r = on_message(userdata, message);
         if (r < 0)
             return r;
     }
-    netlink->malformed += remaining > 0;
+    netlink->malformed += walk.left > 0;
     return 0;
 }
 

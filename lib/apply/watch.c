@@ -73,10 +73,9 @@ static void touch_unread(struct plan *plan)
 int watch_read(struct mnl_socket *socket, struct plan *plan)
 {
     _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
-    const struct nlmsghdr *message = (const struct nlmsghdr *)buffer;
-    size_t n = 0;
-    int r = netlink_receive(socket, buffer, sizeof(buffer), &n);
-    int remaining = (int)n;
+    struct netlink_messages walk = { (void *)buffer, 0 };
+    const struct nlmsghdr *message;
+    int r = netlink_receive(socket, buffer, sizeof(buffer), &walk.left);
 
     if (r == RIPTIDE_E_AGAIN)
         return 0;
@@ -91,10 +90,9 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
         touch_unread(plan);
     else if (r < 0)
         return r;
-    for (r = 0; r == 0 && netlink_is_message(message, remaining);
-         message = mnl_nlmsg_next(message, &remaining))
+    for (r = 0; r == 0 && (message = netlink_next_message(&walk));)
         r = follow(plan, message);
-    if (r == 0 && remaining > 0)
+    if (r == 0 && walk.left > 0)
         touch_unread(plan);
     return r < 0 ? r : 1;
 }

@@ -15,7 +15,7 @@
  */
 #include "estimator.h"
 #include "internal.h"
-#include "observe/scope.h"
+#include "observe/config.h"
 #include "prefix.h"
 
 #include <ctype.h>

@@ -1,18 +1,171 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The observer's configuration: defaults and what is allowed. Pure.
+ * Defaults of an observer's configuration, what is allowed, and what a scope means.
  */
 #include "observe/config.h"
 
 #include "internal.h"
+#include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 
 /* Two events: what the kernel needs to take any buffer at all. */
 enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
 STRUCT_ENDS_WITH(struct riptide_observer_config, netns_fd);
+STRUCT_ENDS_WITH(struct riptide_scope, reserved);
+
+bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i].first <= port && port <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample)
+{
+    if (scope->mark_mask != 0 &&
+        (!sample->has_mark || (sample->mark & scope->mark_mask) != scope->mark))
+        return false;
+    if (scope->ifindex != 0 && sample->ifindex != scope->ifindex)
+        return false;
+    if (scope->n_local_ports > 0 &&
+        !scope_has_port(scope->local_ports, scope->n_local_ports, sample->local_port))
+        return false;
+    return scope->n_remote_ports == 0 ||
+           scope_has_port(scope->remote_ports, scope->n_remote_ports, sample->remote_port);
+}
+
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst)
+{
+    const struct riptide_prefix *exclude, *learn;
+
+    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, dst);
+    if (scope->n_learn == 0)
+        return !exclude;
+    learn = prefix_longest_match(scope->learn, scope->n_learn, dst);
+    return learn && (!exclude || learn->len > exclude->len);
+}
+
+bool riptide_scope_matches(const struct riptide_scope *scope,
+                           const struct riptide_sample *sample)
+{
+    bool has_arrays = (scope->n_learn == 0 || scope->learn) &&
+                      (scope->n_exclude == 0 || scope->exclude) &&
+                      (scope->n_local_ports == 0 || scope->local_ports) &&
+                      (scope->n_remote_ports == 0 || scope->remote_ports);
+
+    return has_arrays && scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
+}
+
+static const char *prefix_fault(const void *element)
+{
+    const struct riptide_prefix *prefix = element;
+
+    if (!prefix_is_valid(prefix))
+        return "no prefix; family AF_INET or AF_INET6, no bits behind len";
+    /* The peers of such a prefix are told as what they are, IPv4: it would match nothing. */
+    if (prefix->family == AF_INET6 && prefix->len >= 96 && address_is_v4_mapped(prefix->addr))
+        return "IPv4-mapped: must be the IPv4 prefix";
+    return NULL;
+}
+
+static const char *range_fault(const void *element)
+{
+    const struct riptide_port_range *range = element;
+
+    return range->first > range->last ? "ends before it begins" : NULL;
+}
+
+/* The arrays that a scope points to. */
+static const struct {
+    const char *field, *element;  /* as errors name it, and what is in it */
+    size_t at, at_n;              /* of the pointer and of the number, in the scope */
+    size_t element_bytes, max;
+    const char *(*fault)(const void *element); /* or NULL */
+} arrays[] = {
+#define SCOPE "observer.scope."
+#define ARRAY(name, max, fault)                                                                    \
+    {                                                                                              \
+        SCOPE #name, SCOPE #name "[]", offsetof(struct riptide_scope, name),                       \
+            offsetof(struct riptide_scope, n_##name),                                              \
+            sizeof(*((struct riptide_scope *)NULL)->name), max, fault                              \
+    }
+    ARRAY(learn, RIPTIDE_MAX_PREFIXES, prefix_fault),
+    ARRAY(exclude, RIPTIDE_MAX_PREFIXES, prefix_fault),
+    ARRAY(local_ports, RIPTIDE_SCOPE_MAX_PORT_RANGES, range_fault),
+    ARRAY(remote_ports, RIPTIDE_SCOPE_MAX_PORT_RANGES, range_fault),
+};
+
+enum { N_ARRAYS = sizeof(arrays) / sizeof(arrays[0]) };
+
+static const unsigned char *array_of(const struct riptide_scope *scope, size_t i, size_t *np)
+{
+    const unsigned char *array;
+
+    memcpy(&array, (const char *)scope + arrays[i].at, sizeof(array));
+    memcpy(np, (const char *)scope + arrays[i].at_n, sizeof(*np));
+    return array;
+}
+
+static int check_array(const struct riptide_scope *scope, size_t i, struct riptide_error *error)
+{
+    size_t n;
+    const unsigned char *array = array_of(scope, i, &n);
+    int r = array_check(array, n, arrays[i].max, arrays[i].field, error);
+
+    for (size_t k = 0; r == 0 && k < n; k++) {
+        const char *fault = arrays[i].fault(array + k * arrays[i].element_bytes);
+
+        if (fault)
+            r = error_set_element(error, arrays[i].element, k, "%s", fault);
+    }
+    return r;
+}
+
+int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
+{
+    int r = reserved_check(scope->reserved, sizeof(scope->reserved) / sizeof(scope->reserved[0]),
+                           SCOPE "reserved", error);
+
+    for (size_t i = 0; r == 0 && i < N_ARRAYS; i++)
+        r = check_array(scope, i, error);
+    if (r == 0 && (scope->mark & ~scope->mark_mask) != 0)
+        return error_set_field(error, SCOPE "mark",
+                               "0x%x has bits outside its mask 0x%x: nothing matches", scope->mark,
+                               scope->mark_mask);
+    return r;
+}
+
+int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given)
+{
+    int r = 0;
+
+    *copy = *given;
+    for (size_t i = 0; i < N_ARRAYS; i++) {
+        void *array = NULL;
+        size_t n;
+        const unsigned char *from = array_of(given, i, &n);
+
+        if (r == 0)
+            r = array_copy(&array, from, n, arrays[i].element_bytes);
+        memcpy((char *)copy + arrays[i].at, &array, sizeof(array));
+    }
+    return r;
+}
+
+void scope_deinit(struct riptide_scope *copy)
+{
+    free((void *)copy->learn);
+    free((void *)copy->exclude);
+    free((void *)copy->local_ports);
+    free((void *)copy->remote_ports);
+}
 
 RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config *config,
                                                  size_t size)
@@ -55,6 +208,6 @@ int observer_config_check(struct riptide_observer_config *checked,
         error_set_field(error, "observer.slices", "%u; must be 1 to %d", checked->slices,
                         RIPTIDE_MAX_SLICES);
     else
-        return 0;
+        return scope_check(&checked->scope, error);
     return -EINVAL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a caller's configuration asks of an observer.
+ * A caller's configuration of an observer, and the plain evaluation of its scope, which is its
+ * definition: the filter that the kernel gets must say the same. Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_CONFIG_H
 #define RIPTIDE_LIB_OBSERVE_CONFIG_H
@@ -9,10 +10,26 @@
 
 /*
  * The caller's over the defaults, its arrays not copied. Errors: -EINVAL, -E2BIG, each with a line
- * that names the field. The scope is scope_copy's to check.
+ * that names the field.
  */
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config,
                           struct riptide_error *error);
+
+/* The same of a scope alone. */
+int scope_check(const struct riptide_scope *scope, struct riptide_error *error);
+
+/* Copies a checked scope with its arrays; to be freed after an error, too. Errors: -ENOMEM. */
+int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given);
+void scope_deinit(struct riptide_scope *copy);
+
+/* Whether one of the ranges holds the port. */
+bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port);
+
+/* Whether its prefixes hold the destination. */
+bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst);
+
+/* riptide_scope_matches without the prefixes. */
+bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample);
 
 #endif

@@ -1,58 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after another on two netlink sockets: first the host's own prefixes, then the sockets.
- * Knows phases, interruptions and restarts; hands out messages about sockets, whose meaning is the
- * observer's.
+ * One dump after another: first the host's own prefixes, then its sockets. Knows phases,
+ * interruptions and restarts; hands out messages about sockets, whose meaning is the observer's.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
 
+#include "netlink.h"
 #include "observe/filter.h"
 #include "observe/local.h"
-#include "observe/reply.h"
-#include "observe/request.h"
-#include "observe/walk.h"
 
+#include <linux/inet_diag.h>
 #include <riptide/observe.h>
 
-/* The kernel fills no more than 32 KB of a dump into one datagram. */
-#define DUMP_BUFFER_BYTES 32768
-
-enum dump_channel { ROUTES, SOCKETS, N_CHANNELS };
-
 /* A dump goes through these in order. */
-enum dump_phase { LOCAL4, LOCAL6, ALL_SOCKETS, IDLE };
+enum dump_phase { DUMP_LOCAL4, DUMP_LOCAL6, DUMP_SOCKETS, DUMP_IDLE };
 
+/*
+ * The kernel runs one dump per socket and has no way to stop it short of closing the socket; the
+ * observer must not do that, because a new socket could be in another network namespace. So a dump
+ * of sockets that is given up goes on, and a request behind it is refused until it has been read to
+ * its end. And a socket whose queue has overrun says so once; until the queue is empty the kernel
+ * loses answers without a word. So nothing is asked for before all that is old was read.
+ */
 struct dump {
     struct riptide_observer_stats *stats; /* not ours */
     const struct filter *filter;          /* not ours; stays as it is while a dump is under way */
     uint32_t max_restarts;
     bool congestion_control;
-    int epoll_fd; /* of both channels: the caller has one fd to wait on */
-    struct channel channels[N_CHANNELS];
+    int epoll_fd; /* of both sockets: the caller has one fd to wait on */
+    struct netlink routes;
+    struct mnl_socket *sockets;
+    uint32_t portid; /* of the latter, */
+    uint32_t seq;    /* and of the latest request on it */
     enum dump_phase phase;
+    bool is_waiting; /* to ask for sockets until what is old was read */
     uint32_t restarts_left;
     uint32_t n_fruitless; /* calls of dump_start since the kernel last said anything */
     bool say_restarted;
     bool say_done;
-    struct local_set local;      /* as the last dump that got so far found it */
-    struct local_set next_local; /* as this one does */
-    struct walk unread;          /* in buffer, for dump_pop; its lengths are true */
-    bool is_plain;               /* all of it is about sockets, and nothing is to be said first */
-    struct reply_expected unread_expected;
-    _Alignas(struct nlmsghdr) unsigned char buffer[DUMP_BUFFER_BYTES];
+    struct local_set local;         /* as the last dump that got so far found it */
+    struct local_set next_local;    /* as this one does */
+    struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are true */
+    _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };
 
-/* Nothing is open: dump_close may follow. */
-void dump_init(struct dump *dump);
-
 /*
- * Opens in the thread's network namespace. The first four members are set by the caller.
- * Errors: of socket(2); those of the kernel for the filter.
+ * Opens in the thread's network namespace. The first four members are set by the caller, all others
+ * zero. Errors: of socket(2); those of the kernel for the filter.
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
 
-/* Also for one whose dump_open failed, or did not come yet. */
+/* Also for one whose dump_open failed, or did not come yet: then epoll_fd is -1. */
 void dump_close(struct dump *dump);
 
 /* As riptide_observer_start and riptide_observer_dispatch, but that finding nothing is an outcome:
@@ -63,15 +62,16 @@ int dump_dispatch(struct dump *dump);
 /* Whether none is under way, and the end of the last one was popped. */
 bool dump_is_idle(const struct dump *dump);
 
-/* What dump_pop does where the next message is not simply that of the next socket. */
-const struct nlmsghdr *dump_find_data(struct dump *dump);
+/* What dump_pop does where there is no message any more. */
 int dump_take_word(struct dump *dump);
 
 /* As riptide_observer_pop, but with the message about a socket, NULL where there is none. Inline,
- * as walk.h is. */
+ * as the walk over messages is. */
 static inline int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
 {
-    *messagep = dump->is_plain ? walk_message(&dump->unread) : dump_find_data(dump);
+    do
+        *messagep = netlink_next_message(&dump->unread);
+    while (*messagep && (*messagep)->nlmsg_type != TCPDIAG_GETSOCK);
     return *messagep ? 0 : dump_take_word(dump);
 }
 

@@ -97,15 +97,9 @@ void events_set_listening(struct events *events, bool is_listening)
     end_interval(events);
 }
 
-/* Whether something that was read is still to be popped. */
-static bool has_unread(const struct events *events)
-{
-    return events->next < events->n || events->unread.left > 0;
-}
-
 bool events_is_caught_up(const struct events *events)
 {
-    if (has_unread(events))
+    if (events_has_unread(events))
         return false;
     /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
     return events->is_drained || netlink_is_empty(events->socket);
@@ -148,9 +142,16 @@ static int failed(struct events *events, int error)
     }
 }
 
-/* What cannot be told to be about a socket counts as one, so that the sum of counters holds. */
-static void count_malformed(struct events *events)
+void events_take(struct events *events, uint32_t i, size_t len)
 {
+    struct netlink_messages datagram = { (void *)events->buffer[i], len };
+    const struct nlmsghdr *message = netlink_next_message(&datagram);
+
+    if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY && datagram.left == 0) {
+        events->messages[events->n++] = message;
+        return;
+    }
+    /* What cannot be told to be about a socket counts as one, so that the sum of counters holds. */
     events->stats->sockets++;
     events->stats->malformed++;
 }
@@ -162,7 +163,7 @@ int events_dispatch(struct events *events)
     struct iovec iov[EVENTS_BATCH];
     int n;
 
-    if (has_unread(events))
+    if (events_has_unread(events))
         return 0;
     if (!events->is_listening)
         return RIPTIDE_E_AGAIN;
@@ -176,41 +177,16 @@ int events_dispatch(struct events *events)
     n = recvmmsg(fd_of(events), messages, EVENTS_BATCH, MSG_DONTWAIT, NULL);
     if (n < 0)
         return failed(events, errno);
-    events->next = 0;
-    events->n = (uint32_t)n;
+    events->next = events->n = 0;
     for (int i = 0; i < n; i++) {
         const struct msghdr *header = &messages[i].msg_hdr;
         bool is_kernel = header->msg_namelen == sizeof(from[i]) && from[i].nl_pid == 0;
         bool is_whole = !(header->msg_flags & MSG_TRUNC);
 
-        events->lens[i] = is_kernel && is_whole ? messages[i].msg_len : 0;
         events->stats->truncated += is_kernel && !is_whole;
-        if (events->lens[i] == 0)
-            count_malformed(events);
+        events_take(events, (uint32_t)i, is_kernel && is_whole ? messages[i].msg_len : 0);
     }
     if (n < EVENTS_BATCH)
         on_drained(events);
     return 0;
-}
-
-int events_pop(struct events *events, const struct nlmsghdr **messagep)
-{
-    const struct nlmsghdr *message;
-
-    for (;;) {
-        message = walk_message(&events->unread);
-        if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-            *messagep = message;
-            return 0;
-        }
-        if (message || events->unread.left > 0)
-            count_malformed(events);
-        if (message)
-            continue;
-        events->unread.left = 0;
-        if (events->next == events->n)
-            return RIPTIDE_E_AGAIN;
-        events->unread = (struct walk){ events->buffer[events->next], events->lens[events->next] };
-        events->next++;
-    }
 }

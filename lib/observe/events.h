@@ -9,11 +9,10 @@
 
 #include "netlink.h"
 #include "observe/overrun.h"
-#include "observe/walk.h"
 
 #include <riptide/observe.h>
 
-/* Each event is a datagram of its own, of 380 bytes on Linux 6.18; together one netlink buffer. */
+/* Each event is a datagram of its own, of 380 bytes on Linux 6.18; together as much as of a dump. */
 enum { EVENTS_BATCH = 32, EVENT_MAX_BYTES = 1024 };
 
 struct events {
@@ -26,11 +25,10 @@ struct events {
     bool has_overrun;   /* in this interval */
     bool is_lossy;      /* the queue has overrun and was not empty since */
     int error;          /* why there is no subscription; 0: there is one */
-    uint32_t n;         /* datagrams in the buffer */
-    uint32_t next;      /* of them, to be looked at */
-    struct walk unread; /* of the one before that */
-    uint32_t lens[EVENTS_BATCH];
+    uint32_t n;         /* messages in the buffer */
+    uint32_t next;      /* of them, to be popped */
     uint32_t n_dropped; /* by the kernel's count for this socket; it wraps */
+    const struct nlmsghdr *messages[EVENTS_BATCH]; /* in buffer; their lengths are true */
     _Alignas(struct nlmsghdr) unsigned char buffer[EVENTS_BATCH][EVENT_MAX_BYTES];
 };
 
@@ -61,7 +59,18 @@ bool events_is_caught_up(const struct events *events);
  */
 int events_dispatch(struct events *events);
 
-/* Takes the next message. Outcomes: RIPTIDE_E_AGAIN, dispatch again. */
-int events_pop(struct events *events, const struct nlmsghdr **messagep);
+/* Whether something that was read is still to be popped, and the next of it. */
+static inline bool events_has_unread(const struct events *events)
+{
+    return events->next < events->n;
+}
+
+static inline const struct nlmsghdr *events_pop(struct events *events)
+{
+    return events->messages[events->next++];
+}
+
+/* Takes over datagram number i of the buffer: of so many bytes, 0 where it is not the kernel's. */
+void events_take(struct events *events, uint32_t i, size_t len);
 
 #endif

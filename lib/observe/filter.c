@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of prefixes and of ports become binary decisions, not chains: a socket passes as many tests
- * as the set has bits of choice. Written from the last test to the first; what each part leads to
- * is therefore an argument.
+ * as the set has bits of choice. Written from the last test to the first, since the kernel takes
+ * forward jumps only; what each part leads to is therefore an argument.
  */
 #include "observe/filter.h"
 
-#include "observe/scope.h"
+#include "observe/config.h"
 #include "prefix.h"
 
 #include <errno.h>
+#include <linux/inet_diag.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+
+/*
+ * A place is its distance from the end in bytes. To run into the end accepts a socket; to jump four
+ * bytes past it, which is as far as the kernel lets us, rejects.
+ */
+enum { PLACE_ACCEPT = 0, PLACE_REJECT = -4 };
 
 /* Adjacent parts of the space of ports, in order; each begins at its `first`, and ends with the
  * next. */
@@ -35,13 +43,72 @@ enum {
 
 _Static_assert(MAX_SPANS >= N_INTERVALS, "spans of a slice");
 
+/*
+ * Puts an operation in front: what passes goes on with what was the front, anything else at
+ * `otherwise`. Returns the new front. The kernel's audit walks from one operation to the next by
+ * `yes`, and takes a `no` only where it leads to one of those or to the end: hence `yes` is always
+ * the length of the operation, and all choice lies in `no`.
+ */
+static int push(struct byte_code *code, uint8_t opcode, const void *payload, size_t n,
+                int otherwise)
+{
+    int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
+    struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };
+
+    if (code->is_full || code->n_bytes + op_bytes > code->max_bytes) {
+        code->is_full = true;
+        return code->n_bytes;
+    }
+    code->n_bytes += op_bytes;
+    op.no = (uint16_t)(code->n_bytes - otherwise);
+    memcpy(code->end - code->n_bytes, &op, sizeof(op));
+    if (n > 0)
+        memcpy(code->end - code->n_bytes + sizeof(op), payload, n);
+    return code->n_bytes;
+}
+
+/* Makes the front lead to that place, if it does not yet. */
+static void lead_to(struct byte_code *code, int place)
+{
+    if (code->n_bytes != place)
+        push(code, INET_DIAG_BC_JMP, NULL, 0, place);
+}
+
+/* Each of the two puts a test in front of that place. */
+static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst, int place,
+                       int otherwise)
+{
+    struct inet_diag_hostcond condition;
+    unsigned char payload[sizeof(condition) + sizeof(dst->addr)];
+
+    /* Padding too: all of it goes to the kernel. */
+    memset(&condition, 0, sizeof(condition));
+    condition.family = dst->family;
+    condition.prefix_len = dst->len;
+    condition.port = -1;
+    memcpy(payload, &condition, sizeof(condition));
+    memcpy(payload + sizeof(condition), dst->addr, sizeof(dst->addr));
+    lead_to(code, place);
+    return push(code, INET_DIAG_BC_D_COND, payload,
+                sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
+}
+
+/* Whether the port is `min` or above: in a second operation, of which only `no` counts. */
+static int test_port(struct byte_code *code, uint8_t opcode, uint32_t min, int place, int otherwise)
+{
+    struct inet_diag_bc_op operand = { .no = (uint16_t)min };
+
+    lead_to(code, place);
+    return push(code, opcode, &operand, sizeof(operand), otherwise);
+}
+
 static void append_span(struct span *spans, size_t *np, uint32_t first, int place)
 {
     if (*np == 0 || spans[*np - 1].place != place)
         spans[(*np)++] = (struct span){ first, place };
 }
 
-static int put_spans(struct byte_code *code, enum byte_code_side side, const struct span *spans,
+static int put_spans(struct byte_code *code, uint8_t opcode, const struct span *spans,
                      size_t n)
 {
     size_t middle = n / 2;
@@ -49,10 +116,9 @@ static int put_spans(struct byte_code *code, enum byte_code_side side, const str
 
     if (n == 1 || code->is_full)
         return spans[0].place;
-    low = put_spans(code, side, spans, middle);
-    high = put_spans(code, side, spans + middle, n - middle);
-    byte_code_lead_to(code, high);
-    return byte_code_test_port(code, side, (uint16_t)spans[middle].first, low);
+    low = put_spans(code, opcode, spans, middle);
+    high = put_spans(code, opcode, spans + middle, n - middle);
+    return test_port(code, opcode, spans[middle].first, high, low);
 }
 
 static int compare_u32(const void *a, const void *b)
@@ -63,7 +129,7 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /* Sockets whose port is in a range go on at `inside`; no ranges are all ports. */
-static int put_ports(struct byte_code *code, enum byte_code_side side,
+static int put_ports(struct byte_code *code, uint8_t opcode,
                      const struct riptide_port_range *ranges, size_t n, int inside)
 {
     uint32_t starts[MAX_SPANS] = { 0 };
@@ -81,7 +147,7 @@ static int put_ports(struct byte_code *code, enum byte_code_side side,
     for (size_t i = 0; i < n_starts; i++)
         append_span(spans, &n_spans, starts[i],
                     scope_has_port(ranges, n, starts[i]) ? inside : PLACE_REJECT);
-    return put_spans(code, side, spans, n_spans);
+    return put_spans(code, opcode, spans, n_spans);
 }
 
 /*
@@ -102,12 +168,12 @@ static int put_slice(struct byte_code *code, uint32_t slice, uint32_t slices, in
         for (uint32_t i = 0; i < N_INTERVALS; i++)
             append_span(spans, &n, i * INTERVAL_PORTS,
                         (remainder + i) % slices == slice ? inside : PLACE_REJECT);
-        remote[remainder] = put_spans(code, SIDE_REMOTE, spans, n);
+        remote[remainder] = put_spans(code, INET_DIAG_BC_D_GE, spans, n);
     }
     n = 0;
     for (uint32_t i = 0; i < N_INTERVALS; i++)
         append_span(spans, &n, i * INTERVAL_PORTS, remote[i % slices]);
-    return put_spans(code, SIDE_LOCAL, spans, n);
+    return put_spans(code, INET_DIAG_BC_S_GE, spans, n);
 }
 
 static int place_of(bool verdict)
@@ -120,51 +186,101 @@ static int bits_of(const struct riptide_prefix *prefix)
     return prefix->family == AF_INET ? MAPPED_BITS + prefix->len : prefix->len;
 }
 
-/*
- * What lies in the node goes where its verdict says, anything else to `outside`. Where `is_inside`,
- * that it lies in the node's prefix is known. A subtree whose prefix is too long is accepted whole.
- */
-static int put_node(struct byte_code *code, const struct scope_tree *tree, uint32_t index,
-                    int outside, bool is_inside, int max_len)
+static unsigned int bit_of(const struct riptide_prefix *prefix, unsigned int index)
 {
-    const struct scope_node *node, *first;
-    bool is_told;
-    int place;
+    return prefix->addr[index / 8] >> (7 - index % 8) & 1;
+}
 
-    if (index == SCOPE_TREE_NONE || code->is_full)
-        return outside;
-    node = &tree->nodes[index];
-    is_told = bits_of(&node->prefix) <= max_len;
-    if (node->is_branch && is_told) {
-        int second = put_node(code, tree, node->children[1], outside, false, max_len);
+/* The longest prefix that holds all of the rules. */
+static struct riptide_prefix span_of(const struct prefix_rule *rules, uint32_t n)
+{
+    struct riptide_prefix span = rules[0].prefix;
+    const struct riptide_prefix *last = &rules[n - 1].prefix;
+    uint8_t len = 0, max = span.len < last->len ? span.len : last->len;
 
-        first = &tree->nodes[node->children[0]];
-        byte_code_lead_to(code, put_node(code, tree, node->children[0], outside, true, max_len));
-        return byte_code_test_prefix(code, &first->prefix, second);
+    while (len < max && bit_of(&span, len) == bit_of(last, len))
+        len++;
+    prefix_truncate(&span, len);
+    return span;
+}
+
+/* Of rules whose span is so long, how many have a 0 behind it. */
+static uint32_t half_of(const struct prefix_rule *rules, uint32_t n, uint8_t len)
+{
+    uint32_t low = 0, high = n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (bit_of(&rules[middle].prefix, len))
+            high = middle;
+        else
+            low = middle + 1;
     }
-    if (node->children[0] != SCOPE_TREE_NONE && !is_told)
+    return low;
+}
+
+/*
+ * What none of the rules holds goes to `outside`. Where `is_inside`, that it lies in what they span
+ * is known. Where that is too long, all of it is accepted.
+ */
+static int put_rules(struct filter *filter, const struct prefix_rule *rules, uint32_t n,
+                     int outside, bool is_inside)
+{
+    struct byte_code *code = &filter->code;
+    struct riptide_prefix span, first;
+    uint32_t n_first;
+    int place, second, bits;
+
+    if (n == 0 || code->is_full)
+        return outside;
+    span = span_of(rules, n);
+    if (n > 1 && bits_of(&span) > filter->max_len) {
         place = PLACE_ACCEPT;
-    else
-        place = put_node(code, tree, node->children[0], place_of(node->verdict), false, max_len);
-    if (is_inside || place == outside)
-        return place;
-    byte_code_lead_to(code, place);
-    return byte_code_test_prefix(code, &node->prefix, outside);
+        bits = span.len - filter->span_len;
+        filter->blurred += bits < 64 ? 1.0 / (double)(UINT64_C(1) << bits) : 0;
+    } else if (span.len == rules[0].prefix.len) {
+        place = put_rules(filter, rules + 1, n - 1, place_of(rules[0].verdict), false);
+    } else {
+        n_first = half_of(rules, n, span.len);
+        first = span_of(rules, n_first);
+        second = put_rules(filter, rules + n_first, n - n_first, outside, false);
+        place = put_rules(filter, rules, n_first, outside, true);
+        return test_prefix(code, &first, place, second);
+    }
+    return is_inside || place == outside ? place : test_prefix(code, &span, place, outside);
+}
+
+static int put_family(struct filter *filter, const struct prefix_rule *rules, uint32_t n)
+{
+    int outside = place_of(filter->prefixes.verdict), place;
+
+    if (n == 0)
+        return outside;
+    filter->span_len = span_of(rules, n).len;
+    filter->blurred = 0;
+    place = put_rules(filter, rules, n, outside, false);
+    filter->pays |= filter->blurred <= 0.5;
+    return place;
 }
 
 /* To the kernel 0.0.0.0/0 holds IPv4-mapped peers, too, which IPv6 prefixes must not judge. */
-static int put_prefixes(struct byte_code *code, const struct scope_tree *tree, int max_len)
+static int put_prefixes(struct filter *filter)
 {
+    const struct prefix_set *set = &filter->prefixes;
     const struct riptide_prefix any4 = { .family = AF_INET };
-    int outside = place_of(tree->verdict), v4, v6;
+    uint32_t n4 = 0;
+    int v4, v6;
 
-    v6 = put_node(code, tree, tree->roots[1], outside, false, max_len);
-    v4 = put_node(code, tree, tree->roots[0], outside, false, max_len);
+    while (n4 < set->n && set->rules[n4].prefix.family == AF_INET)
+        n4++;
+    filter->pays = false;
+    v6 = put_family(filter, set->rules + n4, set->n - n4);
+    v4 = put_family(filter, set->rules, n4);
     /* What IPv4 prefixes do not hold goes outside, whatever its family. */
-    if (v6 == outside || v6 == v4)
+    if (v6 == place_of(set->verdict) || v6 == v4)
         return v4;
-    byte_code_lead_to(code, v4);
-    return byte_code_test_prefix(code, &any4, v6);
+    return test_prefix(&filter->code, &any4, v4, v6);
 }
 
 uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices)
@@ -176,100 +292,70 @@ uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices)
 static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32_t slices)
 {
     const struct riptide_scope *scope = filter->scope;
+    const struct inet_diag_markcond mark = { .mark = scope->mark, .mask = scope->mark_mask };
     struct byte_code *code = &filter->code;
     int place;
 
-    *code =
-        (struct byte_code){ .end = filter->buffer + BYTE_CODE_MAX_BYTES, .max_bytes = max_bytes };
-    place = put_prefixes(code, &filter->tree, filter->max_len);
-    place = put_ports(code, SIDE_REMOTE, scope->remote_ports, scope->n_remote_ports, place);
-    place = put_ports(code, SIDE_LOCAL, scope->local_ports, scope->n_local_ports, place);
-    place = put_slice(code, slice, slices, place);
-    if (scope->mark_mask != 0) {
-        byte_code_lead_to(code, place);
-        place = byte_code_test_mark(code, scope->mark, scope->mark_mask, PLACE_REJECT);
-    }
-    if (scope->ifindex != 0) {
-        byte_code_lead_to(code, place);
-        place = byte_code_test_interface(code, scope->ifindex, PLACE_REJECT);
-    }
-    byte_code_lead_to(code, place);
+    *code = (struct byte_code){ .end = filter->buffer + FILTER_MAX_BYTES, .max_bytes = max_bytes };
+    place = put_prefixes(filter);
+    place = put_ports(code, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
+    place = put_ports(code, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
+    lead_to(code, put_slice(code, slice, slices, place));
+    if (mark.mask != 0)
+        push(code, INET_DIAG_BC_MARK_COND, &mark, sizeof(mark), PLACE_REJECT);
+    if (scope->ifindex != 0)
+        push(code, INET_DIAG_BC_DEV_COND, &scope->ifindex, sizeof(scope->ifindex), PLACE_REJECT);
 }
 
-/*
- * How much of a node's prefix the code lets through. Recursion ends with the bits of an address.
- */
-static double share_of(const struct filter *filter, uint32_t index)
+static int fill_prefixes(struct prefix_set *set, const struct riptide_scope *scope)
 {
-    const struct scope_node *node = &filter->tree.nodes[index];
-    int n_children = node->is_branch ? 2 : 1;
-    double share = node->verdict;
+    int r = 0;
 
-    if (bits_of(&node->prefix) > filter->max_len)
-        return 1;
-    for (int i = 0; i < n_children && node->children[i] != SCOPE_TREE_NONE; i++) {
-        const struct scope_node *child = &filter->tree.nodes[node->children[i]];
-        int bits = child->prefix.len - node->prefix.len;
-        double part = bits < 64 ? 1.0 / (double)(UINT64_C(1) << bits) : 0;
-
-        share += part * (share_of(filter, node->children[i]) - node->verdict);
-    }
-    return share;
-}
-
-/* Whether the wider prefixes tell apart anything within what the scope spans. */
-static bool pays(const struct filter *filter)
-{
-    for (int i = 0; i < 2; i++) {
-        uint32_t root = filter->tree.roots[i];
-
-        if (root != SCOPE_TREE_NONE && share_of(filter, root) <= 0.5)
-            return true;
-    }
-    return false;
-}
-
-static enum riptide_filter kind_of(const struct filter *filter)
-{
-    if (filter->max_len < MAX_LEN)
-        return RIPTIDE_FILTER_PARTIAL;
-    return filter->code.n_bytes > 0 ? RIPTIDE_FILTER_WHOLE : RIPTIDE_FILTER_NONE;
+    set->verdict = scope->n_learn == 0;
+    for (size_t i = 0; r == 0 && i < scope->n_learn; i++)
+        r = prefix_set_add(set, &scope->learn[i], true);
+    for (size_t i = 0; r == 0 && i < scope->n_exclude; i++)
+        r = prefix_set_add(set, &scope->exclude[i], false);
+    prefix_set_finish(set);
+    return r;
 }
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
-    int r = scope_tree_init(&filter->tree, scope);
+    int r = fill_prefixes(&filter->prefixes, scope);
 
     filter->scope = scope;
     if (r < 0)
         return r;
-    filter->buffer = malloc(BYTE_CODE_MAX_BYTES);
+    filter->buffer = malloc(FILTER_MAX_BYTES);
     if (!filter->buffer)
         return -ENOMEM;
     /* As many bits of the prefixes as fit; where those tell little, what they span alone. */
-    filter->max_len = MAX_LEN;
-    compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
-    while (filter->code.is_full) {
+    filter->max_len = MAX_LEN + 1;
+    do {
         filter->max_len--;
         compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
-    }
-    if (filter->max_len < MAX_LEN && !pays(filter)) {
+    } while (filter->code.is_full);
+    filter->kind = filter->code.n_bytes > 0 ? RIPTIDE_FILTER_WHOLE : RIPTIDE_FILTER_NONE;
+    if (filter->max_len == MAX_LEN)
+        return 0;
+    filter->kind = RIPTIDE_FILTER_PARTIAL;
+    if (!filter->pays) {
         filter->max_len = 0;
         compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
     }
-    filter->kind = kind_of(filter);
     return 0;
 }
 
 void filter_deinit(struct filter *filter)
 {
-    scope_tree_deinit(&filter->tree);
+    prefix_set_deinit(&filter->prefixes);
     free(filter->buffer);
 }
 
 void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices)
 {
-    compile(filter, BYTE_CODE_MAX_BYTES, slice, slices);
+    compile(filter, FILTER_MAX_BYTES, slice, slices);
 }
 
 const void *filter_get(const struct filter *filter, size_t *n_bytesp)
@@ -280,5 +366,5 @@ const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample)
 {
-    return scope_admits(filter->scope, sample) && scope_tree_matches(&filter->tree, &sample->dst);
+    return scope_admits(filter->scope, sample) && prefix_set_decide(&filter->prefixes, &sample->dst);
 }

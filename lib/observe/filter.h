@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scope, and a slice of the connections, as byte code for the kernel. Pure but for memory.
+ * A scope, and a slice of the connections, as byte code for the kernel (INET_DIAG_REQ_BYTECODE).
+ * Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_FILTER_H
 #define RIPTIDE_LIB_OBSERVE_FILTER_H
 
-#include "observe/byte_code.h"
-#include "observe/scope_tree.h"
+#include "observe/prefix_set.h"
+
+#include <riptide/observe.h>
+
+/* As much as an attribute holds: 16 bits count its header, too. */
+#define FILTER_MAX_BYTES 65528
 
 /*
  * How much code a scope may become. Before each dump the kernel checks the code, in a time that
@@ -14,12 +19,23 @@
  */
 #define FILTER_MAX_SCOPE_BYTES 49152
 
+/* Byte code as far as it is written: from its end to its start. */
+struct byte_code {
+    unsigned char *end; /* of a buffer that is aligned to four bytes */
+    int max_bytes;
+    int n_bytes;  /* so far, and the place of the front */
+    bool is_full; /* something did not fit: the code is of no use */
+};
+
 struct filter {
     const struct riptide_scope *scope; /* not ours */
-    struct scope_tree tree;
-    unsigned char *buffer;    /* of BYTE_CODE_MAX_BYTES */
+    struct prefix_set prefixes;
+    unsigned char *buffer;    /* of FILTER_MAX_BYTES */
     struct byte_code code;    /* of the slice compiled last; of all at first */
-    int max_len;              /* longest prefix told exactly, bits; IPv4 ones count from 96 on */
+    int max_len;              /* longest span told exactly, bits; IPv4 ones count from 96 on */
+    int span_len;             /* of all prefixes of a family, bits */
+    double blurred;           /* share of that span that is let through untold */
+    bool pays;                /* less than half of it, in one family at least */
     enum riptide_filter kind; /* how much of the scope is in the code */
 };
 

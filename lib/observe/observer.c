@@ -9,24 +9,19 @@
 #include "observe/dump.h"
 #include "observe/events.h"
 #include "observe/sample.h"
-#include "observe/scope.h"
 #include "observe/seen.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <riptide/observe.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 struct riptide_observer {
     pid_t pid; /* of the process that made it */
-    struct riptide_scope scope;
+    struct riptide_observer_config config; /* its scope a copy of our own */
     struct filter filter;
-    uint32_t slices;     /* for the next dump */
-    uint32_t cut_slices; /* of the latest dump */
-    uint32_t slice;      /* the next of those */
+    uint32_t slice; /* of config.slices the next one to be dumped */
     struct riptide_observer_stats stats;
     struct sample_layout layout;                           /* of the message read last */
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
@@ -36,61 +31,35 @@ struct riptide_observer {
     struct dump dump;
 };
 
-static int take_config(struct riptide_observer *observer,
-                       const struct riptide_observer_config *config, struct riptide_error *error)
-{
-    int r;
-
-    observer->slices = config->slices;
-    r = scope_copy(&observer->scope, &config->scope, error);
-    if (r < 0)
-        return r;
-    r = filter_init(&observer->filter, &observer->scope);
-    if (r < 0)
-        return r;
-    if (scope_tree_is_empty(&observer->filter.tree))
-        return error_set_field(error, "observer.scope.exclude",
-                               "all that is to be learned is excluded as well: nothing matches");
-    observer->dump.max_restarts = config->max_restarts;
-    observer->dump.congestion_control = config->congestion_control;
-    return 0;
-}
-
 static void observer_freep(struct riptide_observer **observerp)
 {
     riptide_observer_free(*observerp);
 }
 
-static int open_events(struct riptide_observer *observer,
-                       const struct riptide_observer_config *config, struct riptide_error *error)
+static int open_events(struct riptide_observer *observer, struct riptide_error *error)
 {
     int r;
 
-    if (config->destroy_events != RIPTIDE_DESTROY_EVENTS_YES)
-        return 0;
     observer->events = calloc(1, sizeof(*observer->events));
     if (!observer->events)
         return -ENOMEM;
     observer->seen.is_filtering = true;
     observer->events->stats = &observer->stats;
     observer->events->epoll_fd = observer->dump.epoll_fd;
-    r = events_open(observer->events, config->events_buffer_bytes);
+    r = events_open(observer->events, observer->config.events_buffer_bytes);
     if (r < 0)
         error_set(error, "sock_diag socket for events: %s", strerror(-r));
     return r;
 }
 
-struct opening {
-    struct riptide_observer *observer;
-    const struct riptide_observer_config *config;
-};
-
 static int open_sockets(void *userdata, struct riptide_error *error)
 {
-    const struct opening *opening = userdata;
-    int r = dump_open(&opening->observer->dump, error);
+    struct riptide_observer *observer = userdata;
+    int r = dump_open(&observer->dump, error);
 
-    return r < 0 ? r : open_events(opening->observer, opening->config, error);
+    if (r == 0 && observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_YES)
+        r = open_events(observer, error);
+    return r;
 }
 
 static int observer_new(struct riptide_observer **observerp,
@@ -98,24 +67,29 @@ static int observer_new(struct riptide_observer **observerp,
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
-    struct opening opening;
-    int r;
+    int r = observer_config_check(&config, given, error);
 
-    r = observer_config_check(&config, given, error);
     if (r < 0)
         return r;
     observer = calloc(1, sizeof(*observer));
     if (!observer)
         return -ENOMEM;
     observer->pid = getpid();
-    opening = (struct opening){ observer, &config };
-    dump_init(&observer->dump);
+    observer->config = config;
+    observer->dump.epoll_fd = -1;
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
-    observer->cut_slices = 1;
-    r = take_config(observer, &config, error);
+    observer->dump.max_restarts = config.max_restarts;
+    observer->dump.congestion_control = config.congestion_control;
+    r = scope_copy(&observer->config.scope, &config.scope);
     if (r == 0)
-        r = netns_call(config.netns_fd, open_sockets, &opening, error);
+        r = filter_init(&observer->filter, &observer->config.scope);
+    if (r < 0)
+        return r;
+    if (prefix_set_is_empty(&observer->filter.prefixes))
+        return error_set_field(error, "observer.scope.exclude",
+                               "all that is to be learned is excluded as well: nothing matches");
+    r = netns_call(config.netns_fd, open_sockets, observer, error);
     if (r < 0)
         return r;
 
@@ -141,7 +115,7 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     free(observer->events);
     dump_close(&observer->dump);
     filter_deinit(&observer->filter);
-    scope_deinit(&observer->scope);
+    scope_deinit(&observer->config.scope);
     free(observer);
     return NULL;
 }
@@ -157,20 +131,9 @@ static void end_dump(struct riptide_observer *observer, bool is_void)
     if (is_void)
         seen_discard(&observer->seen);
     else /* after a dump that was given up the same slice comes again, so that none is left out */
-        observer->slice = (observer->slice + 1) % observer->cut_slices;
+        observer->slice = (observer->slice + 1) % observer->config.slices;
     if (observer->events && observer->stats.dumps > 0)
         events_set_listening(observer->events, true);
-}
-
-static void take_slice(struct riptide_observer *observer)
-{
-    bool is_cut_anew = observer->slices != observer->cut_slices;
-
-    if (is_cut_anew)
-        observer->slice = 0;
-    observer->cut_slices = observer->slices;
-    if (is_cut_anew || observer->slices > 1)
-        filter_take_slice(&observer->filter, observer->slice, observer->slices);
 }
 
 RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
@@ -187,7 +150,8 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
             end_dump(observer, true);
         return r;
     }
-    take_slice(observer);
+    if (observer->config.slices > 1)
+        filter_take_slice(&observer->filter, observer->slice, observer->config.slices);
     /* All slices together show what is open. */
     seen_begin(&observer->seen, observer->slice == 0 && is_caught_up);
     if (observer->events)
@@ -215,35 +179,48 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
-/* Whether this socket was handed out before; if it is open, it is now. */
-static bool is_seen(struct riptide_observer *observer, const struct riptide_sample *sample)
-{
-    if (sample->closed)
-        return seen_contains(&observer->seen, sample->cookie);
-    return seen_add(&observer->seen, sample->cookie);
-}
-
-static void count_left_out(struct riptide_observer_stats *stats, enum sample_verdict verdict)
+/* Where what is no sample is counted; NULL: it is one. */
+static uint64_t *left_out(struct riptide_observer_stats *stats, enum sample_verdict verdict)
 {
     switch (verdict) {
     case SAMPLE_OK:
-        break;
+        return NULL;
     case SAMPLE_LOOPBACK:
-        stats->left_out_local++;
-        break;
+        return &stats->left_out_local;
     case SAMPLE_MULTICAST:
-        stats->left_out_multicast++;
-        break;
+        return &stats->left_out_multicast;
     case SAMPLE_LINK_LOCAL:
-        stats->left_out_link_local++;
-        break;
+        return &stats->left_out_link_local;
     case SAMPLE_NO_INFO:
-        stats->left_out_no_info++;
-        break;
+        return &stats->left_out_no_info;
     case SAMPLE_MALFORMED:
-        stats->malformed++;
         break;
     }
+    return &stats->malformed;
+}
+
+/* The same of a sample. Its order is that of their cost. */
+static uint64_t *left_out_sample(struct riptide_observer *observer,
+                                 const struct riptide_sample *sample)
+{
+    struct riptide_observer_stats *stats = &observer->stats;
+
+    if (local_set_contains(&observer->dump.local, &sample->dst))
+        return &stats->left_out_local;
+    /* No filter of the kernel's is asked about those that close. */
+    if ((sample->closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
+        !filter_matches(&observer->filter, sample))
+        return &stats->left_out_scope;
+    if (!sample->closed)
+        return seen_add(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
+    if (sample->data_segs_out == 0)
+        return &stats->left_out_unused;
+    if (seen_contains(&observer->seen, sample->cookie))
+        return &stats->left_out_seen;
+    /* Counted in full beside open ones of which one in `slices` counts, they would outweigh them. */
+    if (filter_slice_of(sample, observer->config.slices) != observer->slice)
+        return &stats->left_out_slice;
+    return NULL;
 }
 
 /* Whether the message is a sample to hand out; it is the next of observer->samples then. */
@@ -252,43 +229,17 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
 {
     struct riptide_observer_stats *stats = &observer->stats;
     struct riptide_sample *sample = &observer->samples[observer->next];
-    struct walk payload = message_payload(message);
-    enum sample_verdict verdict;
+    uint64_t *counter = left_out(stats, sample_parse(sample, &observer->layout, NLMSG_DATA(message),
+                                                     NLMSG_PAYLOAD(message, 0)));
 
     stats->sockets++;
     stats->closed += is_closed;
-    verdict = sample_parse(sample, &observer->layout, payload.at, payload.left);
-    if (verdict != SAMPLE_OK) {
-        count_left_out(stats, verdict);
-        return false;
+    if (!counter) {
+        sample->closed = is_closed;
+        counter = left_out_sample(observer, sample);
     }
-    if (local_set_contains(&observer->dump.local, &sample->dst)) {
-        stats->left_out_local++;
-        return false;
-    }
-    /* No filter of the kernel's is asked about those that close. */
-    if ((is_closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
-        !filter_matches(&observer->filter, sample)) {
-        stats->left_out_scope++;
-        return false;
-    }
-    sample->closed = is_closed;
-    if (is_closed && sample->data_segs_out == 0) {
-        stats->left_out_unused++;
-        return false;
-    }
-    if (is_seen(observer, sample)) {
-        stats->left_out_seen++;
-        return false;
-    }
-    /* Counted in full beside open ones of which one in `slices` counts, they would outweigh them.
-     */
-    if (is_closed && filter_slice_of(sample, observer->cut_slices) != observer->slice) {
-        stats->left_out_slice++;
-        return false;
-    }
-    stats->samples++;
-    return true;
+    ++*(counter ? counter : &stats->samples);
+    return !counter;
 }
 
 static int pop_open(struct riptide_observer *observer)
@@ -304,13 +255,11 @@ static int pop_open(struct riptide_observer *observer)
 
 static int pop_closed(struct riptide_observer *observer)
 {
-    const struct nlmsghdr *message;
-    int r;
-
-    do
-        r = events_pop(observer->events, &message);
-    while (r == 0 && !take_sample(observer, message, true));
-    return r;
+    while (events_has_unread(observer->events)) {
+        if (take_sample(observer, events_pop(observer->events), true))
+            return 0;
+    }
+    return RIPTIDE_E_AGAIN;
 }
 
 RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,

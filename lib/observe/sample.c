@@ -5,7 +5,7 @@
  */
 #include "observe/sample.h"
 
-#include "observe/walk.h"
+#include "netlink.h"
 #include "prefix.h"
 
 #include <arpa/inet.h>
@@ -108,11 +108,11 @@ __attribute__((noinline)) static bool find_attributes(struct sample_layout *layo
                                                       const unsigned char *payload, size_t len)
 {
     const size_t begin = sizeof(struct inet_diag_msg);
-    struct walk walk = { payload + begin, len - begin };
+    struct netlink_attrs walk = { (const void *)(payload + begin), (int)(len - begin) };
     const struct nlattr *attribute;
 
     *layout = (struct sample_layout){ 0 };
-    while ((attribute = walk_attribute(&walk)))
+    while ((attribute = netlink_next(&walk)))
         note_attribute(layout, attribute, (uint32_t)((const unsigned char *)attribute - payload));
     if (walk.left == 0 && layout->n <= sizeof(layout->attributes) / sizeof(layout->attributes[0]))
         layout->len = len;

@@ -178,7 +178,7 @@ static inline void case_check_socket(const struct filter *filter, const struct r
 
     CASE_CHECK(filter_matches(filter, &sample) == expected);
     CASE_CHECK(is == expected || (is && filter->kind == RIPTIDE_FILTER_PARTIAL));
-    CASE_CHECK(!expected || !scope_tree_is_empty(&filter->tree));
+    CASE_CHECK(!expected || !prefix_set_is_empty(&filter->prefixes));
 }
 
 static inline void scope_case_run(const uint8_t *data, size_t n)

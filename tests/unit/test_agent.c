@@ -35,6 +35,15 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     return -1;
 }
 
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t to_bytes)
+{
+    if (!shortage.is_on)
+        return syscall(SYS_sendto, fd, bytes, n, flags, to.__sockaddr__, to_bytes);
+    errno = ENOBUFS;
+    return -1;
+}
+
 int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
 {
     if (!shortage.is_on || epoll_fd != shortage.epoll_fd || action != EPOLL_CTL_ADD ||

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,6 +24,8 @@ enum { MAX_QUEUED = 64, MANY_DISPATCHES = 200 };
 
 /* In the place of libc's; the first dump_open has the real netlink sockets. */
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t to_bytes);
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags);
 int poll(struct pollfd *fds, nfds_t n, int timeout);
 /* What clang compiles poll to where the room is known, with `-D_FORTIFY_SOURCE` of glibc 2.41. */
@@ -48,13 +51,20 @@ static struct fixture {
     struct riptide_observer_stats stats;
     struct riptide_scope scope;
     struct filter filter;
-    struct queue queues[N_CHANNELS];
+    struct queue queues[2];
 } fixture;
+
+enum { ROUTES, SOCKETS, N_CHANNELS };
 
 static struct queue *queue_of(int fd)
 {
-    return &fixture.queues[fd == mnl_socket_get_fd(fixture.dump.channels[ROUTES].socket) ? ROUTES
-                                                                                       : SOCKETS];
+    return &fixture.queues[fd == mnl_socket_get_fd(fixture.dump.sockets) ? SOCKETS : ROUTES];
+}
+
+static uint32_t portid_of(const struct queue *queue)
+{
+    return queue == &fixture.queues[SOCKETS] ? fixture.dump.portid
+                                             : netlink_port(&fixture.dump.routes);
 }
 
 static bool is_empty(const struct queue *queue)
@@ -80,20 +90,29 @@ static void overrun(struct queue *queue)
     queue->error = ENOBUFS;
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+static ssize_t take_request(struct queue *queue, const struct nlmsghdr *request)
 {
-    const struct nlmsghdr *request = msg->msg_iov[0].iov_base;
-    struct queue *queue = queue_of(fd);
     bool is_busy = queue->n_busy > 0;
 
-    (void)flags;
     queue->n_requests++;
     queue->n_busy -= is_busy;
     if (!queue->is_congested)
-        put(queue, request->nlmsg_seq, 
-            mnl_socket_get_portid(fixture.dump.channels[queue - fixture.queues].socket),
-            is_busy ? NLMSG_ERROR : NLMSG_DONE, is_busy ? -EBUSY : 0);
+        put(queue, request->nlmsg_seq, portid_of(queue), is_busy ? NLMSG_ERROR : NLMSG_DONE,
+            is_busy ? -EBUSY : 0);
     return request->nlmsg_len;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+    (void)flags;
+    return take_request(queue_of(fd), msg->msg_iov[0].iov_base);
+}
+
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t to_bytes)
+{
+    (void)n, (void)flags, (void)to.__sockaddr__, (void)to_bytes;
+    return take_request(queue_of(fd), bytes);
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
@@ -141,7 +160,7 @@ static int setup(void **state)
 
     (void)state;
     memset(&fixture, 0, sizeof(fixture));
-    dump_init(&fixture.dump);
+    fixture.dump.epoll_fd = -1;
     fixture.dump.stats = &fixture.stats;
     fixture.dump.filter = &fixture.filter;
     fixture.dump.max_restarts = 3;
@@ -191,7 +210,7 @@ static void asks_for_addresses_then_for_sockets(void **state)
 static void after_an_overrun_it_asks_again_where_the_queue_is_empty(void **state)
 {
     (void)state;
-    for (enum dump_channel i = 0; i < N_CHANNELS; i++) {
+    for (uint32_t i = 0; i < N_CHANNELS; i++) {
         assert_int_equal(dump_start(&fixture.dump), 0);
         for (int junk = 0; junk < 5; junk++)
             put(&fixture.queues[i], 0, 0, 0, 0);
@@ -235,15 +254,13 @@ static void a_dump_of_which_nothing_comes_is_given_up(void **state)
 
 static void a_dump_that_makes_progress_is_not_given_up(void **state)
 {
-    const struct channel *channel = &fixture.dump.channels[ROUTES];
-
     (void)state;
     assert_int_equal(dump_start(&fixture.dump), 0);
     for (int i = 0; i < 50; i++) {
         struct queue *queue = &fixture.queues[ROUTES];
 
         queue->n = queue->next = 0;
-        put(queue, channel->seq, mnl_socket_get_portid(channel->socket), NLMSG_NOOP, 0);
+        put(queue, fixture.dump.routes.sequence, portid_of(queue), RTM_NEWROUTE, 0);
         assert_int_equal(dump_dispatch(&fixture.dump), 0);
         assert_int_equal(dump_start(&fixture.dump), -EBUSY);
     }

@@ -165,7 +165,8 @@ static void test_two_halves_cost_as_much_as_their_whole(void **state)
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(filter.tree.nodes[filter.tree.roots[0]].prefix.len, 24);
+    assert_int_equal(filter.prefixes.n, 1);
+    assert_int_equal(filter.prefixes.rules[0].prefix.len, 24);
     assert_int_equal(code_bytes(&filter), 16); /* one test */
     filter_deinit(&filter);
 }

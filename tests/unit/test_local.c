@@ -20,9 +20,10 @@
 
 #include "bytes.h"
 
+/* An RTM_NEWROUTE. */
 struct route {
-    _Alignas(4) unsigned char bytes[64];
-    size_t len;
+    struct nlmsghdr header;
+    unsigned char bytes[64];
 };
 
 /* struct rtmsg, an attribute that the parser does not know, RTA_DST. */
@@ -31,11 +32,11 @@ static struct route make_route(uint8_t type, uint8_t table, const char *text)
     struct riptide_prefix dst = prefix(text);
     uint8_t address_len = dst.family == AF_INET ? 4 : 16;
     struct route route = {
+        .header.nlmsg_len = (uint32_t)(sizeof(struct nlmsghdr) + 24 + address_len),
         .bytes = { dst.family, dst.len, 0, 0, table, 2, 0,
                    type,       0,       0, 0, 0,     8, 0,
                    RTA_OIF,    0,       1, 0, 0,     0, (uint8_t)(4 + address_len),
                    0,          RTA_DST, 0 },
-        .len = 24 + (size_t)address_len,
     };
 
     memcpy(route.bytes + 24, dst.addr, address_len);
@@ -46,7 +47,7 @@ static void add(struct local_set *set, uint8_t type, uint8_t table, const char *
 {
     struct route route = make_route(type, table, text);
 
-    assert_int_equal(local_set_add_route(set, route.bytes, route.len), 0);
+    assert_int_equal(local_set_add_route(set, &route.header), 0);
 }
 
 static bool contains(const struct local_set *set, const char *text)
@@ -61,10 +62,10 @@ static void test_local_empty_set_holds_nothing(void **state)
     struct local_set set = { 0 };
 
     (void)state;
-    local_set_sort(&set);
+    local_set_finish(&set);
     assert_false(contains(&set, "127.0.0.1"));
     assert_false(contains(&set, "::1"));
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
 }
 
 static void test_local_addresses_and_prefixes(void **state)
@@ -77,7 +78,7 @@ static void test_local_addresses_and_prefixes(void **state)
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "198.18.0.0/15");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8:a::/64");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.1");
-    local_set_sort(&set);
+    local_set_finish(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "10.0.0.1"));
     assert_true(contains(&set, "2001:db8::1"));
@@ -87,7 +88,7 @@ static void test_local_addresses_and_prefixes(void **state)
     assert_false(contains(&set, "192.0.2.0"));
     assert_false(contains(&set, "2001:db8::2"));
     assert_false(contains(&set, "2001:db8:b::77"));
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
 }
 
 /* Every host has them, and sample.c knows such peers by itself. */
@@ -98,8 +99,8 @@ static void test_local_does_not_keep_loopback(void **state)
     (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.1");
-    assert_int_equal(set.n, 0);
-    local_set_deinit(&set);
+    assert_int_equal(set.prefixes.n, 0);
+    prefix_set_deinit(&set.prefixes);
 }
 
 static void test_local_thousands_are_found(void **state)
@@ -115,12 +116,12 @@ static void test_local_thousands_are_found(void **state)
         snprintf(text, sizeof(text), "10.0.%u.%u", host / 256, host % 256);
         add(&set, RTN_LOCAL, RT_TABLE_LOCAL, text);
     }
-    local_set_sort(&set);
+    local_set_finish(&set);
     for (unsigned host = 0; host < 10000; host++) {
         snprintf(text, sizeof(text), "10.0.%u.%u", host / 256, host % 256);
         assert_int_equal(contains(&set, text), host % 2 == 1);
     }
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
 }
 
 static void test_local_passes_over_other_routes(void **state)
@@ -131,40 +132,34 @@ static void test_local_passes_over_other_routes(void **state)
     add(&set, RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255");
     add(&set, RTN_UNICAST, RT_TABLE_MAIN, "198.51.100.0/24");
     add(&set, RTN_LOCAL, 100, "0.0.0.0/0"); /* a transparent proxy's */
-    local_set_sort(&set);
-    assert_int_equal(set.n, 0);
-    local_set_deinit(&set);
+    local_set_finish(&set);
+    assert_int_equal(set.prefixes.n, 0);
+    prefix_set_deinit(&set.prefixes);
 }
 
 static void test_local_mapped_routes_say_nothing_about_v4(void **state)
 {
-    unsigned char bytes[] = { AF_INET6, 128,  0,         0,   RT_TABLE_LOCAL,
-                              2,        0,    RTN_LOCAL, 0,   0,
-                              0,        0,    20,        0,   RTA_DST,
-                              0,        0,    0,         0,   0,
-                              0,        0,    0,         0,   0,
-                              0,        0xff, 0xff,      192, 0,
-                              2,        1 };
+    struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
     struct local_set set = { 0 };
 
     (void)state;
-    assert_int_equal(local_set_add_route(&set, bytes, sizeof(bytes)), 0);
-    assert_int_equal(set.n, 0);
-    local_set_deinit(&set);
+    memcpy(route.bytes + 24, (const uint8_t[16]){ [10] = 0xff, 0xff, 192, 0, 2, 1 }, 16);
+    assert_int_equal(local_set_add_route(&set, &route.header), 0);
+    assert_int_equal(set.prefixes.n, 0);
 }
 
 static void test_local_default_route_has_no_destination(void **state)
 {
-    static const unsigned char bytes[] = { AF_INET, 0, 0, 0, RT_TABLE_LOCAL, 2, 0, RTN_LOCAL,
-                                           0,       0, 0, 0 };
+    struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "0.0.0.0/0");
     struct local_set set = { 0 };
 
     (void)state;
-    assert_int_equal(local_set_add_route(&set, bytes, sizeof(bytes)), 0);
-    local_set_sort(&set);
+    route.header.nlmsg_len = sizeof(route.header) + 12;
+    assert_int_equal(local_set_add_route(&set, &route.header), 0);
+    local_set_finish(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_false(contains(&set, "2001:db8::1"));
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
 }
 
 static void test_local_cut_anywhere_is_invalid(void **state)
@@ -173,39 +168,40 @@ static void test_local_cut_anywhere_is_invalid(void **state)
     struct local_set set = { 0 };
 
     (void)state;
-    for (size_t len = 0; len < route.len; len++) {
-        unsigned char *bytes = malloc(len ? len : 1);
+    for (uint32_t len = sizeof(route.header); len < route.header.nlmsg_len; len++) {
+        struct nlmsghdr *cut = malloc(len);
 
-        assert_non_null(bytes);
-        memcpy(bytes, route.bytes, len);
-        assert_int_equal(local_set_add_route(&set, bytes, len), RIPTIDE_E_INVALID);
-        free(bytes);
+        assert_non_null(cut);
+        memcpy(cut, &route, len);
+        cut->nlmsg_len = len;
+        assert_int_equal(local_set_add_route(&set, cut), RIPTIDE_E_INVALID);
+        free(cut);
     }
-    assert_int_equal(set.n, 0);
-    local_set_deinit(&set);
+    assert_int_equal(set.prefixes.n, 0);
 }
 
+/* A byte of a good route that becomes another, and how much longer it becomes. */
 static void test_local_contradictions_are_invalid(void **state)
 {
+    static const struct {
+        uint8_t at, byte, more;
+    } cases[] = {
+        { 1, 33, 0 },       /* longer than an address */
+        { 0, AF_INET6, 0 }, /* four bytes of address */
+        { 0, AF_UNIX, 0 },
+        { 28, 8, 4 }, /* the beginning of an attribute behind a good RTA_DST */
+    };
     struct local_set set = { 0 };
-    struct route route;
 
     (void)state;
-    route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    route.bytes[1] = 33;
-    assert_int_equal(local_set_add_route(&set, route.bytes, route.len), RIPTIDE_E_INVALID);
-    route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    route.bytes[0] = AF_INET6; /* four bytes of address */
-    assert_int_equal(local_set_add_route(&set, route.bytes, route.len), RIPTIDE_E_INVALID);
-    route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    route.bytes[0] = AF_UNIX;
-    route.bytes[1] = 0;
-    assert_int_equal(local_set_add_route(&set, route.bytes, 12), RIPTIDE_E_INVALID);
-    route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    route.bytes[route.len] = 8; /* the beginning of an attribute behind a good RTA_DST */
-    assert_int_equal(local_set_add_route(&set, route.bytes, route.len + 4), RIPTIDE_E_INVALID);
-    assert_int_equal(set.n, 0);
-    local_set_deinit(&set);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
+
+        route.bytes[cases[i].at] = cases[i].byte;
+        route.header.nlmsg_len += cases[i].more;
+        assert_int_equal(local_set_add_route(&set, &route.header), RIPTIDE_E_INVALID);
+    }
+    assert_int_equal(set.prefixes.n, 0);
 }
 
 static void test_local_cleared_set_is_refilled(void **state)
@@ -216,14 +212,14 @@ static void test_local_cleared_set_is_refilled(void **state)
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    local_set_sort(&set);
+    local_set_finish(&set);
     local_set_clear(&set);
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.2");
-    local_set_sort(&set);
+    local_set_finish(&set);
     assert_false(contains(&set, "127.0.0.1"));
     assert_false(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "192.0.2.2"));
-    local_set_deinit(&set);
+    prefix_set_deinit(&set.prefixes);
 }
 
 int main(void)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorting and thinning out; see prefix_set.h.
+ */
+#include "observe/prefix_set.h"
+
+#include "internal.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void prefix_set_deinit(struct prefix_set *set)
+{
+    free(set->rules);
+    *set = (struct prefix_set){ 0 };
+}
+
+int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict)
+{
+    struct prefix_rule *rules =
+        array_reserve(set->rules, set->n, &set->capacity, sizeof(*rules));
+
+    if (!rules)
+        return -ENOMEM;
+    set->rules = rules;
+    rules[set->n++] = (struct prefix_rule){ .prefix = *prefix, .verdict = verdict };
+    return 0;
+}
+
+/* A prefix before what lies in it. */
+static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
+{
+    int order = a->family - b->family;
+
+    if (order == 0)
+        order = memcmp(a->addr, b->addr, sizeof(a->addr));
+    return order ? order : a->len - b->len;
+}
+
+static int compare_rules(const void *a, const void *b)
+{
+    const struct prefix_rule *first = a, *second = b;
+    int order = compare_prefixes(&first->prefix, &second->prefix);
+
+    return order ? order : second->verdict - first->verdict;
+}
+
+/* Of the rule and those around it the innermost that holds the prefix, or NONE. */
+static uint32_t around(const struct prefix_set *set, uint32_t rule,
+                       const struct riptide_prefix *prefix)
+{
+    while (rule != PREFIX_SET_NONE && !riptide_prefix_contains(&set->rules[rule].prefix, prefix))
+        rule = set->rules[rule].parent;
+    return rule;
+}
+
+static bool verdict_of(const struct prefix_set *set, uint32_t rule)
+{
+    return rule == PREFIX_SET_NONE ? set->verdict : set->rules[rule].verdict;
+}
+
+/*
+ * Two halves of one prefix with the same verdict are the whole. Where that is decided already, by
+ * the other verdict as it must be, neither counts: it is as if around them. Returns whether the
+ * last rule has become another.
+ */
+static bool join(struct prefix_set *set)
+{
+    struct prefix_rule *last = &set->rules[set->n - 1], *before = last - 1;
+    struct riptide_prefix whole = last->prefix;
+
+    if (set->n < 2 || whole.len == 0)
+        return false;
+    if (last->parent == set->n - 2 && whole.len == before->prefix.len) {
+        set->n -= 2;
+        return false;
+    }
+    prefix_truncate(&whole, (uint8_t)(whole.len - 1));
+    if (before->parent != last->parent || before->prefix.len != last->prefix.len ||
+        !riptide_prefix_contains(&whole, &before->prefix))
+        return false;
+    before->prefix = whole;
+    set->n--;
+    return true;
+}
+
+static void put(struct prefix_set *set, struct prefix_rule rule)
+{
+    rule.parent = around(set, set->n > 0 ? set->n - 1 : PREFIX_SET_NONE, &rule.prefix);
+    if (verdict_of(set, rule.parent) == rule.verdict)
+        return;
+    set->rules[set->n++] = rule;
+    while (join(set))
+        ;
+}
+
+void prefix_set_finish(struct prefix_set *set)
+{
+    uint32_t n = set->n;
+
+    /* qsort does not take NULL, not even for nothing. */
+    if (n > 0)
+        qsort(set->rules, n, sizeof(*set->rules), compare_rules);
+    set->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        put(set, set->rules[i]);
+}
+
+bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
+{
+    uint32_t low = 0, high = set->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (compare_prefixes(&set->rules[middle].prefix, dst) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Whatever holds the address is the last rule before it, or around that one. */
+    return verdict_of(set, around(set, low > 0 ? low - 1 : PREFIX_SET_NONE, dst));
+}
+
+/* What a rule admits is nowhere excluded as a whole, but where another in it admits a part again. */
+bool prefix_set_is_empty(const struct prefix_set *set)
+{
+    int n_whole = 0;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (set->rules[i].verdict)
+            return false;
+        n_whole += set->rules[i].prefix.len == 0;
+    }
+    return !set->verdict || n_whole == 2;
+}

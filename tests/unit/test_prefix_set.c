@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is left of prefixes that decide, and whether anything is admitted at all. What they decide
+ * is held against the plain evaluation of drawn scopes in test_filter.c.
+ */
+#include "observe/prefix_set.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bytes.h"
+
+/* Prefixes with a verdict each, '+' or '-'; the first says it of what none holds. */
+static void fill(struct prefix_set *set, const char *text)
+{
+    char copy[256], *rest = copy, *word;
+
+    *set = (struct prefix_set){ .verdict = text[0] == '+' };
+    snprintf(copy, sizeof(copy), "%s", text + 1);
+    while ((word = strsep(&rest, " "))) {
+        struct riptide_prefix dst;
+
+        if (!*word)
+            continue;
+        dst = prefix(word + 1);
+        assert_int_equal(prefix_set_add(set, &dst, *word == '+'), 0);
+    }
+    prefix_set_finish(set);
+}
+
+static void what_decides_nothing_goes(void **state)
+{
+    static const struct {
+        const char *given, *left;
+    } cases[] = {
+        { "-", "-" },
+        { "- +10.0.0.0/8 +10.1.0.0/16 +10.0.0.0/8", "- +10.0.0.0/8" },
+        { "- -10.0.0.0/8 +10.1.0.0/16 -10.1.2.0/24", "- +10.1.0.0/16 -10.1.2.0/24" },
+        { "- +10.0.0.0/26 +10.0.0.64/26 +10.0.0.128/25 +10.0.0.7", "- +10.0.0.0/24" },
+        { "- +10.0.0.0/9 +11.0.0.0/9", "- +10.0.0.0/9 +11.0.0.0/9" },
+        { "- +10.0.0.0/8 -10.0.0.0/8", "-" },
+        { "+ +10.0.0.0/8 -10.0.0.0/8", "+ -10.0.0.0/8" },
+        { "- +10.0.0.0/8 -10.0.0.0/9 -10.128.0.0/9", "-" },
+        { "+ -0.0.0.0/0 -::/0", "+ -0.0.0.0/0 -::/0" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct prefix_set set;
+        char left[256];
+        size_t n;
+
+        fill(&set, cases[i].given);
+        n = (size_t)snprintf(left, sizeof(left), "%c", set.verdict ? '+' : '-');
+        for (uint32_t k = 0; k < set.n; k++) {
+            char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+            riptide_prefix_format(&set.rules[k].prefix, text);
+            n += (size_t)snprintf(left + n, sizeof(left) - n, " %c%s",
+                                  set.rules[k].verdict ? '+' : '-', text);
+        }
+        assert_string_equal(left, cases[i].left);
+        prefix_set_deinit(&set);
+    }
+}
+
+static void is_empty_where_no_address_is_admitted(void **state)
+{
+    static const char *const empty[] = { "-", "- +10.0.0.0/8 -10.0.0.0/8", "+ -0.0.0.0/0 -::/0",
+                                         "+ -0.0.0.0/1 -128.0.0.0/1 -::/1 -8000::/1" };
+    static const char *const others[] = { "+", "- +10.0.0.1", "+ -0.0.0.0/0", "+ -::/0",
+                                          "+ -0.0.0.0/0 -::/0 +2001:db8::/32",
+                                          "+ -0.0.0.0/0 -::/1 -8000::/2" };
+    struct prefix_set set;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        fill(&set, empty[i]);
+        assert_true(prefix_set_is_empty(&set));
+        prefix_set_deinit(&set);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        fill(&set, others[i]);
+        assert_false(prefix_set_is_empty(&set));
+        prefix_set_deinit(&set);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_decides_nothing_goes),
+        cmocka_unit_test(is_empty_where_no_address_is_admitted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
