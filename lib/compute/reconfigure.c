@@ -6,7 +6,7 @@
 #include "config.h"
 #include "estimator.h"
 #include "internal.h"
-#include "observe/scope.h"
+#include "observe/config.h"
 #include "prefix.h"
 
 #include <errno.h>
