@@ -8,7 +8,6 @@
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "memory_file.h"
 #include "recent.h"
 #include "state.h"
 
@@ -350,37 +349,26 @@ static bool say_paused(void *userdata)
     return daemon->is_paused;
 }
 
-static int do_save(void *userdata, int *fdp, struct riptide_error *error)
+static json_t *say_state(void *userdata)
 {
     const struct daemon *daemon = userdata;
-    void *bytes;
+    json_t *answer;
+    void *text;
     size_t n;
-    int r = state_take(daemon->agent, &bytes, &n);
 
-    if (r == 0) {
-        r = memory_file_make(fdp, bytes, n);
-        free(bytes);
-    }
-    if (r < 0)
-        snprintf(error->text, sizeof(error->text), "%s", strerror(-r));
-    return r;
+    if (state_take(daemon->agent, &text, &n) < 0)
+        return NULL;
+    answer = json_pack("{s:s%}", "state", text, n);
+    free(text);
+    return answer;
 }
 
-static int do_load(void *userdata, int fd, bool is_replacing, struct riptide_load_counts *counts,
-                   struct riptide_error *error)
+static int do_load(void *userdata, const char *state, size_t n, bool is_replacing,
+                   struct riptide_load_counts *counts, struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
-    void *bytes;
-    size_t n;
-    int r = memory_file_take(fd, &bytes, &n);
+    int r = riptide_agent_load_bytes(daemon->agent, state, n, is_replacing, counts, error);
 
-    if (r < 0) {
-        snprintf(error->text, sizeof(error->text), "the state is not in a sealed memory file: %s",
-                 strerror(-r));
-        return r;
-    }
-    r = riptide_agent_load_bytes(daemon->agent, bytes, n, is_replacing, counts, error);
-    free(bytes);
     if (r != 0 && !error->text[0])
         snprintf(error->text, sizeof(error->text), "not loaded: %s",
                  r < 0 ? strerror(-r) : "time runs backwards");
@@ -419,7 +407,7 @@ struct request_daemon answers_of(struct daemon *daemon)
         .unhint = do_unhint,
         .pause = do_pause,
         .is_paused = say_paused,
-        .save = do_save,
+        .save = say_state,
         .load = do_load,
     };
 }

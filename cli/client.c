@@ -6,7 +6,8 @@
 #include "client.h"
 
 #include "listener.h"
-#include "passed_fd.h"
+#include "log.h"
+#include "render.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +16,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum {
-    TIMEOUT_S = 5,
-    MAX_ANSWER_BYTES = 256 << 20, /* of a daemon with a million destinations */
-};
+enum { TIMEOUT_S = 5 };
 
-struct buffer {
-    char *bytes;
-    size_t n;
-    size_t capacity;
+/* An answer that is being read. */
+struct reading {
+    int fd;
+    int code; /* errno, or -1 where the daemon has ended */
 };
 
 bool client_is_absence(int error)
@@ -51,6 +49,10 @@ static int open_socket(const char *path, int *fdp, struct riptide_error *error)
 
     if (r < 0)
         return r;
+    if (!strcmp(path, "none")) {
+        snprintf(error->text, sizeof(error->text), "--control none: no riptided is asked");
+        return -ENOENT;
+    }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail(error, path, errno);
@@ -65,7 +67,6 @@ static int open_socket(const char *path, int *fdp, struct riptide_error *error)
     return 0;
 }
 
-/* Known of a daemon that does not answer, too. */
 static int find_peer(int fd)
 {
     struct ucred peer;
@@ -74,57 +75,37 @@ static int find_peer(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) == 0 ? peer.pid : 0;
 }
 
-/* The fd goes with the first byte. */
-static int send_line(int fd, const char *line, size_t n, int fd_sent)
+static int send_line(int fd, const char *line, size_t n)
 {
     while (n > 0) {
-        ssize_t sent = passed_fd_send(fd, line, n, fd_sent, 0);
+        ssize_t sent = send(fd, line, n, MSG_NOSIGNAL);
 
+        /* A daemon that turns us away has said why before it closed. */
         if (sent < 0)
-            return -errno;
+            return errno == EPIPE ? 0 : -errno;
         line += sent;
         n -= (size_t)sent;
-        fd_sent = -1;
     }
     return 0;
 }
 
-static int reserve(struct buffer *buffer)
+static size_t on_room(void *buffer, size_t size, void *userdata)
 {
-    size_t capacity = buffer->capacity ? buffer->capacity * 2 : 1 << 16;
-    char *bytes;
-
-    if (buffer->n < buffer->capacity)
-        return 0;
-    bytes = capacity <= MAX_ANSWER_BYTES ? realloc(buffer->bytes, capacity) : NULL;
-    if (!bytes)
-        return -ENOMEM;
-    buffer->bytes = bytes;
-    buffer->capacity = capacity;
-    return 0;
-}
-
-/* A line, or what there is of it where the daemon ends. */
-static int receive_line(int fd, struct buffer *buffer, int *fd_receivedp)
-{
+    struct reading *reading = userdata;
     ssize_t n;
 
-    do {
-        if (reserve(buffer) < 0)
-            return -ENOMEM;
-        n = passed_fd_receive(fd, buffer->bytes + buffer->n, buffer->capacity - buffer->n,
-                              fd_receivedp, 0);
-        if (n < 0 && errno != EINTR && errno != ECONNRESET)
-            return -errno;
-        if (n > 0)
-            buffer->n += (size_t)n;
-    } while (n < 0 ? errno == EINTR : n > 0 && buffer->bytes[buffer->n - 1] != '\n');
-    return 0;
+    do
+        n = recv(reading->fd, buffer, size, 0);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        reading->code = n < 0 && errno != ECONNRESET ? errno : -1;
+    return n < 0 ? (size_t)-1 : (size_t)n;
 }
 
-static int read_answer(const struct buffer *buffer, json_t **answerp, struct riptide_error *error)
+static int read_answer(int fd, const char *path, json_t **answerp, struct riptide_error *error)
 {
-    json_t *answer = json_loadb(buffer->bytes, buffer->n, JSON_DISABLE_EOF_CHECK, NULL);
+    struct reading reading = { .fd = fd };
+    json_t *answer = json_load_callback(on_room, &reading, JSON_DISABLE_EOF_CHECK, NULL);
     const char *reason = json_string_value(json_object_get(answer, "error"));
 
     if (json_is_true(json_object_get(answer, "ok"))) {
@@ -132,7 +113,9 @@ static int read_answer(const struct buffer *buffer, json_t **answerp, struct rip
         *answerp = answer;
         return 0;
     }
-    if (buffer->n == 0 || buffer->bytes[buffer->n - 1] != '\n')
+    if (!answer && reading.code > 0)
+        return fail(error, path, reading.code);
+    if (!answer && reading.code < 0)
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
              reason ? reason : "riptided gave an answer that is none");
@@ -140,43 +123,49 @@ static int read_answer(const struct buffer *buffer, json_t **answerp, struct rip
     return -EREMOTEIO;
 }
 
-static int exchange_lines(struct client_exchange *exchange, const char *line, struct buffer *buffer,
-                          struct riptide_error *error)
-{
-    int fd = -1, r = open_socket(exchange->path, &fd, error);
-
-    if (r < 0)
-        return r;
-    exchange->pid = find_peer(fd);
-    r = send_line(fd, line, strlen(line), exchange->fd_sent);
-    if (r == 0)
-        r = send_line(fd, "\n", 1, -1);
-    /* A daemon that turns us away has said why before it closed. */
-    if (r == 0 || r == -EPIPE)
-        r = receive_line(fd, buffer, &exchange->fd_received);
-    close(fd);
-    return r < 0 ? fail(error, exchange->path, -r) : 0;
-}
-
-int client_ask(struct client_exchange *exchange, json_t *request, json_t **answerp,
+int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error)
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
-    struct buffer buffer = { .bytes = NULL };
-    int r = -ENOMEM;
+    int fd = -1, r = line ? open_socket(path, &fd, error) : -ENOMEM;
 
     json_decref(request);
-    exchange->fd_received = -1;
-    exchange->pid = 0;
-    if (line)
-        r = exchange_lines(exchange, line, &buffer, error);
-    if (r == 0)
-        r = read_answer(&buffer, answerp, error);
-    if (r < 0 && exchange->fd_received >= 0) {
-        close(exchange->fd_received);
-        exchange->fd_received = -1;
+    if (pidp)
+        *pidp = r == 0 ? find_peer(fd) : 0;
+    if (r == 0) {
+        size_t n = strlen(line);
+
+        line[n] = '\n'; /* for the zero: the length is known */
+        r = send_line(fd, line, n + 1);
+        r = r < 0 ? fail(error, path, -r) : read_answer(fd, path, answerp, error);
+        close(fd);
     }
-    free(buffer.bytes);
     free(line);
     return r;
+}
+
+int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,
+                      json_t **answerp)
+{
+    struct riptide_error error = { .text = "" };
+    int r = client_ask(options->settings.control, request, answerp, NULL, &error);
+
+    if (r == 0)
+        return EXIT_SUCCESS;
+    if (r != -EREMOTEIO)
+        file = NULL;
+    log_answer("%s: %s%s%s", options->command, file ? file : "", file ? ": " : "",
+               log_error_text(&error, r));
+    return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
+}
+
+int client_run(const struct command_options *options, json_t *request, const char *template)
+{
+    json_t *answer;
+    int status = client_ask_or_say(options, json_incref(request), NULL, &answer);
+
+    if (status == EXIT_SUCCESS)
+        command_print(options, answer, request, template);
+    json_decref(request);
+    return status;
 }

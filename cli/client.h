@@ -5,29 +5,38 @@
 #ifndef CLI_CLIENT_H
 #define CLI_CLIENT_H
 
+#include "commands.h"
+
 #include <jansson.h>
 #include <riptide/riptide.h>
 
 /* The exit status of commands that need a daemon where none runs. */
 #define EXIT_NOT_RUNNING 3
 
-struct client_exchange {
-    const char *path;  /* of the socket */
-    int fd_sent;       /* goes with the request; -1: none */
-    int fd_received;   /* came with the answer, the caller's; -1: none */
-    int pid;           /* whose socket it is; 0: nobody's, or of a process out of sight */
-    const char *about; /* what the daemon refuses where it says no; NULL: the request */
-};
-
 /*
- * Sends the request, which is freed, and waits for the answer: an object, the caller's. Errors,
- * each with a line: -ENOENT and -ECONNREFUSED (no daemon), -EREMOTEIO (it says no, or nothing that
- * makes sense), -ETIMEDOUT, -ENOMEM, those of connect(2), send(2) and recv(2).
+ * Sends the request, which is freed, to the socket at `path` and waits for the answer: an object,
+ * the caller's. *pidp is whose socket it is, also where there is no answer; 0: nobody's, or of a
+ * process out of sight; NULL: not wanted. Errors, each with a line: -ENOENT ("none" as well) and
+ * -ECONNREFUSED (no daemon), -EREMOTEIO (it says no, or nothing that makes sense), -ETIMEDOUT,
+ * -ENOMEM, those of connect(2), send(2) and recv(2).
  */
-int client_ask(struct client_exchange *exchange, json_t *request, json_t **answerp,
+int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
 
 /* Whether an error says that no daemon runs. */
 bool client_is_absence(int error);
+
+/*
+ * The same of --control; where that fails, says what went wrong, "FILE: ..." where the refusal is
+ * about one (else NULL), and returns the exit status.
+ */
+int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,
+                      json_t **answerp);
+
+/*
+ * A command that is a request: prints the answer as JSON or by a template (render.h), whose root is
+ * the answer and whose item the request. Returns the exit status.
+ */
+int client_run(const struct command_options *options, json_t *request, const char *template);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include "render.h"
 #include "settings.h"
 
 #include <jansson.h>
@@ -77,8 +78,15 @@ struct command_options command_defaults(void);
 /* All of riptide but for the process. Returns the exit status. */
 int command_main(int argc, char **argv);
 
-/* Prints a document and frees it. Errors: -ENOMEM where it could not be made (NULL). */
-int command_print_json(json_t *document);
+/*
+ * Prints a document and frees it: as JSON where the options ask for that, else by a template
+ * (render.h) for `item` in it. Returns the exit status: a failure where there is none (NULL).
+ */
+int command_print(const struct command_options *options, json_t *document, const json_t *item,
+                  const char *template);
+
+/* How standard output wants it: for a terminal its width, and colour unless NO_COLOR is set. */
+struct render_style command_style(void);
 
 /* A line about a wrong option or operand. Returns the exit status. */
 int command_refuse(const struct command_options *options, const char *format, ...)
@@ -100,8 +108,7 @@ int status_run(const struct command_options *options);
 int hint_run(const struct command_options *options);
 int metrics_run(const struct command_options *options);
 int pause_run(const struct command_options *options);
-int save_run(const struct command_options *options);
-int load_run(const struct command_options *options);
+int keep_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 
@@ -113,7 +120,6 @@ extern const struct option_row status_rows[];
 extern const struct option_row hint_rows[];
 extern const struct option_row metrics_rows[];
 extern const struct option_row pause_rows[];
-extern const struct option_row keep_rows[];
 extern const struct option_row doctor_rows[];
 extern const struct option_row verify_rows[];
 

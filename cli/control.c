@@ -6,7 +6,6 @@
 #include "control.h"
 
 #include "listener.h"
-#include "passed_fd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,16 +28,13 @@ enum {
 struct client {
     int fd;
     bool may_change;
-    bool is_answering;
     bool is_last;    /* it is to be closed behind its answer */
-    bool has_more;   /* its answer goes on behind the piece */
-    int passed_fd;   /* came with what it sends, the newest of several; -1: none */
     time_t deadline; /* CLOCK_MONOTONIC, s */
+    char *line;      /* what it has sent of the next request */
     size_t n_line;
-    char line[REQUEST_MAX_BYTES];
-    struct request request;
-    char *piece; /* of the answer */
-    size_t n_piece;
+    size_t line_capacity;
+    char *answer; /* that is being sent; NULL: it is the client's turn */
+    size_t n_answer;
     size_t n_sent;
 };
 
@@ -75,23 +71,6 @@ static void set_timer(struct control *control, bool is_running)
     timerfd_settime(control->timer_fd, 0, &each, NULL);
 }
 
-static void close_passed(struct client *client)
-{
-    if (client->passed_fd >= 0)
-        close(client->passed_fd);
-    client->passed_fd = -1;
-}
-
-static void end_answer(struct client *client)
-{
-    if (client->request.fd >= 0)
-        close(client->request.fd);
-    request_end(&client->request);
-    free(client->piece);
-    client->piece = NULL;
-    client->is_answering = false;
-}
-
 static void remove_client(struct control *control, struct client *client)
 {
     unsigned int i = 0;
@@ -99,21 +78,10 @@ static void remove_client(struct control *control, struct client *client)
     while (control->clients[i] != client)
         i++;
     control->clients[i] = control->clients[--control->n_clients];
-    if (client->is_answering)
-        end_answer(client);
-    close_passed(client);
+    free(client->line);
+    free(client->answer);
     close(client->fd);
     free(client);
-}
-
-/* The piece is there, or a moment without memory costs this client its answer. */
-static bool begin_answer(struct control *control, struct client *client)
-{
-    client->is_answering = client->has_more = true;
-    client->n_piece = client->n_sent = 0;
-    client->deadline = now() + TIMEOUT_S;
-    client->piece = malloc(REQUEST_PIECE_BYTES);
-    return client->piece && watch(control, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) == 0;
 }
 
 /* It waits for no answer any more; who has only said all that it has to say does. */
@@ -124,87 +92,92 @@ static bool has_gone(const struct client *client)
     return poll(&fd, 1, 0) > 0;
 }
 
+static size_t max_bytes(const struct client *client)
+{
+    return client->may_change ? REQUEST_MAX_STATE_BYTES : REQUEST_MAX_BYTES;
+}
+
 /*
  * Carries out the line that has come, if one has. False where the client is to be closed: one that
  * has given up while we were stopped has said that its request failed.
  */
-static bool take_line(struct control *control, struct client *client)
+static bool take_line(struct control *control, struct client *client, size_t n_seen)
 {
-    const char *end = memchr(client->line, '\n', client->n_line);
-    const struct request_caller caller = { client->may_change, client->passed_fd };
+    const char *end = memchr(client->line + n_seen, '\n', client->n_line - n_seen);
     size_t n;
 
-    if (!end && client->n_line < sizeof(client->line))
+    if (!end && client->n_line < max_bytes(client))
         return true;
     if (has_gone(client))
         return false;
     if (end) {
         n = (size_t)(end - client->line) + 1;
-        request_begin(&client->request, control->daemon, client->line, n - 1, &caller);
+        client->answer = request_answer(control->daemon, client->line, n - 1, client->may_change,
+                                        &client->n_answer);
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {
-        request_refuse(&client->request, "the line is too long");
+        client->answer = request_refuse("the line is too long", &client->n_answer);
         client->is_last = true;
     }
-    close_passed(client);
-    return begin_answer(control, client);
+    client->n_sent = 0;
+    client->deadline = now() + TIMEOUT_S;
+    /* A moment without memory costs this client its answer. */
+    return client->answer && watch(control, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) == 0;
+}
+
+/* Room for more of a line; a state has long ones. */
+static bool reserve(struct client *client)
+{
+    size_t capacity = client->line_capacity ? 4 * client->line_capacity : REQUEST_MAX_BYTES;
+    char *line;
+
+    if (client->n_line < client->line_capacity)
+        return true;
+    if (capacity > max_bytes(client))
+        capacity = max_bytes(client);
+    line = realloc(client->line, capacity);
+    if (!line)
+        return false;
+    client->line = line;
+    client->line_capacity = capacity;
+    return true;
 }
 
 /* One read. False where the client has ended or is to be closed. */
 static bool receive(struct control *control, struct client *client)
 {
-    /* Closing an fd may wait for whoever made its file (fuse): not for just anybody's. */
-    int *fdp = client->may_change ? &client->passed_fd : NULL;
-    ssize_t n = passed_fd_receive(client->fd, client->line + client->n_line,
-                                  sizeof(client->line) - client->n_line, fdp, MSG_DONTWAIT);
+    size_t n_before = client->n_line;
+    ssize_t n;
 
+    if (!reserve(client))
+        return false;
+    n = recv(client->fd, client->line + n_before, client->line_capacity - n_before, MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
     if (n == 0)
         return false;
     client->n_line += (size_t)n;
-    return take_line(control, client);
+    return take_line(control, client, n_before);
 }
 
-/* Sends what there is of the piece; the answer's fd goes with its first byte. */
-static ssize_t send_piece(struct client *client)
-{
-    ssize_t n = passed_fd_send(client->fd, client->piece + client->n_sent,
-                               client->n_piece - client->n_sent, client->request.fd, MSG_DONTWAIT);
-
-    if (n > 0 && client->request.fd >= 0) {
-        close(client->request.fd);
-        client->request.fd = -1;
-    }
-    return n;
-}
-
-/* One piece. False where the client has gone or is to be closed. */
+/* One write. False where the client has gone or is to be closed. */
 static bool answer(struct control *control, struct client *client)
 {
-    bool is_done = false;
-    ssize_t n;
+    ssize_t n = send(client->fd, client->answer + client->n_sent, client->n_answer - client->n_sent,
+                     MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    if (client->n_sent == client->n_piece && client->has_more) {
-        client->n_sent = 0;
-        client->n_piece = request_read(&client->request, control->daemon, client->piece,
-                                       REQUEST_PIECE_BYTES, &is_done);
-        client->has_more = !is_done;
-    }
-    if (client->n_sent < client->n_piece) {
-        n = send_piece(client);
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR;
-        client->n_sent += (size_t)n;
-    }
-    if (client->n_sent < client->n_piece || client->has_more)
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    client->n_sent += (size_t)n;
+    if (client->n_sent < client->n_answer)
         return true;
-    end_answer(client);
+    free(client->answer);
+    client->answer = NULL;
     if (client->is_last || watch(control, EPOLL_CTL_MOD, client->fd, EPOLLIN, client) < 0)
         return false;
     client->deadline = now() + TIMEOUT_S;
-    return take_line(control, client); /* it may have sent the next one already */
+    return take_line(control, client, 0); /* it may have sent the next one already */
 }
 
 /* A client that must wait for others is told so; if it cannot be told at once, it is not. */
@@ -228,7 +201,6 @@ static struct client *client_new(int fd, bool may_change)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     client->fd = fd;
     client->may_change = may_change;
-    client->passed_fd = client->request.fd = -1;
     client->deadline = now() + TIMEOUT_S;
     return client;
 }
@@ -295,7 +267,7 @@ static void on_client(struct control *control, struct client *client)
     /* The timer of the same dispatch may have closed it. */
     if (!is_connected(control, client))
         return;
-    if (!(client->is_answering ? answer(control, client) : receive(control, client)))
+    if (!(client->answer ? answer(control, client) : receive(control, client)))
         remove_client(control, client);
 }
 

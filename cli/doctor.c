@@ -35,69 +35,45 @@ static int status_of(enum severity worst)
                                        : EXIT_SUCCESS;
 }
 
-static void print_finding(const struct finding *finding)
-{
-    printf("%-8s %-13s %s\n", severity_name(finding->severity), finding->check, finding->summary);
-    if (finding->severity == SEVERITY_OK)
-        return;
-    printf("%22s read: %s\n", "", finding->evidence);
-    if (finding->remedy[0])
-        printf("%22s do:   %s\n", "", finding->remedy);
-}
-
 static json_t *finding_to_json(const struct finding *finding)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "check", finding->check, "severity",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s?}", "check", finding->check, "severity",
                      severity_name(finding->severity), "summary", finding->summary, "evidence",
-                     finding->evidence, "remedy",
-                     finding->remedy[0] ? json_string(finding->remedy) : json_null());
+                     finding->evidence, "remedy", finding->remedy[0] ? finding->remedy : NULL);
 }
 
-/* Prints one finding after the other; in JSON they are gathered in `rows`. */
-static int judge(const struct host *host, json_t *rows, enum severity *worst)
-{
-    struct finding finding;
+static const char finding_text[] = "{severity:-8} {check:-13} {summary}\n"
+                                   "[{!severity=ok}                       read: {evidence}\n]"
+                                   "[                       do:   {remedy}\n]";
 
-    *worst = SEVERITY_OK;
+static int report(const struct host *host, const struct command_options *options)
+{
+    json_t *rows = json_array(), *row;
+    enum severity worst = SEVERITY_OK;
+    struct finding finding;
+    int status;
+
     for (size_t i = 0; i < checks_count(); i++) {
         checks_judge(i, host, &finding);
-        if (finding.severity > *worst)
-            *worst = finding.severity;
-        if (!rows)
-            print_finding(&finding);
-        else if (json_array_append_new(rows, finding_to_json(&finding)))
-            return -ENOMEM;
+        if (finding.severity > worst)
+            worst = finding.severity;
+        row = finding_to_json(&finding);
+        if (!options->json)
+            render(stdout, finding_text, row, NULL, NULL);
+        json_array_append_new(rows, row);
     }
-    return 0;
-}
-
-static int report(const struct host *host, bool json, enum severity *worst)
-{
-    json_t *rows = json ? json_array() : NULL;
-    int r = json && !rows ? -ENOMEM : judge(host, rows, worst);
-
-    if (r < 0) {
-        json_decref(rows);
-        return r;
-    }
-    if (!json)
-        return 0;
-    return command_print_json(
-        json_pack("{s:s, s:o}", "verdict", severity_name(*worst), "findings", rows));
+    status = command_print(options, json_pack("{s:s, s:o}", "verdict", severity_name(worst),
+                                              "findings", rows), NULL, "");
+    return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 
 /* What the daemon at --control says of itself; it may be another than holds this namespace. */
 static void ask_daemon(struct host *host, const char *control)
 {
-    struct client_exchange exchange = { .path = control, .fd_sent = -1 };
     json_t *answer;
 
-    host->control_error = -ENOENT;
-    if (!strcmp(control, "none"))
-        return;
-    host->control_error = client_ask(&exchange, json_pack("{s:s}", "request", "status"), &answer,
-                                     &host->control_failure);
-    host->control_pid = exchange.pid;
+    host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
+                                     &host->control_pid, &host->control_failure);
     if (host->control_error < 0)
         return;
     host->is_paused = json_is_true(json_object_get(answer, "paused"));
@@ -107,20 +83,19 @@ static void ask_daemon(struct host *host, const char *control)
 int doctor_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
-    enum severity worst;
     struct host *host = calloc(1, sizeof(*host));
-    int r = host ? host_read(host, &options->settings.router, options->root ? options->root : "",
-                             &error)
-                 : -ENOMEM;
+    int status, r = host ? host_read(host, &options->settings.router,
+                                     options->root ? options->root : "", &error)
+                         : -ENOMEM;
 
     if (r == 0) {
         if (host->has_holder)
             ask_daemon(host, options->settings.control);
-        r = report(host, options->json, &worst);
+        status = report(host, options);
         host_deinit(host);
+    } else {
+        status = command_fail(options, &error, r);
     }
     free(host);
-    if (r == 0)
-        return status_of(worst);
-    return command_fail(options, &error, r);
+    return status;
 }

@@ -9,9 +9,8 @@
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "members.h"
 #include "resolve.h"
-#include "sides.h"
+#include "show.h"
 #include "verdict.h"
 
 #include <errno.h>
@@ -69,15 +68,14 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
 static int ask_daemon(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t **documentp, struct riptide_error *error)
 {
-    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    int holder, r = -ENOENT;
     bool is_running;
+    int holder, r;
 
     riptide_prefix_format(dst, text);
-    if (strcmp(options->settings.control, "none") != 0)
-        r = client_ask(&exchange, json_pack("{s:s, s:s}", "request", "explain", "dst", text),
-                       documentp, error);
+    r = client_ask(options->settings.control,
+                   json_pack("{s:s, s:s}", "request", "explain", "dst", text), documentp, NULL,
+                   error);
     is_running = r == 0;
     if (r < 0 && r != -ENOMEM) {
         if (!client_is_absence(r))
@@ -141,51 +139,44 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
-static json_t *pair_to_json(const struct pair *pair)
-{
-    uint32_t cwnd = pair->start ? pair->start->cwnd : pair->route ? pair->route->initcwnd : 0;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(pair->dst, dst);
-    return json_pack("{s:s, s:o, s:s?, s:s?, s:s?, s:o}", "dst", dst, "starts_with",
-                     figure_or_null(cwnd), "not_ours",
-                     pair->start && pair->start->text[0] ? pair->start->text : NULL, "state",
-                     pair->told ? pair->told->state : NULL, "reason",
-                     pair->told ? pair->told->reason : NULL, "connections",
-                     pair->told ? json_integer(pair->told->connections) : json_null());
-}
-
 /* The destinations within a prefix, whichever side knows them; null for an address. */
 static int add_inside(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {
-    struct sides sides = { .routes = NULL };
-    struct sides_walk walk = { 0 };
     struct command_options asked = *options;
-    json_t *first;
+    json_t *first, *shown = NULL;
+    struct riptide_error absence;
+    const json_t *row, *told;
     json_int_t n = 0;
-    struct pair pair;
+    size_t i;
     int r;
 
     if (dst->len == (dst->family == AF_INET ? 32 : 128)) {
         json_object_set_new(document, "inside", json_null());
         return 0;
     }
-    first = json_array();
     /* Who has not answered is not waited for again. */
     if (!json_is_true(get(document, "daemon_is_running")))
         asked.settings.control = "none";
-    r = sides_read(&sides, &asked, dst);
-    while (r == 0 && sides_next(&sides, &walk, &pair)) {
-        if (riptide_prefix_equal(pair.dst, dst))
-            continue;
-        if (n++ < MAX_INSIDE)
-            json_array_append_new(first, pair_to_json(&pair));
+    r = show_read(&asked, dst, &shown, &absence);
+    if (r < 0)
+        return r;
+    first = json_array();
+    json_array_foreach(get(shown, "routes"), i, row)
+    {
+        told = get(row, "daemon");
+        if (strcmp(text_of(row, "dst"), text_of(document, "dst")) != 0 && n++ < MAX_INSIDE)
+            json_array_append_new(
+                first,
+                json_pack("{s:O, s:O, s:O, s:O?, s:O?, s:O?}", "dst", get(row, "dst"),
+                          "starts_with", get(row, "starts_with"), "not_ours", get(row, "not_ours"),
+                          "state", get(told, "state"), "reason", get(told, "reason"), "connections",
+                          get(told, "connections")));
     }
-    sides_deinit(&sides);
     json_object_set_new(document, "inside",
                         json_pack("{s:I, s:o}", "destinations", n, "first", first));
-    return r;
+    json_decref(shown);
+    return 0;
 }
 
 /*
@@ -224,7 +215,7 @@ static int complete(const struct command_options *options, const struct riptide_
         r = add_inside(options, document, dst);
     if (r != 0)
         return r;
-    verdict_of(document, verdict);
+    render_string(verdict, sizeof(verdict), verdict_sentence, document);
     json_object_set_new(document, "verdict", json_string(verdict));
     return 0;
 }
@@ -245,6 +236,22 @@ static int gather(const struct command_options *options, const struct riptide_pr
     return r;
 }
 
+static void print_steps(const json_t *document)
+{
+    const json_t *first = get(get(document, "inside"), "first"), *row;
+    const bool is_itself = !strcmp(text_of(document, "dst"), text_of(document, "destination"));
+    json_t *counted = json_pack("{s:b, s:I}", "is_itself", is_itself, "more",
+                                number(get(document, "inside"), "destinations") -
+                                    (json_int_t)json_array_size(first));
+    size_t i;
+
+    render(stdout, verdict_steps, counted, document, NULL);
+    json_array_foreach(first, i, row)
+        render(stdout, verdict_inside, counted, row, NULL);
+    render(stdout, verdict_end, counted, document, NULL);
+    json_decref(counted);
+}
+
 int explain_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
@@ -257,11 +264,9 @@ int explain_run(const struct command_options *options)
     if (!command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
     r = gather(options, &dst, &document, &error);
-    if (r == 0 && options->json) {
-        r = command_print_json(document);
-    } else if (r == 0) {
-        verdict_print(document, stdout);
-        json_decref(document);
-    }
-    return r == 0 ? EXIT_SUCCESS : command_fail(options, &error, r);
+    if (r != 0)
+        return command_fail(options, &error, r);
+    if (!options->json)
+        print_steps(document);
+    return command_print(options, document, NULL, "");
 }

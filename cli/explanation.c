@@ -4,7 +4,7 @@
  */
 #include "explanation.h"
 
-#include "members.h"
+#include "render.h"
 
 #define MS_PER_S 1e3
 #define NS_PER_S 1e9
@@ -52,8 +52,8 @@ json_t *explanation_seen(const struct riptide_explanation *explanation)
 
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         n += explanation->left_out[i];
-    return json_pack("{s:I, s:o}", "connections", n, "left_out",
-                     left_out_of(explanation->left_out));
+    return json_pack("{s:I, s:I, s:o}", "connections", n, "counted",
+                     (json_int_t)explanation->samples, "left_out", left_out_of(explanation->left_out));
 }
 
 static json_t *bounds_that_bit(uint32_t bits)

@@ -8,7 +8,6 @@
 #include "leftover.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "members.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,17 +38,15 @@ static bool pause_holder(const struct command_options *options,
                          const struct riptide_router_config *numbers, int holder,
                          struct riptide_error *line)
 {
-    struct client_exchange exchange = { .path = options->settings.control, .fd_sent = -1 };
+    const char *control = options->settings.control;
     json_t *status = NULL, *paused = NULL;
-    struct riptide_error why = { .text = "--control none" };
+    struct riptide_error why = { .text = "" };
     json_int_t table;
-    int r = -ENOENT;
+    int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &status, &pid, &why);
 
-    if (strcmp(exchange.path, "none") != 0)
-        r = client_ask(&exchange, json_pack("{s:s}", "request", "status"), &status, &why);
     table = number(status, "table");
     json_decref(status);
-    if (r == 0 && exchange.pid != holder) {
+    if (r == 0 && pid != holder) {
         warn_of(holder, "the riptided at --control is of another network namespace", line);
         return false;
     }
@@ -61,7 +58,7 @@ static bool pause_holder(const struct command_options *options,
         return false;
     }
     if (r == 0)
-        r = client_ask(&exchange, json_pack("{s:s}", "request", "pause"), &paused, &why);
+        r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
     json_decref(paused);
     if (r < 0)
         warn_of(holder, log_error_text(&why, r), line);

@@ -3,9 +3,8 @@
  * riptide hint: lowers windows for a while, by what connections cannot know; takes that back, and
  * lists what holds.
  */
-#include "ask.h"
+#include "client.h"
 #include "log.h"
-#include "members.h"
 #include "request.h"
 
 #include <inttypes.h>
@@ -54,55 +53,31 @@ static int check(const struct command_options *options)
 }
 
 /* All that holds now: nothing is left of an older hint. */
-static void print(const struct command_options *options, const json_t *answer)
-{
-    json_int_t n = number(answer, "destinations");
+static const char added[] =
+    "{/dst}: [{!/destinations}no destination within is known, and what is learned in the next "
+    "{for_ms:s} s is held down|{/destinations} destination[{?/destinations=1}|s] held down, from "
+    "the next round on, for {for_ms:s} s]: [windows times {scale}, ][at most {cwnd_max}, ]but the "
+    "minimum of {/cwnd_min} stays\n";
 
-    printf("%s: ", text_of(answer, "dst"));
-    if (n == 0)
-        printf("no destination within is known, and what is learned in the next");
-    else
-        printf("%" JSON_INTEGER_FORMAT " destination%s held down, from the next round on, for", n,
-               n == 1 ? "" : "s");
-    printf(" %g s%s: ", (double)options->hint_for_ns / 1e9, n == 0 ? " is held down" : "");
-    if (options->hint_scale > 0)
-        printf("windows times %g, ", options->hint_scale);
-    if (options->hint_cwnd_max > 0)
-        printf("at most %" PRIu32 ", ", options->hint_cwnd_max);
-    printf("but the minimum of %" JSON_INTEGER_FORMAT " stays\n", number(answer, "cwnd_min"));
-}
-
-static void print_removed(const struct command_options *options, const json_t *answer)
+static int list(const struct command_options *options)
 {
-    (void)options;
-    printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
-}
-
-static void print_list(const struct command_options *options, const json_t *answer)
-{
-    const json_t *hints = get(answer, "hints");
+    const struct render_style style = command_style();
+    json_t *answer;
     const json_t *hint;
     size_t i;
+    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "hints"), NULL, &answer);
 
-    (void)options;
-    if (json_array_size(hints) == 0)
-        puts("no hint holds");
-    json_array_foreach(hints, i, hint)
+    if (status != EXIT_SUCCESS)
+        return status;
+    json_array_foreach(get(answer, "hints"), i, hint)
     {
-        printf("%s: ", text_of(hint, "dst"));
-        if (json_is_string(get(hint, "policy")))
-            printf("policy %s, ", text_of(hint, "policy"));
-        if (json_is_integer(get(hint, "cwnd_min")))
-            printf("at least %" JSON_INTEGER_FORMAT ", ", number(hint, "cwnd_min"));
-        if (json_is_real(get(hint, "scale")))
-            printf("windows times %g, ", real(hint, "scale"));
-        if (json_is_integer(get(hint, "cwnd_max")))
-            printf("at most %" JSON_INTEGER_FORMAT ", ", number(hint, "cwnd_max"));
-        if (json_is_integer(get(hint, "for_ms")))
-            printf("for another %.1f s\n", (double)number(hint, "for_ms") / 1e3);
-        else
-            puts("as configured");
+        if (!options->json)
+            render(stdout,
+                   "{dst}: [policy {policy}, ][at least {cwnd_min}, ][windows times {scale}, ]"
+                   "[at most {cwnd_max}, ][for another {for_ms:milli} s|as configured]\n",
+                   answer, hint, &style);
     }
+    return command_print(options, answer, NULL, "[{?hints}|no hint holds\n]");
 }
 
 int hint_run(const struct command_options *options)
@@ -113,7 +88,7 @@ int hint_run(const struct command_options *options)
     int status;
 
     if (options->n_operands == 0 && !options->hint_remove && !has_limits(options))
-        return ask(options, json_pack("{s:s}", "request", "hints"), print_list);
+        return list(options);
     status = check(options);
     if (status != EXIT_SUCCESS)
         return status;
@@ -121,13 +96,13 @@ int hint_run(const struct command_options *options)
         return EXIT_USAGE;
     riptide_prefix_format(&dst, text);
     if (options->hint_remove)
-        return ask(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
-                   print_removed);
+        return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
+                          "{/removed}: the hint is removed, from the next round on\n");
     request = json_pack("{s:s, s:s, s:I}", "request", "hint", "dst", text, "for_ms",
                         (json_int_t)(options->hint_for_ns / NS_PER_MS));
     if (options->hint_cwnd_max)
         json_object_set_new(request, "cwnd_max", json_integer(options->hint_cwnd_max));
     if (options->hint_scale > 0)
         json_object_set_new(request, "scale", json_real(options->hint_scale));
-    return ask(options, request, print);
+    return client_run(options, request, added);
 }

@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "log.h"
 #include "samples.h"
-#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,112 +33,72 @@ static void clear(void *aggregate)
     aggregate_clear(aggregate);
 }
 
-enum figure {
-    FIGURE_WHOLE,
-    FIGURE_MEAN,  /* the only one that is no uint64_t */
-    FIGURE_US,    /* shown in ms */
-    FIGURE_BYTES, /* shown with k, M, G, T */
-};
-
-static const struct column {
-    const char *title;
+/* Keys and figures; 0 of those that are not always known is null. */
+static const struct figure {
     const char *key;
-    enum figure kind;
-    size_t offset;    /* into struct aggregate_row */
-    bool zero_counts; /* else 0 is not known: "-", null */
-} columns[] = {
-#define COLUMN(title, key, kind, field, zero_counts)                                               \
+    size_t offset; /* into struct aggregate_row, uint64_t */
+    bool zero_counts;
+} figures[] = {
+#define FIGURE(key, field, zero_counts)                                                            \
     {                                                                                              \
-        title, key, kind, offsetof(struct aggregate_row, field), zero_counts                       \
+        key, offsetof(struct aggregate_row, field), zero_counts                                    \
     }
-    COLUMN("CONNS", "connections", FIGURE_WHOLE, connections, true),
-    COLUMN("CWND", "cwnd_mean", FIGURE_MEAN, cwnd_mean, true),
-    COLUMN("MIN", "cwnd_min", FIGURE_WHOLE, cwnd_min, true),
-    COLUMN("MAX", "cwnd_max", FIGURE_WHOLE, cwnd_max, true),
-    COLUMN("RTT_MS", "rtt_mean_us", FIGURE_US, rtt_mean_us, false),
-    COLUMN("MIN_MS", "min_rtt_us", FIGURE_US, min_rtt_us, false),
-    COLUMN("MSS", "mss_bytes", FIGURE_WHOLE, mss_bytes, false),
-    COLUMN("ACKED", "acked_bytes", FIGURE_BYTES, acked_bytes, true),
-    COLUMN("RETRANS", "retrans_segs", FIGURE_WHOLE, retrans_segs, true),
-    COLUMN("RATE", "max_delivery_rate_Bps", FIGURE_BYTES, delivery_rate_Bps, false),
+    FIGURE("connections", connections, true),
+    FIGURE("cwnd_min", cwnd_min, true),
+    FIGURE("cwnd_max", cwnd_max, true),
+    FIGURE("rtt_mean_us", rtt_mean_us, false),
+    FIGURE("min_rtt_us", min_rtt_us, false),
+    FIGURE("mss_bytes", mss_bytes, false),
+    FIGURE("acked_bytes", acked_bytes, true),
+    FIGURE("retrans_segs", retrans_segs, true),
+    FIGURE("max_delivery_rate_Bps", delivery_rate_Bps, false),
 };
 
-enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]), CELL_BYTES = 24 };
+static const struct render_column columns[] = {
+    { "DESTINATION", "{dst}", false },
+    { "CONNS", "{connections}", true },
+    { "CWND", "{cwnd_mean:.1}", true },
+    { "MIN", "{cwnd_min}", true },
+    { "MAX", "{cwnd_max}", true },
+    { "RTT_MS", "{rtt_mean_us:milli}", true },
+    { "MIN_MS", "{min_rtt_us:milli}", true },
+    { "MSS", "{mss_bytes}", true },
+    { "ACKED", "{acked_bytes:bytes}", true },
+    { "RETRANS", "{retrans_segs}", true },
+    { "RATE", "{max_delivery_rate_Bps:bytes}", true },
+    { NULL, "", false },
+};
 
-static uint64_t get_figure(const struct aggregate_row *row, const struct column *column)
+static json_t *row_to_json(const struct aggregate_row *row)
 {
-    return *(const uint64_t *)(const void *)((const char *)row + column->offset);
-}
-
-static bool is_known(const struct aggregate_row *row, const struct column *column)
-{
-    return column->zero_counts || get_figure(row, column);
-}
-
-/* Five characters at most: 9999, 12.3k, 123M. */
-static void print_bytes(char text[CELL_BYTES], uint64_t bytes)
-{
-    static const char units[] = "kMGTPE";
-    double value = (double)bytes;
-    size_t unit = 0;
-
-    if (bytes < 10000) {
-        snprintf(text, CELL_BYTES, "%" PRIu64, bytes);
-        return;
-    }
-    value /= 1000;
-    while (value >= 999.5) {
-        value /= 1000;
-        unit++;
-    }
-    snprintf(text, CELL_BYTES, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
-}
-
-static void print_figure(char text[CELL_BYTES], const struct aggregate_row *row,
-                         const struct column *column)
-{
-    text[0] = '\0';
-    if (column->kind == FIGURE_MEAN)
-        snprintf(text, CELL_BYTES, "%.1f", row->cwnd_mean);
-    else if (!is_known(row, column))
-        return;
-    else if (column->kind == FIGURE_US)
-        snprintf(text, CELL_BYTES, "%.1f", (double)get_figure(row, column) / 1e3);
-    else if (column->kind == FIGURE_BYTES)
-        print_bytes(text, get_figure(row, column));
-    else
-        snprintf(text, CELL_BYTES, "%" PRIu64, get_figure(row, column));
-}
-
-static int add_row(struct table *table, const struct aggregate_row *row)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], figures[N_COLUMNS][CELL_BYTES];
-    const char *cells[1 + N_COLUMNS] = { dst };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *object;
 
     riptide_prefix_format(&row->dst, dst);
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        print_figure(figures[i], row, &columns[i]);
-        cells[1 + i] = figures[i];
+    object = json_pack("{s:s, s:f}", "dst", dst, "cwnd_mean", row->cwnd_mean);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        const char *at = (const char *)row + figures[i].offset;
+        uint64_t figure = *(const uint64_t *)(const void *)at;
+
+        json_object_set_new(object, figures[i].key,
+                            figures[i].zero_counts ? json_integer((json_int_t)figure)
+                                                   : figure_or_null(figure));
     }
-    return table_add(table, TABLE_PLAIN, cells);
+    return object;
 }
 
-static int print_table(const struct aggregate *aggregate)
+static json_t *to_json(const struct aggregate *aggregate, const struct riptide_observer_stats *stats)
 {
-    struct table_column titles[1 + N_COLUMNS] = { { "DESTINATION", false } };
-    const struct table_style style = terminal_style();
-    struct table table;
-    int r = 0;
+    json_t *rows = json_array();
 
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        titles[1 + i] = (struct table_column){ columns[i].title, true };
-    table_init(&table, titles, 1 + N_COLUMNS);
-    for (size_t i = 0; i < aggregate->n_rows && r == 0; i++)
-        r = add_row(&table, aggregate->rows[i]);
-    if (r == 0)
-        table_print(&table, stdout, &style);
-    table_deinit(&table);
-    return r;
+    for (size_t i = 0; i < aggregate->n_rows; i++)
+        json_array_append_new(rows, row_to_json(aggregate->rows[i]));
+    return json_pack(
+        "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations", rows, "left_out", "local",
+        (json_int_t)stats->left_out_local, "multicast", (json_int_t)stats->left_out_multicast,
+        "link_local", (json_int_t)stats->left_out_link_local, "scope",
+        (json_int_t)stats->left_out_scope, "no_info", (json_int_t)stats->left_out_no_info,
+        "malformed", (json_int_t)stats->malformed, "restarts", (json_int_t)stats->restarts);
 }
 
 /* An empty table asks why. */
@@ -152,63 +111,26 @@ static void print_left_out(const struct riptide_observer_stats *stats)
                    stats->left_out_scope, stats->left_out_no_info, stats->malformed);
 }
 
-static json_t *row_to_json(const struct aggregate_row *row)
+/* Returns the exit status, or an error. */
+static int observe(const struct command_options *options, const struct riptide_scope *scope,
+                   struct riptide_error *error)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *object = json_object();
-    int failed;
-
-    riptide_prefix_format(&row->dst, dst);
-    failed = json_object_set_new(object, "dst", json_string(dst));
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        const struct column *column = &columns[i];
-        json_t *figure = json_null();
-
-        if (column->kind == FIGURE_MEAN)
-            figure = json_real(row->cwnd_mean);
-        else if (is_known(row, column))
-            figure = json_integer((json_int_t)get_figure(row, column));
-        failed |= json_object_set_new(object, column->key, figure);
-    }
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
-static int print_json(const struct aggregate *aggregate, const struct riptide_observer_stats *stats)
-{
-    json_t *rows = json_array();
-    json_t *root;
-
-    for (size_t i = 0; i < aggregate->n_rows; i++) {
-        if (json_array_append_new(rows, row_to_json(aggregate->rows[i]))) {
-            json_decref(rows);
-            return -ENOMEM;
-        }
-    }
-    root = json_pack(
-        "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations", rows, "left_out", "local",
-        (json_int_t)stats->left_out_local, "multicast", (json_int_t)stats->left_out_multicast,
-        "link_local", (json_int_t)stats->left_out_link_local, "scope",
-        (json_int_t)stats->left_out_scope, "no_info", (json_int_t)stats->left_out_no_info,
-        "malformed", (json_int_t)stats->malformed, "restarts", (json_int_t)stats->restarts);
-    return command_print_json(root);
-}
-
-static int observe(const struct riptide_scope *scope, bool json, struct riptide_error *error)
-{
+    const struct render_style style = command_style();
     struct aggregate aggregate = { .index = NULL };
     const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &aggregate };
     struct riptide_observer_stats stats;
+    json_t *document;
     int r = samples_observe(scope, &sink, &stats, error);
 
     if (r == 0) {
         aggregate_finish(&aggregate);
-        r = json ? print_json(&aggregate, &stats) : print_table(&aggregate);
+        document = to_json(&aggregate, &stats);
+        if (!options->json)
+            r = render_table(stdout, columns, document, get(document, "destinations"), &style);
+        if (r == 0 && !options->json)
+            print_left_out(&stats);
+        r = r < 0 ? r : command_print(options, document, NULL, "");
     }
-    if (r == 0 && !json)
-        print_left_out(&stats);
     aggregate_clear(&aggregate);
     return r;
 }
@@ -240,10 +162,10 @@ int observe_run(const struct command_options *options)
     int r = get_scope(&scope, &learn, options, &error);
 
     if (r == 0)
-        r = observe(&scope, options->json, &error);
+        r = observe(options, &scope, &error);
     value_prefixes.clear(&learn);
     if (!error.text[0] && (r == -EACCES || r == -EPERM))
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));
-    return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;
+    return r < 0 ? command_fail(options, &error, r) : r;
 }

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ROW_BYTES = 1024,   /* more than a row takes */
-    ROWS_A_PIECE = 512, /* a walk that finds little must not take long */
-};
-
 struct call;
 
 /* Returns the answer, or NULL with a line in call->error (or without memory for one). */
@@ -32,9 +27,7 @@ struct verb {
 /* What a request needs while it is carried out. */
 struct call {
     const struct request_daemon *daemon;
-    const struct request_caller *caller;
     json_t *document;
-    struct request *request;
     const struct verb *verb;
     struct riptide_error error; /* why it failed */
 };
@@ -88,20 +81,52 @@ static json_t *run_hints(struct call *call)
     return take_members(call, "{}") ? call->daemon->hints(call->daemon->userdata) : NULL;
 }
 
+static json_t *row_to_json(const struct request_row *row)
+{
+    const struct riptide_route *route = &row->route;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *array;
+
+    riptide_prefix_format(&route->dst, dst);
+    array = json_pack("[s, s, I, I, I]", dst, explanation_route_state(route->state),
+                      (json_int_t)route->initcwnd, (json_int_t)row->estimate.cwnd,
+                      (json_int_t)row->estimate.samples);
+    if (route->reason[0])
+        json_array_append_new(array, json_string(route->reason));
+    return array;
+}
+
+/* A page of them. What each place of a row means, `columns` says once for all. */
 static json_t *run_show(struct call *call)
 {
+    const struct request_daemon *daemon = call->daemon;
+    struct riptide_prefix within = { .family = 0 };
+    json_t *rows, *next = NULL;
     const char *prefix = NULL;
+    struct request_row row;
+    json_int_t from = 0;
+    uint32_t cursor;
 
-    if (!take_members(call, "{s?s}", "prefix", &prefix))
+    if (!take_members(call, "{s?s, s?I}", "prefix", &prefix, "from", &from) ||
+        (prefix && !take_prefix(call, prefix, &within)))
         return NULL;
-    if (prefix && !take_prefix(call, prefix, &call->request->within))
+    if (from < 0 || from > UINT32_MAX) {
+        fail(call, "from: not the next of an answer");
         return NULL;
-    call->request->is_listing = call->request->is_first = true;
-    return json_pack("{s:[], s:[s, s, s, s, s, s], s:b, s:I, s:I}", "routes", "columns", "dst",
-                     "state", "initcwnd", "cwnd", "connections", "reason", "paused",
-                     call->daemon->is_paused(call->daemon->userdata), "step_segments",
-                     (json_int_t)call->daemon->router->step_segments, "step_percent",
-                     (json_int_t)call->daemon->router->step_percent);
+    }
+    cursor = (uint32_t)from;
+    rows = json_array();
+    for (int i = 0; i < REQUEST_PAGE && !next; i++) {
+        if (!daemon->next(daemon->userdata, &cursor, &row))
+            next = json_null();
+        else if (!within.family || riptide_prefix_contains(&within, &row.route.dst))
+            json_array_append_new(rows, row_to_json(&row));
+    }
+    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:b, s:I, s:I}", "routes", rows, "next",
+                     next ? next : json_integer(cursor), "columns", "dst", "state", "initcwnd",
+                     "cwnd", "connections", "reason", "paused", daemon->is_paused(daemon->userdata),
+                     "step_segments", (json_int_t)daemon->router->step_segments, "step_percent",
+                     (json_int_t)daemon->router->step_percent);
 }
 
 static json_t *run_explain(struct call *call)
@@ -164,25 +189,18 @@ static json_t *run_pause(struct call *call)
 
 static json_t *run_save(struct call *call)
 {
-    if (!take_members(call, "{}") ||
-        call->daemon->save(call->daemon->userdata, &call->request->fd, &call->error) != 0)
-        return NULL;
-    return json_object();
+    return take_members(call, "{}") ? call->daemon->save(call->daemon->userdata) : NULL;
 }
 
 static json_t *run_load(struct call *call)
 {
     bool is_replacing = !strcmp(call->verb->name, "load");
     struct riptide_load_counts counts;
+    const char *state;
+    size_t n;
 
-    if (!take_members(call, "{}"))
-        return NULL;
-    if (call->caller->fd < 0) {
-        fail(call, "the fd of a state is missing");
-        return NULL;
-    }
-    if (call->daemon->load(call->daemon->userdata, call->caller->fd, is_replacing, &counts,
-                           &call->error) != 0)
+    if (!take_members(call, "{s:s%}", "state", &state, &n) ||
+        call->daemon->load(call->daemon->userdata, state, n, is_replacing, &counts, &call->error))
         return NULL;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded,
                      "expired", (json_int_t)counts.expired, "older", (json_int_t)counts.older,
@@ -215,7 +233,7 @@ static const struct verb *find_verb(struct call *call)
     return NULL;
 }
 
-static json_t *run(struct call *call, const char *line, size_t n)
+static json_t *run(struct call *call, const char *line, size_t n, bool may_change)
 {
     json_error_t error;
 
@@ -227,7 +245,7 @@ static json_t *run(struct call *call, const char *line, size_t n)
     call->verb = find_verb(call);
     if (!call->verb)
         return NULL;
-    if (call->verb->changes && !call->caller->may_change) {
+    if (call->verb->changes && !may_change) {
         fail(call, "only root and the group of --control-group may ask for that");
         return NULL;
     }
@@ -235,121 +253,38 @@ static json_t *run(struct call *call, const char *line, size_t n)
     return call->verb->run(call);
 }
 
-/* The answer as text; `object`, which may be NULL, is freed. */
-static void tell(struct request *request, json_t *object)
+/* As a line; `object`, which may be NULL, is freed. */
+static char *to_line(json_t *object, size_t *np)
 {
-    if (object)
-        request->text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+
     json_decref(object);
-    request->n_text = request->text ? strlen(request->text) + 1 : 0;
-    if (request->text)
-        request->text[request->n_text - 1] = '\n'; /* for the zero: the length is known */
-    else
-        request->is_listing = false;
+    if (!text)
+        return NULL;
+    *np = strlen(text) + 1;
+    text[*np - 1] = '\n'; /* for the zero: the length is known */
+    return text;
 }
 
-void request_refuse(struct request *request, const char *reason)
+char *request_refuse(const char *reason, size_t *np)
 {
-    json_t *text;
-
-    *request = (struct request){ .fd = -1 };
     /* What a client sent may be in the reason, and end in the middle of a character. */
-    text = json_string(reason);
-    tell(request,
-         json_pack("{s:b, s:o}", "ok", false, "error", text ? text : json_string("no valid text")));
+    json_t *text = json_string(reason);
+
+    return to_line(json_pack("{s:b, s:o}", "ok", false, "error",
+                             text ? text : json_string("no valid text")),
+                   np);
 }
 
-void request_begin(struct request *request, const struct request_daemon *daemon, const char *line,
-                   size_t n, const struct request_caller *caller)
+char *request_answer(const struct request_daemon *daemon, const char *line, size_t n,
+                     bool may_change, size_t *np)
 {
-    struct call call = { .daemon = daemon, .caller = caller, .request = request };
-    json_t *answer;
+    struct call call = { .daemon = daemon };
+    json_t *answer = run(&call, line, n, may_change);
 
-    *request = (struct request){ .fd = -1 };
-    answer = run(&call, line, n);
     json_decref(call.document);
-    if (!answer || json_object_set_new(answer, "ok", json_true()) < 0) {
-        json_decref(answer);
-        request_refuse(request, call.error.text[0] ? call.error.text : strerror(ENOMEM));
-        return;
-    }
-    tell(request, answer);
-}
-
-/* Without the names of run_show, since there may be ten thousand. Nothing where memory is short. */
-static size_t write_row(char *at, const struct request_row *row, bool is_first)
-{
-    const struct riptide_route *route = &row->route;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *array;
-    size_t n;
-
-    riptide_prefix_format(&route->dst, dst);
-    array = json_pack("[s, s, I, I, I]", dst, explanation_route_state(route->state),
-                      (json_int_t)route->initcwnd, (json_int_t)row->estimate.cwnd,
-                      (json_int_t)row->estimate.samples);
-    if (route->reason[0])
-        json_array_append_new(array, json_string(route->reason));
-    n = json_dumpb(array, at + !is_first, ROW_BYTES - 1, JSON_COMPACT);
-    json_decref(array);
-    if (n == 0 || n >= ROW_BYTES)
-        return 0;
-    if (!is_first)
-        at[0] = ',';
-    return n + !is_first;
-}
-
-/* Rows as far as they fit; false behind the last. */
-static bool write_rows(struct request *request, const struct request_daemon *daemon, char *piece,
-                       size_t size, size_t *np)
-{
-    struct request_row row;
-    size_t n_row;
-
-    for (int i = 0; i < ROWS_A_PIECE && *np + ROW_BYTES <= size; i++) {
-        if (!daemon->next(daemon->userdata, &request->cursor, &row))
-            return false;
-        if (request->within.family && !riptide_prefix_contains(&request->within, &row.route.dst))
-            continue;
-        n_row = write_row(piece + *np, &row, request->is_first);
-        *np += n_row;
-        request->is_first &= n_row == 0;
-    }
-    return true;
-}
-
-/* The text up to `end`. */
-static size_t copy_text(struct request *request, char *piece, size_t size, size_t end)
-{
-    size_t n = end - request->n_told < size ? end - request->n_told : size;
-
-    memcpy(piece, request->text + request->n_told, n);
-    request->n_told += n;
-    return n;
-}
-
-size_t request_read(struct request *request, const struct request_daemon *daemon, char *piece,
-                    size_t size, bool *is_donep)
-{
-    size_t n = 0;
-
-    *is_donep = false;
-    if (request->is_listing) {
-        /* {"routes":[],... and the rest: the rows go behind the first bracket. */
-        if (request->n_told == 0)
-            n = copy_text(request, piece, size, strcspn(request->text, "[") + 1);
-        request->is_listing = write_rows(request, daemon, piece, size, &n);
-        if (request->is_listing)
-            return n;
-    }
-    if (request->text)
-        n += copy_text(request, piece + n, size - n, request->n_text);
-    *is_donep = request->n_told == request->n_text;
-    return n;
-}
-
-void request_end(struct request *request)
-{
-    free(request->text);
-    *request = (struct request){ .fd = -1 };
+    if (answer && json_object_set_new(answer, "ok", json_true()) == 0)
+        return to_line(answer, np);
+    json_decref(answer);
+    return request_refuse(call.error.text[0] ? call.error.text : strerror(ENOMEM), np);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request on the control socket: one line of JSON in, one line of JSON out, in pieces. Pure: what
- * is asked of the daemon goes through an interface, which a test or a fuzzer can stand in for.
- * docs/control.md says what requests and answers look like.
+ * A request on the control socket: one line of JSON in, one line of JSON out. Pure: what is asked of
+ * the daemon goes through an interface, which a test or a fuzzer can stand in for. docs/control.md
+ * says what requests and answers look like.
  */
 #ifndef CLI_REQUEST_H
 #define CLI_REQUEST_H
@@ -14,11 +14,12 @@
 /* Where the socket is, unless told otherwise. */
 #define CONTROL_PATH "/run/riptide/control"
 
-/* The longest line that a client may send, its newline included. */
-#define REQUEST_MAX_BYTES 4096
+/* The longest line that a client may send, its newline included; and one with a state. */
+#define REQUEST_MAX_BYTES       4096
+#define REQUEST_MAX_STATE_BYTES (64 << 20)
 
-/* The smallest room for a piece of an answer. */
-#define REQUEST_PIECE_BYTES 8192
+/* Destinations that one answer walks over: a list of all of them is asked for in pages. */
+#define REQUEST_PAGE 256
 
 /* The longest time that a hint may hold: a year. */
 #define REQUEST_MAX_HINT_MS (INT64_C(1000) * 3600 * 24 * 366)
@@ -53,46 +54,21 @@ struct request_daemon {
     int (*unhint)(void *userdata, const struct riptide_prefix *dst, struct riptide_error *error);
     int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
     bool (*is_paused)(void *userdata);
-    /* An fd that holds the state, the caller's. */
-    int (*save)(void *userdata, int *fdp, struct riptide_error *error);
-    /* The state that an fd holds joins what is known, or takes its place. */
-    int (*load)(void *userdata, int fd, bool is_replacing, struct riptide_load_counts *counts,
-                struct riptide_error *error);
+    /* What is known, as text. */
+    json_t *(*save)(void *userdata);
+    /* The state joins what is known, or takes its place. */
+    int (*load)(void *userdata, const char *state, size_t n, bool is_replacing,
+                struct riptide_load_counts *counts, struct riptide_error *error);
 };
-
-/* Who asks. */
-struct request_caller {
-    bool may_change;
-    int fd; /* that came with the request; -1: none */
-};
-
-/* A request whose answer is under way. */
-struct request {
-    char *text; /* what there is to say beside the rows, newline included */
-    size_t n_text;
-    size_t n_told;
-    bool is_listing; /* rows are to come behind the text's first bracket */
-    bool is_first;
-    struct riptide_prefix within; /* of a listing; family 0: all */
-    uint32_t cursor;
-    int fd; /* goes with the answer; -1: none */
-};
-
-/* Reads the line (without its newline) and does what it asks for. Errors are answers, too. */
-void request_begin(struct request *request, const struct request_daemon *daemon, const char *line,
-                   size_t n, const struct request_caller *caller);
-
-/* An answer that says no, for a client whose line is not even looked at. */
-void request_refuse(struct request *request, const char *reason);
 
 /*
- * Writes the next piece of the answer, of at least REQUEST_PIECE_BYTES room. Returns its bytes,
- * which may be none; *is_donep says whether it was the last.
+ * Reads the line (without its newline) and does what it asks for. Returns the answer, a line for the
+ * caller to free, of *np bytes with its newline; errors are answers, too. NULL without memory.
  */
-size_t request_read(struct request *request, const struct request_daemon *daemon, char *piece,
-                    size_t size, bool *is_donep);
+char *request_answer(const struct request_daemon *daemon, const char *line, size_t n,
+                     bool may_change, size_t *np);
 
-/* Frees what is left of it, and closes nothing. */
-void request_end(struct request *request);
+/* An answer that says no, for a client whose line is not even looked at. */
+char *request_refuse(const char *reason, size_t *np);
 
 #endif

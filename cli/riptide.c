@@ -13,6 +13,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
@@ -33,10 +35,10 @@ static const struct command commands[] = {
       "lower windows for a while; without PREFIX: which hints hold", NEEDS_DAEMON },
     { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten", NEEDS_DAEMON },
     { "resume", NULL, pause_rows, pause_run, "on again", NEEDS_DAEMON },
-    { "save", "FILE", keep_rows, save_run, "what the daemon knows, into a file", NEEDS_DAEMON },
-    { "load", "FILE", keep_rows, load_run, "the file takes the place of what the daemon knows",
+    { "save", "FILE", pause_rows, keep_run, "what the daemon knows, into a file", NEEDS_DAEMON },
+    { "load", "FILE", pause_rows, keep_run, "the file takes the place of what the daemon knows",
       NEEDS_DAEMON },
-    { "merge", "FILE", keep_rows, load_run, "the file joins what the daemon knows, newer wins",
+    { "merge", "FILE", pause_rows, keep_run, "the file joins what the daemon knows, newer wins",
       NEEDS_DAEMON },
     { "flush", NULL, flush_rows, flush_run,
       "the emergency exit: riptided, where it runs, is paused, and rules and routes are removed",
@@ -143,15 +145,38 @@ static int version_run(const struct command_options *options)
     return EXIT_SUCCESS;
 }
 
-int command_print_json(json_t *document)
+struct render_style command_style(void)
 {
-    if (!document)
-        return -ENOMEM;
+    const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
+    struct render_style style = { .width = 0 };
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO))
+        return style;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        style.width = size.ws_col; /* 0 where the terminal does not know */
+    style.is_coloured = !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0;
+    return style;
+}
+
+int command_print(const struct command_options *options, json_t *document, const json_t *item,
+                  const char *template)
+{
+    const struct render_style style = command_style();
+
+    if (!document) {
+        log_answer("%s: %s", options->command, strerror(ENOMEM));
+        return EXIT_FAILURE;
+    }
     /* What could not be written is noticed by log_finish. */
-    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
+    if (options->json) {
+        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        putchar('\n');
+    } else {
+        render(stdout, template, document, item, &style);
+    }
     json_decref(document);
-    return 0;
+    return EXIT_SUCCESS;
 }
 
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The document of riptide explain (docs/schema/explain.json) in words. Pure.
+ * The document of riptide explain (docs/schema/explain.json) in words: templates (render.h) for it.
  */
 #ifndef CLI_VERDICT_H
 #define CLI_VERDICT_H
 
-#include <jansson.h>
-#include <stdio.h>
-
 #define VERDICT_BYTES 400
 
-/* Room for the name of who manages a network namespace. */
-#define VERDICT_MANAGER_BYTES 144
+/* Who manages the network namespace where no riptided answers that does. */
+#define VERDICT_MANAGER                                                                            \
+    "[{+holder}[{?holder}process {holder}|a process out of sight] manages this network namespace " \
+    "(an agent that embeds the library, or a riptided out of reach of --control)"                  \
+    "|riptided is not running]"
 
 /* One sentence: with what connections start there, and where it is ten, why. */
-void verdict_of(const json_t *document, char text[VERDICT_BYTES]);
+extern const char verdict_sentence[];
 
-/* Who manages the network namespace where no riptided answers that does; 0: out of sight. */
-void verdict_name_manager(int pid, char text[VERDICT_MANAGER_BYTES]);
+/* The steps to it, one a line. The root has `is_itself`: what is asked about is a destination. */
+extern const char verdict_steps[];
 
-/* All steps, one a line, the verdict last. */
-void verdict_print(const json_t *document, FILE *out);
+/* Of a destination within a prefix. */
+extern const char verdict_inside[];
+
+/* What stands last. The root has `more`: destinations within that are not shown. */
+extern const char verdict_end[];
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "commands.h"
 #include "log.h"
-#include "members.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -90,35 +89,7 @@ static int gather(struct evidence *evidence, struct riptide_rule **rulesp,
     return r;
 }
 
-static void print_text(const struct evidence *evidence, const struct verdict *verdict)
-{
-    const struct probe *probe = &evidence->probe;
-    char source[RIPTIDE_PREFIX_TEXT_BYTES], peer[RIPTIDE_PREFIX_TEXT_BYTES];
-    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "-";
-
-    riptide_prefix_format(&probe->source, source);
-    riptide_prefix_format(&probe->peer, peer);
-    if (evidence->answer.match.family)
-        riptide_prefix_format(&evidence->answer.match, match);
-    printf("%s: %s port %u starts with %" PRIu32 " segments%s%s\n", verdict_name(verdict->kind),
-           peer, probe->peer_port, probe->cwnd, verdict->reason[0] ? ": " : "", verdict->reason);
-    printf("  connection  from %s port %u, %s, segments of %" PRIu32 " bytes, none sent\n", source,
-           probe->source_port, probe->congestion_control, probe->mss_bytes);
-    printf("  route       %s table %" PRIu32 " proto %u", match, evidence->answer.table,
-           evidence->answer.protocol);
-    if (evidence->answer.initcwnd)
-        printf(" initcwnd %" PRIu32, evidence->answer.initcwnd);
-    printf("\n  peer        takes ");
-    if (probe->snd_wnd_bytes && probe->mss_bytes)
-        printf("%" PRIu32 " bytes at first, %" PRIu32 " segments\n", probe->snd_wnd_bytes,
-               probe->snd_wnd_bytes / probe->mss_bytes);
-    else
-        printf("what this kernel does not tell\n");
-    if (verdict->note[0])
-        printf("  note        %s\n", verdict->note);
-}
-
-static int print_json(const struct evidence *evidence, const struct verdict *verdict)
+static json_t *to_json(const struct evidence *evidence, const struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
     char source[RIPTIDE_PREFIX_TEXT_BYTES], peer[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -128,29 +99,49 @@ static int print_json(const struct evidence *evidence, const struct verdict *ver
     riptide_prefix_format(&probe->peer, peer);
     if (evidence->answer.match.family)
         riptide_prefix_format(&evidence->answer.match, match);
-    return command_print_json(json_pack(
-        "{s:s, s:o, s:o, s:{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}}",
+    return json_pack(
+        "{s:s, s:s?, s:s?, s:{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o}, s:{s:s?, s:o, s:i, s:o}}",
         "verdict", verdict_name(verdict->kind), "reason",
-        verdict->reason[0] ? json_string(verdict->reason) : json_null(), "note",
-        verdict->note[0] ? json_string(verdict->note) : json_null(), "connection", "source", source,
-        "source_port", probe->source_port, "peer", peer, "peer_port", probe->peer_port,
-        "congestion_control", probe->congestion_control, "cwnd", (json_int_t)probe->cwnd,
-        "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
-        figure_or_null(probe->snd_wnd_bytes), "route", "dst",
-        match[0] ? json_string(match) : json_null(), "table",
+        verdict->reason[0] ? verdict->reason : NULL, "note", verdict->note[0] ? verdict->note : NULL,
+        "connection", "source", source, "source_port", probe->source_port, "peer", peer, "peer_port",
+        probe->peer_port, "congestion_control", probe->congestion_control, "cwnd",
+        (json_int_t)probe->cwnd, "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
+        figure_or_null(probe->snd_wnd_bytes), "route", "dst", match[0] ? match : NULL, "table",
         figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
-        figure_or_null(evidence->answer.initcwnd)));
+        figure_or_null(evidence->answer.initcwnd));
 }
 
-static int report(const struct evidence *evidence, bool json)
+/* The root has `segments` that the peer takes at first, where it is known. */
+static const char text[] =
+    "{verdict}: {connection.peer} port {connection.peer_port} starts with {connection.cwnd} "
+    "segments[: {reason}]\n"
+    "  connection  from {connection.source} port {connection.source_port}, "
+    "{connection.congestion_control}, segments of {connection.mss_bytes} bytes, none sent\n"
+    "  route       [{route.dst}|-] table [{route.table}|0] proto {route.protocol}"
+    "[ initcwnd {route.initcwnd}]\n"
+    "  peer        takes [{connection.peer_window_bytes} bytes at first, {/segments} segments"
+    "|what this kernel does not tell]\n"
+    "[  note        {note}\n]";
+
+static int report(const struct command_options *options, const struct evidence *evidence)
 {
+    const struct probe *probe = &evidence->probe;
     struct verdict verdict;
+    json_t *document, *segments;
+    int status;
 
     verdict_judge(evidence, &verdict);
-    if (!json)
-        print_text(evidence, &verdict);
-    else if (print_json(evidence, &verdict) < 0)
-        return EXIT_FAILURE;
+    document = to_json(evidence, &verdict);
+    segments = probe->mss_bytes
+                   ? json_pack("{s:I}", "segments",
+                               (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes))
+                   : NULL;
+    if (!options->json)
+        render(stdout, text, segments, document, NULL);
+    json_decref(segments);
+    status = command_print(options, document, NULL, "");
+    if (status != EXIT_SUCCESS)
+        return status;
     return verdict.kind == VERDICT_APPLIED   ? EXIT_SUCCESS
            : verdict.kind == VERDICT_BOUNDED ? EXIT_BOUNDED
                                              : EXIT_OVERRIDDEN;
@@ -175,7 +166,7 @@ int verify_run(const struct command_options *options)
     if (r == 0)
         r = gather(&evidence, &rules, options, &error);
     if (r == 0)
-        status = report(&evidence, options->json);
+        status = report(options, &evidence);
     else
         log_answer("verify: %s port %s: %s", options->operands[0], options->operands[1],
                    log_error_text(&error, r));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any line on the control socket: the answer is one line of JSON that says whether it is one, comes
- * to its end in bounded pieces, nobody changes things who may not, and what is taken back is what
- * stood. The first byte says who asks, and what there is.
+ * Any line on the control socket: the answer is one line of JSON that says whether it is one,
+ * nobody changes things who may not, and what is taken back is what stood. The first byte says who asks, and what there is.
  */
 #include "case_bytes.h"
 #include "stand_in.h"
 #include "target.h"
 #include "lib/tools.h"
+
+#include <stdlib.h>
 
 static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* a hint for it stands */
 
@@ -31,26 +32,18 @@ static void check_answer(const char *text, size_t n, const struct stand_in *stan
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static char text[4 << 20];
-    struct stand_in stand_in = { .n_rows = 3000,
-                                 .hint = { .dst = in_force },
-                                 .fd = n > 0 && data[0] & 2 ? 5 : -1 };
+    struct stand_in stand_in = { .n_rows = 3000, .hint = { .dst = in_force } };
     const struct request_daemon daemon = stand_in_daemon(&stand_in);
-    const struct request_caller caller = { n > 0 && data[0] & 1, stand_in.fd };
-    struct request request;
-    bool is_done = false;
-    size_t n_text = 0;
+    bool may_change = n > 0 && data[0] & 1;
+    size_t n_text;
+    char *text;
 
     if (n == 0 || n > REQUEST_MAX_BYTES)
         return 0;
     stand_in.has_reasons = data[0] & 4;
-    request_begin(&request, &daemon, (const char *)data + 1, n - 1, &caller);
-    for (int i = 0; !is_done; i++) {
-        CASE_CHECK(i < 4000 && n_text + REQUEST_PIECE_BYTES <= sizeof(text));
-        n_text += request_read(&request, &daemon, text + n_text, REQUEST_PIECE_BYTES, &is_done);
-    }
-    request_end(&request);
+    text = request_answer(&daemon, (const char *)data + 1, n - 1, may_change, &n_text);
     check_answer(text, n_text, &stand_in);
-    CASE_CHECK(caller.may_change || stand_in.n_changes == 0);
+    CASE_CHECK(may_change || stand_in.n_changes == 0);
+    free(text);
     return 0;
 }

@@ -10,8 +10,9 @@
 #include "lib/tools.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-enum { MAX_ROWS = 8, ANSWER_BYTES = 64 * 1024 };
+enum { MAX_ROWS = 8 };
 
 /* What the daemon tells. */
 struct told {
@@ -129,7 +130,7 @@ static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
 {
     const struct told *told = userdata;
 
-    if (*cursor == told->n_rows)
+    if (*cursor >= told->n_rows)
         return false;
     *row = told->rows[(*cursor)++];
     return true;
@@ -138,26 +139,19 @@ static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
 /* The document of the answer to a request. */
 static json_t *ask(struct told *told, const char *line)
 {
-    static char text[ANSWER_BYTES];
     struct request_daemon daemon = stand_in_daemon(&told->stand_in);
-    const struct request_caller caller = { true, -1 };
-    struct request request;
-    bool is_done = false;
-    size_t n = 0;
     json_t *answer;
+    char *text;
+    size_t n;
 
     daemon.userdata = told;
     daemon.explain = explain;
     daemon.hints = hints;
     daemon.next = next;
-    request_begin(&request, &daemon, line, strlen(line), &caller);
-    while (!is_done) {
-        CASE_CHECK(n + REQUEST_PIECE_BYTES <= sizeof(text));
-        n += request_read(&request, &daemon, text + n, REQUEST_PIECE_BYTES, &is_done);
-    }
-    request_end(&request);
-    CASE_CHECK(n > 0 && memchr(text, '\n', n) == text + n - 1);
+    text = request_answer(&daemon, line, strlen(line), true, &n);
+    CASE_CHECK(text && memchr(text, '\n', n) == text + n - 1);
     answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
     CASE_CHECK(json_is_object(answer));
     return answer;
 }

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "lib/tools.h"
+#include "render.h"
 #include "rules.h"
 #include "verdict.h"
 
@@ -59,10 +60,14 @@ void check_daemon(const struct host *host, struct finding *finding)
     struct rule_counts counts[] = { count_rules(host, AF_INET), count_rules(host, AF_INET6) };
     bool is_riptided = host->control_pid == host->holder_pid &&
                        (host->control_error == 0 || host->control_error == -ETIMEDOUT);
-    char holder[48] = "held by nobody", manager[VERDICT_MANAGER_BYTES] = "a riptided runs";
+    char holder[48] = "held by nobody", manager[144] = "a riptided runs";
 
-    if (!is_riptided)
-        verdict_name_manager(host->holder_pid, manager);
+    if (!is_riptided) {
+        json_t *numbers = json_pack("{s:i}", "holder", host->holder_pid);
+
+        render_string(manager, sizeof(manager), VERDICT_MANAGER, numbers);
+        json_decref(numbers);
+    }
     if (host->has_holder && host->holder_pid > 0)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)

@@ -68,10 +68,9 @@ int main(void)
     struct settings defaults;
 
     settings_init(&defaults);
-    return command_print_json(json_pack("{s:o, s:o, s:o, s:o}", "daemon",
+    return command_print(&(struct command_options){ .json = true }, json_pack("{s:o, s:o, s:o, s:o}", "daemon",
                                         rows_to_json(settings_rows, &defaults), "prefix",
                                         rows_to_json(override_rows, &none), "commands",
-                                        commands_to_json(), "policies", policies_to_json_list()))
-               ? EXIT_FAILURE
-               : EXIT_SUCCESS;
+                                        commands_to_json(), "policies", policies_to_json_list()),
+                         NULL, NULL);
 }

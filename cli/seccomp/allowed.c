@@ -36,7 +36,7 @@ static const char *const allowed[] = {
     /* clocks, where they are no part of the process */
     "clock_gettime", "clock_gettime64", "gettimeofday", "time",
     /* memory */
-    "brk", "futex", "futex_time64", "madvise", "memfd_create", "mremap", "munmap",
+    "brk", "futex", "futex_time64", "madvise", "mremap", "munmap",
     /* what the C library asks for on its own: random names, the room that qsort has, abort */
     "exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getrandom", "gettid", "getuid",
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigreturn", "sysinfo"
@@ -83,8 +83,7 @@ static const struct {
 };
 
 /* Of fcntl(2). F_SETOWN is none of them: the kernel would signal in our name whom it names. */
-static const unsigned int commands[] = { F_GETFD,         F_SETFD,     F_GETFL,    F_SETFL,
-                                         F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS };
+static const unsigned int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
 
 static bool allow(scmp_filter_ctx filter, const char *name, unsigned int n,
                   const struct scmp_arg_cmp *arguments)

@@ -21,7 +21,7 @@ struct stand_in {
     struct riptide_hint hint;
     unsigned int n_changes;
     uint64_t for_ns;
-    int fd;
+    char state[64]; /* the last one that it was given */
     bool is_replacing;
 };
 
@@ -52,7 +52,7 @@ static inline bool stand_in_next(void *userdata, uint32_t *cursor, struct reques
     const struct stand_in *stand_in = userdata;
     uint32_t n = *cursor;
 
-    if (n == stand_in->n_rows)
+    if (n >= stand_in->n_rows)
         return false;
     ++*cursor;
     *row = (struct request_row){
@@ -118,22 +118,20 @@ static inline int stand_in_pause(void *userdata, bool is_paused, struct riptide_
     return 0;
 }
 
-static inline int stand_in_save(void *userdata, int *fdp, struct riptide_error *error)
+static inline json_t *stand_in_save(void *userdata)
 {
-    (void)error;
     ((struct stand_in *)userdata)->n_changes++;
-    *fdp = 77;
-    return 0;
+    return json_pack("{s:s}", "state", "riptide state\n");
 }
 
-static inline int stand_in_load(void *userdata, int fd, bool is_replacing,
+static inline int stand_in_load(void *userdata, const char *state, size_t n, bool is_replacing,
                                 struct riptide_load_counts *counts, struct riptide_error *error)
 {
     struct stand_in *stand_in = userdata;
 
     (void)error;
     stand_in->n_changes++;
-    stand_in->fd = fd;
+    snprintf(stand_in->state, sizeof(stand_in->state), "%.*s", (int)n, state);
     stand_in->is_replacing = is_replacing;
     *counts = (struct riptide_load_counts){ .loaded = 5, .older = 2 };
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests of the control socket as text, on a daemon that is none: what is refused, with which
- * words, and how answers come in pieces.
+ * words, and how lists come in pages.
  */
 #include "stand_in.h"
 
@@ -16,40 +16,23 @@
     "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"],"            \
     "\"paused\":false,\"step_segments\":2,\"step_percent\":10"
 
-/* The whole answer, to be freed; *fdp is what goes with it. */
-static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change, int *fdp)
+/* The answer without its newline, to be freed. */
+static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change)
 {
     const struct request_daemon daemon = stand_in_daemon(stand_in);
-    const struct request_caller caller = { may_change, stand_in->fd };
-    char piece[REQUEST_PIECE_BYTES];
-    struct request request;
-    char *text = calloc(1, 1);
-    bool is_done = false;
-    size_t n = 0;
+    size_t n;
+    char *text = request_answer(&daemon, line, strlen(line), may_change, &n);
 
-    request_begin(&request, &daemon, line, strlen(line), &caller);
-    while (!is_done) {
-        size_t got = request_read(&request, &daemon, piece, sizeof(piece), &is_done);
-
-        assert_true(got <= sizeof(piece));
-        text = realloc(text, n + got + 1);
-        assert_non_null(text);
-        memcpy(text + n, piece, got);
-        n += got;
-        text[n] = 0;
-    }
-    if (fdp)
-        *fdp = request.fd;
-    request_end(&request);
-    assert_true(n > 0 && strchr(text, '\n') == text + n - 1);
+    assert_non_null(text);
+    assert_ptr_equal(memchr(text, '\n', n), text + n - 1);
+    text[n - 1] = 0;
     return text;
 }
 
 static void assert_answer(struct stand_in *stand_in, const char *line, const char *expected)
 {
-    char *text = answer_to(stand_in, line, true, NULL);
+    char *text = answer_to(stand_in, line, true);
 
-    text[strlen(text) - 1] = 0;
     assert_string_equal(text, expected);
     free(text);
 }
@@ -57,8 +40,8 @@ static void assert_answer(struct stand_in *stand_in, const char *line, const cha
 /* Refused, with a line that has these words. */
 static void assert_refused(const char *line, bool may_change, const char *words)
 {
-    struct stand_in stand_in = { .fd = -1 };
-    char *text = answer_to(&stand_in, line, may_change, NULL);
+    struct stand_in stand_in = { .n_rows = 0 };
+    char *text = answer_to(&stand_in, line, may_change);
 
     assert_int_equal(strncmp(text, "{\"ok\":false,\"error\":\"", 21), 0);
     if (!strstr(text, words))
@@ -69,7 +52,7 @@ static void assert_refused(const char *line, bool may_change, const char *words)
 
 static void questions_are_answered(void **state)
 {
-    struct stand_in stand_in = { .fd = -1 };
+    struct stand_in stand_in = { .n_rows = 0 };
 
     (void)state;
     assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"health\":\"ok\",\"ok\":true}");
@@ -77,17 +60,15 @@ static void questions_are_answered(void **state)
                   "{\"metrics\":\"a_total 1\\n# EOF\\n\",\"ok\":true}");
     assert_answer(&stand_in, " { \"dst\" : \"2001:DB8::1\", \"request\":\"explain\" } ",
                   "{\"destination\":\"2001:db8::1\",\"ok\":true}");
-    assert_answer(&stand_in, "{\"request\":\"show\"}", "{\"routes\":[]," COLUMNS ",\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"show\"}", "{\"routes\":[],\"next\":null," COLUMNS ",\"ok\":true}");
     stand_in.n_rows = 1;
     assert_answer(&stand_in, "{\"request\":\"show\"}",
-                  "{\"routes\":[[\"10.0.0.0\",\"applied\",30,31,2]]," COLUMNS ",\"ok\":true}");
+                  "{\"routes\":[[\"10.0.0.0\",\"applied\",30,31,2]],\"next\":null," COLUMNS ",\"ok\":true}");
 }
 
 static void changes_are_made(void **state)
 {
-    struct stand_in stand_in = { .fd = 5 };
-    char *text;
-    int fd;
+    struct stand_in stand_in = { .n_rows = 0 };
 
     (void)state;
     assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"ok\":true}");
@@ -107,15 +88,15 @@ static void changes_are_made(void **state)
                   "{\"removed\":\"192.0.2.0/24\",\"ok\":true}");
     assert_int_equal(stand_in.hint.dst.family, 0);
     assert_answer(
-        &stand_in, "{\"request\":\"merge\"}",
+        &stand_in, "{\"request\":\"merge\",\"state\":\"a\\nb\\n\"}",
         "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"skipped\":0,\"overflow\":0,"
         "\"ok\":true}");
     assert_false(stand_in.is_replacing);
-    free(answer_to(&stand_in, "{\"request\":\"load\"}", true, NULL));
+    assert_string_equal(stand_in.state, "a\nb\n");
+    free(answer_to(&stand_in, "{\"request\":\"load\",\"state\":\"\"}", true));
     assert_true(stand_in.is_replacing);
-    text = answer_to(&stand_in, "{\"request\":\"save\"}", true, &fd);
-    assert_int_equal(fd, 77);
-    free(text);
+    assert_answer(&stand_in, "{\"request\":\"save\"}",
+                  "{\"state\":\"riptide state\\n\",\"ok\":true}");
 }
 
 static void what_makes_no_sense_is_refused_with_a_line(void **state)
@@ -149,7 +130,10 @@ static void what_makes_no_sense_is_refused_with_a_line(void **state)
     assert_refused("{\"request\":\"unhint\",\"dst\":\"::1\"}", true, "no such hint");
     assert_refused("{\"request\":\"unhint\"}", true, "dst");
     assert_refused("{\"request\":\"hints\",\"dst\":\"::1\"}", true, "dst");
-    assert_refused("{\"request\":\"load\"}", true, "fd");
+    assert_refused("{\"request\":\"load\"}", true, "state");
+    assert_refused("{\"request\":\"load\",\"state\":\"a\\u0000\"}", true, "not JSON");
+    assert_refused("{\"request\":\"show\",\"from\":-1}", true, "from");
+    assert_refused("{\"request\":\"show\",\"from\":4294967296}", true, "from");
 }
 
 static void others_change_nothing(void **state)
@@ -169,78 +153,51 @@ static void others_change_nothing(void **state)
         assert_refused(lines[i], false, "only root and the group of --control-group may");
 }
 
-static void assert_rows(struct stand_in *stand_in, const char *line, size_t n)
+/* Page by page: each walks over a bounded number, whatever it finds. */
+static void assert_rows(struct stand_in *stand_in, const char *members, size_t n_expected)
 {
-    char *text = answer_to(stand_in, line, false, NULL);
-    json_t *answer = json_loads(text, 0, NULL);
-    size_t i;
-    json_t *row;
+    json_int_t from = 0, n_pages = 0;
+    bool is_last = false;
+    size_t n = 0;
 
-    assert_non_null(answer);
-    assert_int_equal(json_array_size(json_object_get(answer, "routes")), n);
-    json_array_foreach(json_object_get(answer, "routes"), i, row)
-    {
-        char expected[RIPTIDE_PREFIX_TEXT_BYTES];
+    for (; !is_last; n_pages++) {
+        char line[128], expected[RIPTIDE_PREFIX_TEXT_BYTES], *text;
+        json_t *answer, *row;
+        size_t i;
 
-        snprintf(expected, sizeof(expected), "10.%zu.%zu.%zu", i >> 16, i >> 8 & 255, i & 255);
-        assert_string_equal(json_string_value(json_array_get(row, 0)), expected);
-        assert_int_equal(json_string_length(json_array_get(row, 5)),
-                         stand_in->has_reasons ? 95 : 0);
+        snprintf(line, sizeof(line), "{\"request\":\"show\",\"from\":%d%s}", (int)from, members);
+        text = answer_to(stand_in, line, false);
+        answer = json_loads(text, 0, NULL);
+        json_array_foreach(json_object_get(answer, "routes"), i, row)
+        {
+            snprintf(expected, sizeof(expected), "10.%zu.%zu.%zu", n >> 16, n >> 8 & 255, n & 255);
+            assert_string_equal(json_string_value(json_array_get(row, 0)), expected);
+            assert_int_equal(json_string_length(json_array_get(row, 5)),
+                             stand_in->has_reasons ? 95 : 0);
+            n++;
+        }
+        is_last = json_is_null(json_object_get(answer, "next"));
+        if (!is_last)
+            assert_int_equal(json_integer_value(json_object_get(answer, "next")),
+                             from + REQUEST_PAGE);
+        from += REQUEST_PAGE;
+        json_decref(answer);
+        free(text);
     }
-    json_decref(answer);
-    free(text);
+    assert_int_equal(n, n_expected);
+    assert_int_equal(n_pages, stand_in->n_rows / REQUEST_PAGE + 1);
 }
 
-static void long_answers_come_in_pieces(void **state)
+static void lists_come_in_pages(void **state)
 {
-    struct stand_in stand_in = { .n_rows = 3000, .fd = -1 };
+    struct stand_in stand_in = { .n_rows = 3000 };
 
     (void)state;
-    assert_rows(&stand_in, "{\"request\":\"show\"}", 3000);
-    assert_rows(&stand_in, "{\"request\":\"show\",\"prefix\":\"10.0.0.0/24\"}", 256);
-    assert_rows(&stand_in, "{\"request\":\"show\",\"prefix\":\"192.0.2.0/24\"}", 0);
+    assert_rows(&stand_in, "", 3000);
+    assert_rows(&stand_in, ",\"prefix\":\"10.0.0.0/24\"", 256);
+    assert_rows(&stand_in, ",\"prefix\":\"192.0.2.0/24\"", 0);
     stand_in.has_reasons = true;
-    assert_rows(&stand_in, "{\"request\":\"show\"}", 3000);
-}
-
-/* A client that asks for what is not there must not make the daemon walk over all at once. */
-static void a_piece_is_bounded_work(void **state)
-{
-    struct stand_in stand_in = { .n_rows = 3000, .fd = -1 };
-    const struct request_daemon daemon = stand_in_daemon(&stand_in);
-    const struct request_caller caller = { false, -1 };
-    const char *line = "{\"request\":\"show\",\"prefix\":\"192.0.2.0/24\"}";
-    char piece[REQUEST_PIECE_BYTES];
-    struct request request;
-    bool is_done = false;
-    uint32_t before = 0;
-
-    (void)state;
-    request_begin(&request, &daemon, line, strlen(line), &caller);
-    while (!is_done) {
-        request_read(&request, &daemon, piece, sizeof(piece), &is_done);
-        assert_true(request.cursor - before <= 512);
-        before = request.cursor;
-    }
-    assert_int_equal(before, 3000);
-    request_end(&request);
-}
-
-static void request_can_end_before_its_answer(void **state)
-{
-    struct stand_in stand_in = { .n_rows = 3000, .fd = -1 };
-    const struct request_daemon daemon = stand_in_daemon(&stand_in);
-    const struct request_caller caller = { false, -1 };
-    const char *line = "{\"request\":\"show\"}";
-    char piece[REQUEST_PIECE_BYTES];
-    struct request request;
-    bool is_done;
-
-    (void)state;
-    request_begin(&request, &daemon, line, strlen(line), &caller);
-    request_read(&request, &daemon, piece, sizeof(piece), &is_done);
-    assert_false(is_done);
-    request_end(&request); /* valgrind looks for what is left */
+    assert_rows(&stand_in, "", 3000);
 }
 
 int main(void)
@@ -250,9 +207,7 @@ int main(void)
         cmocka_unit_test(changes_are_made),
         cmocka_unit_test(what_makes_no_sense_is_refused_with_a_line),
         cmocka_unit_test(others_change_nothing),
-        cmocka_unit_test(long_answers_come_in_pieces),
-        cmocka_unit_test(a_piece_is_bounded_work),
-        cmocka_unit_test(request_can_end_before_its_answer),
+        cmocka_unit_test(lists_come_in_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

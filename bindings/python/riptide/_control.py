@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -18,8 +17,8 @@ from ._values import (Buffer, Duration, PrefixLike, duration_ns, path_bytes, pre
                       shown, state_buffer)
 
 MAX_TIMEOUT_S = 1e9  # Python takes no more than 292 years
-MAX_LINE_BYTES = 4096  # riptided closes a connection that sends a longer one
-SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+MAX_LINE_BYTES = 4096  # riptided closes a connection that sends a longer one without a state
+MAX_STATE_BYTES = 64 << 20
 
 
 class Control(Handle):
@@ -66,9 +65,14 @@ class Control(Handle):
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
         """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections."""
-        members = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
-        answer = self.request("show", **members)
-        return [dict(zip(answer["columns"], row)) for row in answer["routes"]]
+        members: dict[str, Any] = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
+        shown: list[dict[str, Any]] = []
+        start: int | None = 0
+        while start is not None:
+            page = self.request("show", **members, **{"from": start})
+            shown += [dict(zip(page["columns"], row)) for row in page["routes"]]
+            start = page["next"]
+        return shown
 
     def explain(self, dst: PrefixLike) -> dict[str, Any]:
         """How the daemon came to a window, or why there is none: docs/schema/explain.json.
@@ -116,11 +120,7 @@ class Control(Handle):
 
     def save(self) -> bytes:
         """What the daemon knows, as Estimator.load_bytes takes it."""
-        state: list[bytes] = []
-        self._ask("save", {}, files=state)
-        if not state:
-            raise RefusedError("riptided sent no state")
-        return state[0]
+        return str(self.request("save")["state"]).encode()
 
     def load(self, state: Buffer) -> dict[str, int]:
         """A state takes the place of what the daemon knows. The counts are those of LoadCounts."""
@@ -131,38 +131,24 @@ class Control(Handle):
         return self._send_state("merge", state)
 
     def _send_state(self, name: str, state: Buffer) -> dict[str, int]:
-        data = state_buffer(state)
-        fd = os.memfd_create("riptide", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        with open(fd, "r+b", buffering=0) as file:
-            file.write(ffi.buffer(data))
-            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
-            return self._ask(name, {}, fd)
+        text = bytes(ffi.buffer(state_buffer(state))).decode("utf-8", "replace")
+        return self._ask(name, {"state": text}, MAX_STATE_BYTES)
 
-    def _ask(self, name: str, members: dict[str, Any], fd: int = -1,
-             files: list[bytes] | None = None) -> dict[str, Any]:
-        """The answer; what is in the files that came with it is added to `files`."""
+    def _ask(self, name: str, members: dict[str, Any],
+             max_bytes: int = MAX_LINE_BYTES) -> dict[str, Any]:
         line = json.dumps({**members, "request": name}, allow_nan=False).encode() + b"\n"
-        if len(line) > MAX_LINE_BYTES:
-            raise ValueError(f"request: {len(line)} bytes; riptided takes up to {MAX_LINE_BYTES}")
-        fds: list[int] = []
-        try:
-            answer = _read_answer(self._exchange(line, fd, fds))
-            if files is not None:
-                files += [os.pread(got, os.fstat(got).st_size, 0) for got in fds]
-            return answer
-        finally:
-            for got in fds:
-                os.close(got)
+        if len(line) > max_bytes:
+            raise ValueError(f"request: {len(line)} bytes; riptided takes up to {max_bytes}")
+        return _read_answer(self._exchange(line))
 
-    def _exchange(self, line: bytes, fd: int, fds: list[int]) -> bytes:
-        """Sends a line, with an fd unless that is -1, and reads one."""
+    def _exchange(self, line: bytes) -> bytes:
+        """Sends a line and reads one."""
         with self._guard as connection:
             deadline_s = time.monotonic() + self._timeout_s
             try:
                 connection.settimeout(self._timeout_s)
-                sent = socket.send_fds(connection, [line], [fd]) if fd >= 0 else 0
-                connection.sendall(line[sent:])
-                return _read_line(connection, fds, deadline_s)
+                connection.sendall(line)
+                return _read_line(connection, deadline_s)
             except BaseException as failure:  # a late answer must not be that to the next request
                 self._guard.c = None
                 connection.close()
@@ -183,17 +169,14 @@ def _read_answer(line: bytes) -> dict[str, Any]:
                        else f"riptided gave an answer that is none: {shown(line)}")
 
 
-def _read_line(connection: socket.socket, fds: list[int], deadline_s: float) -> bytes:
-    """A line; the fds that come with it are added to `fds`."""
+def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
     chunks: list[bytes] = []
     while not chunks or not chunks[-1].endswith(b"\n"):
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             raise socket.timeout
         connection.settimeout(left_s)
-        data, some, _, _ = socket.recv_fds(connection, 1 << 16, 1)
-        fds += some
-        if not data:
+        chunks.append(connection.recv(1 << 16))
+        if not chunks[-1]:
             raise ConnectionResetError("riptided ended before its answer did")
-        chunks.append(data)
     return b"".join(chunks)

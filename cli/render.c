@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Templates are walked twice: whether their conditions hold, and to print. Cells of a table stand one
+ * behind the other, so that ten thousand rows are printed in one walk.
+ */
+#include "render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_NAME = 32,
+    INDENT = 2, /* of what stands below the first line of a row */
+};
+
+struct render {
+    FILE *out; /* NULL: conditions alone */
+    const json_t *root;
+    const json_t *item;
+    const struct render_style *style;
+};
+
+static const struct {
+    const char *word, *colour;
+} colours[] = {
+    { "ok", "" },
+    { "", "" },
+    { "failing", "\033[31m" },
+    { "off", "\033[31m" },
+    { "error", "\033[31m" },
+    { NULL, "\033[33m" },
+};
+
+static const char *colour_of(const char *word, const struct render_style *style)
+{
+    size_t i = 0;
+
+    while (colours[i].word && strcmp(colours[i].word, word) != 0)
+        i++;
+    return style && style->is_coloured ? colours[i].colour : "";
+}
+
+static void print_marked(FILE *out, const char *word, const char *text,
+                         const struct render_style *style)
+{
+    const char *colour = colour_of(word, style);
+
+    fprintf(out, "%s%s%s", colour, text, *colour ? "\033[0m" : "");
+}
+
+static const json_t *find(const struct render *render, const char *path, size_t len)
+{
+    const json_t *value = len > 0 && *path == '/' ? render->root : render->item;
+    const char *end = path + len;
+    char name[MAX_NAME];
+
+    path += len > 0 && *path == '/';
+    while (path < end && value) {
+        size_t n = strcspn(path, ".=:}");
+
+        snprintf(name, sizeof(name), "%.*s", (int)n, path);
+        value = json_object_get(value, name);
+        path += n + 1;
+    }
+    return value;
+}
+
+/* Five characters at most: 9999, 12.3k, 123M. */
+static void print_bytes(FILE *out, double value)
+{
+    static const char units[] = "kMGTPE";
+    size_t unit = 0;
+
+    if (value < 10000) {
+        fprintf(out, "%.0f", value);
+        return;
+    }
+    for (value /= 1000; value >= 999.5; value /= 1000)
+        unit++;
+    fprintf(out, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+static void print_clock(FILE *out, long s)
+{
+    if (s >= 86400)
+        fprintf(out, "%ld d ", s / 86400);
+    fprintf(out, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
+}
+
+static void print_list(FILE *out, const json_t *array)
+{
+    const json_t *element;
+    size_t i;
+
+    json_array_foreach(array, i, element)
+        fprintf(out, "%s%s", i ? ", " : "", json_string_value(element));
+}
+
+static void print_left_out(FILE *out, const json_t *object)
+{
+    const char *name, *separator = "; left out: ";
+    json_t *value;
+
+    json_object_foreach((json_t *)object, name, value)
+    {
+        if (json_integer_value(value) == 0)
+            continue;
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
+        separator = ", ";
+    }
+}
+
+static void print_plain(FILE *out, const json_t *value)
+{
+    if (json_is_string(value))
+        fputs(json_string_value(value), out);
+    else if (json_is_integer(value))
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        fprintf(out, "%g", json_real_value(value));
+}
+
+static bool is_how(const char *how, size_t len, const char *name)
+{
+    return strlen(name) == len && !memcmp(how, name, len);
+}
+
+static void print_value(const struct render *render, const json_t *value, const char *how,
+                        size_t len)
+{
+    double figure = json_number_value(value);
+    FILE *out = render->out;
+
+    if (len == 0)
+        print_plain(out, value);
+    else if (*how == '.')
+        fprintf(out, "%.*f", how[1] - '0', figure);
+    else if (*how == '-')
+        fprintf(out, "%-*s", atoi(how + 1), json_string_value(value));
+    else if (is_how(how, len, "bytes"))
+        print_bytes(out, figure);
+    else if (is_how(how, len, "milli"))
+        fprintf(out, "%.1f", figure / 1e3);
+    else if (is_how(how, len, "s"))
+        fprintf(out, "%g", figure / 1e3);
+    else if (is_how(how, len, "clock"))
+        print_clock(out, (long)figure);
+    else if (is_how(how, len, "list"))
+        print_list(out, value);
+    else if (is_how(how, len, "left_out"))
+        print_left_out(out, value);
+    else
+        print_marked(out, json_string_value(value), json_string_value(value), render->style);
+}
+
+static bool is_there(const json_t *value)
+{
+    return value && !json_is_null(value) && !json_is_false(value) &&
+           !(json_is_string(value) && json_string_length(value) == 0);
+}
+
+static bool is_true(const json_t *value)
+{
+    return is_there(value) && !(json_is_number(value) && json_number_value(value) == 0) &&
+           !(json_is_array(value) && json_array_size(value) == 0);
+}
+
+static bool is_printed_as(const json_t *value, const char *text, size_t len)
+{
+    char number[24];
+    const char *own = json_string_value(value);
+
+    if (!own) {
+        snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        own = number;
+    }
+    return strlen(own) == len && !memcmp(own, text, len);
+}
+
+/* What stands in braces, behind the first of them. Returns what comes behind the last. */
+static const char *walk_place(const struct render *render, const char *at, bool *holds)
+{
+    const char sign = strchr("?!+-", *at) ? *at++ : 0;
+    const size_t n_path = strcspn(at, "=:}"), len = strcspn(at, "}");
+    const json_t *value = find(render, at, n_path);
+    const char *rest = at + n_path + 1;
+    const size_t n_rest = n_path < len ? len - n_path - 1 : 0;
+    bool is_so = sign == '?' || sign == '!' ? is_true(value)
+                 : sign                     ? value && !json_is_null(value)
+                                            : is_there(value);
+
+    if (sign && n_path < len)
+        is_so = is_printed_as(value, rest, n_rest);
+    *holds &= sign == '!' || sign == '-' ? !is_so : is_so;
+    if (!sign && render->out && is_there(value))
+        print_value(render, value, rest, n_rest);
+    return at + len + 1;
+}
+
+static const char *walk(const struct render *render, const char *at, bool *holds);
+
+/* What stands in brackets, behind the first of them. */
+static const char *walk_section(const struct render *render, const char *at)
+{
+    struct render silent = *render;
+    bool is_done = !render->out;
+
+    silent.out = NULL;
+    for (;; at++) {
+        const char *begin = at;
+        bool holds = true;
+
+        at = walk(&silent, at, &holds);
+        if (!is_done && holds)
+            walk(render, begin, &holds);
+        is_done |= holds;
+        if (*at != '|')
+            return *at ? at + 1 : at;
+    }
+}
+
+/* Up to what ends an alternative. */
+static const char *walk(const struct render *render, const char *at, bool *holds)
+{
+    while (*at && *at != '|' && *at != ']') {
+        size_t n = strcspn(at, "{[|]\\");
+
+        if (*at == '{') {
+            at = walk_place(render, at + 1, holds);
+        } else if (*at == '[') {
+            at = walk_section(render, at + 1);
+        } else {
+            if (*at == '\\') {
+                at++;
+                n = 1;
+            }
+            if (render->out)
+                fwrite(at, 1, n, render->out);
+            at += n;
+        }
+    }
+    return at;
+}
+
+void render(FILE *out, const char *template, const json_t *root, const json_t *item,
+            const struct render_style *style)
+{
+    const struct render render = { out, root, item ? item : root, style };
+    bool holds;
+
+    walk(&render, template, &holds);
+}
+
+void render_string(char *text, size_t size, const char *template, const json_t *root)
+{
+    FILE *out = fmemopen(text, size, "w");
+
+    text[0] = '\0';
+    if (!out)
+        return;
+    render(out, template, root, NULL, NULL);
+    fclose(out);
+    text[size - 1] = '\0'; /* not there where it was filled */
+}
+
+static void pad(FILE *out, size_t n)
+{
+    fprintf(out, "%*s", (int)n, "");
+}
+
+/*
+ * What has no room goes below: nothing is cut. The widths of the columns decide, so that each row
+ * breaks at the same ones; for the last text its own length decides, so that one long reason does
+ * not break all rows. Blanks behind the last cell of a line are left out.
+ */
+static void print_row(FILE *out, const struct render_column *columns, const size_t *widths,
+                      const char *const *cells, size_t room)
+{
+    size_t at = 0, n_blanks = 0;
+
+    for (size_t i = 0; columns[i].title; i++) {
+        bool is_number = columns[i].is_number, is_last = !columns[i + 1].title;
+        size_t len = strlen(cells[i]), width = is_last && !is_number ? len : widths[i];
+
+        if (i > 0 && at + 1 + width > room) {
+            putc('\n', out);
+            at = n_blanks = INDENT;
+        } else if (i > 0) {
+            at++;
+            n_blanks++;
+        }
+        pad(out, n_blanks + (is_number ? width - len : 0));
+        fwrite(cells[i], 1, len, out);
+        n_blanks = is_number ? 0 : width - len;
+        at += width;
+    }
+}
+
+/* The next row of cells. */
+static const char *split(const char *text, const struct render_column *columns, const char **cells)
+{
+    for (size_t i = 0;; i++) {
+        cells[i] = *text || !columns[i].title ? text : "-";
+        text += strlen(text) + 1;
+        if (!columns[i].title)
+            return text;
+    }
+}
+
+static void print_rows(FILE *out, const char *text, const struct render_column *columns, size_t n,
+                       const struct render_style *style)
+{
+    const char *cells[RENDER_MAX_COLUMNS], *at = text;
+    size_t widths[RENDER_MAX_COLUMNS], i;
+
+    for (i = 0; columns[i].title; i++)
+        widths[i] = strlen(columns[i].title);
+    for (size_t row = 0; row < n; row++) {
+        at = split(at, columns, cells);
+        for (i = 0; columns[i].title; i++)
+            widths[i] = strlen(cells[i]) > widths[i] ? strlen(cells[i]) : widths[i];
+    }
+    for (i = 0; columns[i].title; i++)
+        cells[i] = columns[i].title;
+    print_row(out, columns, widths, cells, style->width ? style->width : SIZE_MAX);
+    putc('\n', out);
+    for (size_t row = 0; row < n; row++) {
+        const char *colour;
+
+        text = split(text, columns, cells);
+        colour = colour_of(cells[i], style);
+        fputs(colour, out);
+        print_row(out, columns, widths, cells, style->width ? style->width : SIZE_MAX);
+        fputs(*colour ? "\033[0m\n" : "\n", out);
+    }
+}
+
+int render_table(FILE *out, const struct render_column *columns, const json_t *root,
+                 const json_t *rows, const struct render_style *style)
+{
+    char *text = NULL;
+    size_t size, n;
+    FILE *cells = open_memstream(&text, &size);
+    const json_t *row;
+
+    if (!cells)
+        return -ENOMEM;
+    json_array_foreach(rows, n, row)
+    {
+        for (size_t i = 0; i == 0 || columns[i - 1].title; i++) {
+            render(cells, columns[i].cell, root, row, NULL);
+            putc('\0', cells);
+        }
+    }
+    if (fclose(cells)) {
+        free(text);
+        return -ENOMEM;
+    }
+    print_rows(out, text, columns, n, style);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text from a JSON document by a template, and tables of such texts: all that commands print without
+ * --json. Pure: printing goes to a stream that the caller brings.
+ *
+ *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is null
+ *   {path:how} the same as how says: .1f a number with digits, -8 padded, bytes as 12.3k, milli a
+ *              thousandth with one digit, s a thousandth with as many as it has, clock a time in s,
+ *              list the elements, left_out the members above 0, mark with the colour of that word
+ *   [a|b|c]    the first of these in which all conditions hold, or none of them. Each {path} outside
+ *              of inner brackets is a condition: there and not empty
+ *   {?path}    a condition alone: neither 0, empty, false nor null; {!path} is its contrary
+ *   {+path}    a condition alone: not null; {-path} is its contrary
+ *   {?path=x}  a condition alone: is printed as x; {!path=x} is its contrary
+ *   \x         the character itself
+ */
+#ifndef CLI_RENDER_H
+#define CLI_RENDER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* How it is printed. */
+struct render_style {
+    size_t width; /* of the terminal; 0: no terminal, a row is a line */
+    bool is_coloured;
+};
+
+/* `item` NULL: the root. */
+void render(FILE *out, const char *template, const json_t *root, const json_t *item,
+            const struct render_style *style);
+
+/* The same into a string; what does not fit is cut off. */
+void render_string(char *text, size_t size, const char *template, const json_t *root);
+
+struct render_column {
+    const char *title;
+    const char *cell; /* template; an empty one shows as "-" */
+    bool is_number;   /* to the right */
+};
+
+#define RENDER_MAX_COLUMNS 12
+
+/*
+ * Columns as wide as what stands in them, the last of which has a NULL title and in its cell the
+ * template for the colour of a row: "error", "warning" or nothing. Where a terminal ends, a row goes
+ * on below. Errors: -ENOMEM.
+ */
+int render_table(FILE *out, const struct render_column *columns, const json_t *root,
+                 const json_t *rows, const struct render_style *style);
+
+/* Members that are there, or read as nothing: null, 0, the empty text; and back. */
+static inline const json_t *get(const json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
+static inline json_int_t number(const json_t *object, const char *name)
+{
+    return json_integer_value(get(object, name));
+}
+
+static inline double real(const json_t *object, const char *name)
+{
+    return json_number_value(get(object, name));
+}
+
+static inline const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(get(object, name));
+
+    return text ? text : "";
+}
+
+/* A figure where 0 says that there is none. */
+static inline json_t *figure_or_null(uint64_t value)
+{
+    return value ? json_integer((json_int_t)value) : json_null();
+}
+
+#endif
