@@ -9,6 +9,7 @@ import time
 
 from waiting import DEADLINE_S, wait_until
 
+SO_COOKIE = 57
 TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
 
 
@@ -113,6 +114,11 @@ class TcpInfo:
 
 def tcp_info(end):
     return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
+
+
+def cookie_of(end):
+    """By which the kernel tells a socket from all others."""
+    return struct.unpack("Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
 
 
 def checksum(data):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A host of libriptide that serves containers: an agent for each network namespace that the command
- * line names, all of them in one epoll loop and one thread. A namespace whose path leads there no
- * longer ends its part quietly; with the last one, or on SIGTERM, the program ends.
+ * line names, all of them in one edge-triggered epoll loop and one thread. A namespace whose path
+ * leads there no longer ends its part quietly; with the last one, or on SIGTERM, the program ends.
  *
  * containers INTERVAL_MS POLICY PATH...: "default" is no policy, and all is by default
  */
@@ -28,7 +28,7 @@ struct container {
 static int start(struct container *container, int epoll_fd, uint64_t interval_ns,
                  const char *policy)
 {
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = container };
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = container };
     struct riptide_estimator_config estimator;
     struct riptide_agent_config config;
     struct riptide_error error;
@@ -65,22 +65,26 @@ static void end(struct container *container)
     close(container->netns_fd);
 }
 
-/* Once a round: is there still somebody to serve? */
+/* Until nothing is left. Once a round: is there still somebody to serve? */
 static void serve(struct container *container)
 {
     const struct riptide_agent_event *event;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    bool is_gone = riptide_agent_dispatch(container->agent) < 0;
+    bool is_gone = false;
+    int r;
 
-    while (riptide_agent_pop(container->agent, &event) == 0) {
-        if (event->kind == RIPTIDE_AGENT_TICK)
-            is_gone |= !riptide_netns_is_at(container->netns_fd, container->path);
-        if (event->kind == RIPTIDE_AGENT_ROUTE) {
-            riptide_prefix_format(&event->route->dst, dst);
-            printf("%s: %s %u\n", container->path, dst, event->route->initcwnd);
+    do {
+        r = riptide_agent_dispatch(container->agent);
+        while (riptide_agent_pop(container->agent, &event) == 0) {
+            if (event->kind == RIPTIDE_AGENT_TICK)
+                is_gone |= !riptide_netns_is_at(container->netns_fd, container->path);
+            if (event->kind == RIPTIDE_AGENT_ROUTE) {
+                riptide_prefix_format(&event->route->dst, dst);
+                printf("%s: %s %u\n", container->path, dst, event->route->initcwnd);
+            }
         }
-    }
-    if (is_gone) {
+    } while (r == RIPTIDE_E_MORE);
+    if (is_gone || r < 0) {
         printf("%s: gone\n", container->path);
         end(container);
     }

@@ -11,7 +11,8 @@
  * End of input takes everything back. Lines out besides: "ready", "route PREFIX STATE CWND REASON"
  * for all that the router pops, "error WORDS" before it exits with 1.
  *
- * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside.
+ * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside. The loop
+ * hears of changes alone, as riptide.h says one works.
  */
 #include "tools.h"
 
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -130,11 +132,26 @@ static void answer(const struct riptide_router *router, struct input *input)
     input->token[0] = '\0';
 }
 
+/* Behind an edge: until nothing is left. */
+static int dispatch_all(struct riptide_router *router, int epoll_fd)
+{
+    struct epoll_event event;
+    int r;
+
+    epoll_wait(epoll_fd, &event, 1, 0);
+    do {
+        r = riptide_router_dispatch(router);
+        print_popped(router);
+    } while (r == RIPTIDE_E_MORE);
+    return r;
+}
+
 static int serve(struct riptide_router *router, struct input *input)
 {
-    struct pollfd fds[2] = { { .fd = riptide_router_get_fd(router), .events = POLLIN },
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+    struct pollfd fds[2] = { { .fd = epoll_create1(EPOLL_CLOEXEC), .events = POLLIN },
                              { .fd = STDIN_FILENO, .events = POLLIN } };
-    int r = 0;
+    int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_router_get_fd(router), &event);
 
     while (!input->is_ended && r == 0) {
         /* Input waits behind a token: what comes after it is not part of what has happened. */
@@ -144,7 +161,7 @@ static int serve(struct riptide_router *router, struct input *input)
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n > 0 && fds[0].revents)
-            r = riptide_router_dispatch(router);
+            r = dispatch_all(router, fds[0].fd);
         else if (is_waiting && riptide_router_is_idle(router))
             answer(router, input);
         if (!is_waiting && n > 0 && fds[1].revents)

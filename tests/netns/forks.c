@@ -153,50 +153,38 @@ static void print(const char *call, int r, struct riptide_error *error)
     error->text[0] = '\0';
 }
 
-static void try_observer(void)
-{
-    struct riptide_error none = { .text = "" };
-    const struct riptide_sample *sample;
-    int r;
+#define TRY(call, ...) print(#call, riptide_##call(__VA_ARGS__), &error)
 
-    print("observer_start", riptide_observer_start(observer), &none);
-    print("observer_dispatch", riptide_observer_dispatch(observer), &none);
-    do
-        r = riptide_observer_pop(observer, &sample);
-    while (r == 0);
-    print("observer_pop", r, &none);
-}
-
-static void try_router(void)
+static void try_all(void)
 {
     const struct riptide_wanted wanted = {
         .dst = { .family = AF_INET, .len = 32, .addr = { 198, 51, 100, 1 } },
         .initcwnd = 20,
     };
-    struct riptide_error error = { .text = "" }, none = { .text = "" };
+    struct riptide_error error = { .text = "" };
+    const struct riptide_sample *sample;
 
-    print("router_set", riptide_router_set(router, &wanted), &none);
+    TRY(observer_start, observer);
+    TRY(observer_dispatch, observer);
+    while (riptide_observer_pop(observer, &sample) == 0)
+        ;
+    TRY(observer_pop, observer, &sample);
+    TRY(router_set, router, &wanted);
     riptide_router_retry(router);
-    print("router_set_paused", riptide_router_set_paused(router, true), &none);
+    TRY(router_set_paused, router, true);
     riptide_router_set_paused(router, false);
-    print("router_reconfigure", riptide_router_reconfigure(router, &router_config, &error), &error);
-    print("router_check", riptide_router_check(router, &error), &error);
-    print("router_start", riptide_router_start(router, &error), &error);
-    print("router_dispatch", riptide_router_dispatch(router), &none);
-    print("router_stop", riptide_router_stop(router), &none);
-}
-
-static void try_agent(void)
-{
-    struct riptide_error error = { .text = "" }, none = { .text = "" };
-
-    print("agent_start", riptide_agent_start(agent, &error), &error);
-    print("agent_reconfigure", riptide_agent_reconfigure(agent, &config, &error), &error);
-    print("agent_save", riptide_agent_save(agent, "/run/nothing/state", &error), &error);
-    print("agent_set_paused", riptide_agent_set_paused(agent, true), &none);
+    TRY(router_reconfigure, router, &router_config, &error);
+    TRY(router_check, router, &error);
+    TRY(router_start, router, &error);
+    TRY(router_dispatch, router);
+    TRY(router_stop, router);
+    TRY(agent_start, agent, &error);
+    TRY(agent_reconfigure, agent, &config, &error);
+    TRY(agent_save, agent, "/run/nothing/state", &error);
+    TRY(agent_set_paused, agent, true);
     riptide_agent_set_paused(agent, false);
-    print("agent_dispatch", riptide_agent_dispatch(agent), &none);
-    print("agent_stop", riptide_agent_stop(agent), &none);
+    TRY(agent_dispatch, agent);
+    TRY(agent_stop, agent);
 }
 
 static void fork_child(const char *what)
@@ -220,11 +208,8 @@ static void fork_child(const char *what)
         printf("router %s\n", settle_router() ? "sleeps" : "spins");
         return;
     }
-    if (strcmp(what, "calls") == 0) {
-        try_observer();
-        try_router();
-        try_agent();
-    }
+    if (strcmp(what, "calls") == 0)
+        try_all();
     if (strcmp(what, "keep") != 0 && strcmp(what, "exit") != 0)
         free_all();
     if (lives_on)

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from connection import Connection, checksum, host_address, tcp_info  # noqa: F401
+from connection import Connection, checksum, cookie_of, host_address, tcp_info  # noqa: F401
 from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -323,17 +323,21 @@ def routes(host, table=TABLE):
     return {route["dst"]: route for route in found}
 
 
-def initcwnd(route):
-    """The initial window of a route as ip -j prints it."""
-    for metric in route.get("metrics", []):
-        if "initcwnd" in metric:
-            return metric["initcwnd"]
-    return None
+def metric(route, name):
+    """A metric of a route as ip -j prints it; None: it has none."""
+    return next((metrics[name] for metrics in route.get("metrics", []) if name in metrics), None)
 
 
 def windows(host, table=TABLE):
     """{destination: initcwnd} of our routes."""
-    return {dst: initcwnd(route) for dst, route in routes(host, table).items()}
+    return {dst: metric(route, "initcwnd") for dst, route in routes(host, table).items()}
+
+
+def start_agent(host):
+    """An agent that embeds the library, on a host."""
+    agent = host.start(MOUNTED / "tests/netns/containers", 50, "paper", f"/run/netns/{host.name}")
+    wait_until(lambda: len(rules(host)) == 2, "its rules")
+    return agent
 
 
 def add_wg_quick_rules(host):

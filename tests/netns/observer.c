@@ -8,48 +8,85 @@
  *     stats   reads until nothing is left; answered "stats NAME=NUMBER ..."
  *
  * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS" and "closed COOKIE ..." for each
- * sample, "restarted". End of input ends it.
+ * sample, "restarted". End of input ends it. Its loop hears of changes alone, as riptide.h says one
+ * works; where the fd is readable and no edge has told of it, "stalled" is the answer.
  *
- * observer EVENTS BUFFER_BYTES SLICES [PREFIX]: whether to ask for destroy events, their buffer (0:
- * default), what to learn.
+ * observer EVENTS BUFFER_BYTES SLICES [WORD...]: whether to ask for destroy events, their buffer (0:
+ * default), and the scope: learn=PREFIX, exclude=PREFIX, local=FIRST-LAST, remote=FIRST-LAST,
+ * mark=VALUE/MASK, ifindex=N.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <riptide/observe.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
-/* Outcome: RIPTIDE_E_DONE. */
-static int read_once(struct riptide_observer *observer)
+enum { MAX_WORDS = 100, EDGE_MS = 1000 };
+
+static int edges_fd;
+
+/* Each stays as it is until so many more were popped. */
+static void print(const struct riptide_sample *const *samples, size_t n)
 {
-    const struct riptide_sample *sample;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    int r = riptide_observer_dispatch(observer);
 
-    while (r >= 0 && (r = riptide_observer_pop(observer, &sample)) != RIPTIDE_E_AGAIN) {
-        if (r == RIPTIDE_E_DONE)
-            return r;
-        if (r == RIPTIDE_E_RESTARTED) {
-            puts("restarted");
-            continue;
-        }
-        riptide_prefix_format(&sample->dst, dst);
-        printf("%s %" PRIu64 " %s %u %u\n", sample->closed ? "closed" : "open", sample->cookie, dst,
-               sample->cwnd, sample->data_segs_out);
+    for (size_t i = 0; i < n; i++) {
+        riptide_prefix_format(&samples[i]->dst, dst);
+        printf("%s %" PRIu64 " %s %u %u\n", samples[i]->closed ? "closed" : "open",
+               samples[i]->cookie, dst, samples[i]->cwnd, samples[i]->data_segs_out);
     }
-    return r < 0 ? r : 0;
 }
 
-static void dump(struct riptide_observer *observer, struct pollfd *fd)
+/* Outcome: that of the last pop, RIPTIDE_E_AGAIN or RIPTIDE_E_DONE. */
+static int pop_all(struct riptide_observer *observer)
+{
+    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    size_t n = 0;
+    int r;
+
+    while ((r = riptide_observer_pop(observer, &samples[n])) == 0 || r == RIPTIDE_E_RESTARTED) {
+        n += r == 0;
+        if (r == 0 && n < RIPTIDE_POPPED_SAMPLES)
+            continue;
+        print(samples, n);
+        n = 0;
+        if (r == RIPTIDE_E_RESTARTED)
+            puts("restarted");
+    }
+    print(samples, n);
+    return r;
+}
+
+/* Until nothing is left. Outcome: RIPTIDE_E_DONE where a dump came to its end. */
+static int read_all(struct riptide_observer *observer)
+{
+    int r, result = 0;
+
+    do {
+        r = riptide_observer_dispatch(observer);
+        while (r >= 0 && pop_all(observer) == RIPTIDE_E_DONE)
+            result = RIPTIDE_E_DONE;
+    } while (r == RIPTIDE_E_MORE);
+    return r < 0 ? r : result;
+}
+
+static int wait_and_read(struct riptide_observer *observer)
+{
+    struct epoll_event event;
+
+    epoll_wait(edges_fd, &event, 1, -1);
+    return read_all(observer);
+}
+
+static void dump(struct riptide_observer *observer)
 {
     int r = riptide_observer_start(observer);
 
-    while (r == 0) {
-        poll(fd, 1, -1);
-        r = read_once(observer);
-    }
+    while (r == 0)
+        r = wait_and_read(observer);
     if (r == RIPTIDE_E_DONE)
         puts("done");
     else
@@ -72,14 +109,25 @@ static void print_stats(const struct riptide_observer *observer)
            stats.overruns, stats.closed_lost, -stats.events_error);
 }
 
+static void read_what_is_left(struct riptide_observer *observer)
+{
+    struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
+    struct epoll_event event;
+
+    while (poll(&fd, 1, 0) == 1) {
+        if (epoll_wait(edges_fd, &event, 1, EDGE_MS) != 1)
+            puts("stalled");
+        read_all(observer);
+    }
+}
+
 /* Outcome: whether the observer is to be looked at before the next line. */
-static bool follow(struct riptide_observer *observer, struct pollfd *fd, const char *line)
+static bool follow(struct riptide_observer *observer, const char *line)
 {
     if (!strcmp(line, "dump\n")) {
-        dump(observer, fd);
+        dump(observer);
     } else if (!strcmp(line, "stats\n")) {
-        while (poll(fd, 1, 0) == 1)
-            read_once(observer);
+        read_what_is_left(observer);
         print_stats(observer);
     } else {
         puts("deaf");
@@ -88,12 +136,45 @@ static bool follow(struct riptide_observer *observer, struct pollfd *fd, const c
     return true;
 }
 
+static void read_scope(struct riptide_scope *scope, char **words)
+{
+    static struct riptide_prefix learn[MAX_WORDS], exclude[MAX_WORDS];
+    static struct riptide_port_range local[MAX_WORDS], remote[MAX_WORDS];
+
+    scope->learn = learn;
+    scope->exclude = exclude;
+    scope->local_ports = local;
+    scope->remote_ports = remote;
+    for (; *words; words++) {
+        struct riptide_port_range range = { 0 };
+        struct riptide_prefix prefix;
+        const char *value = strchr(*words, '=') + 1;
+        bool is_prefix = riptide_prefix_parse(&prefix, value) == 0;
+
+        sscanf(value, "%hu-%hu", &range.first, &range.last);
+        if (!strncmp(*words, "learn", 5) && is_prefix)
+            learn[scope->n_learn++] = prefix;
+        else if (!strncmp(*words, "exclude", 7) && is_prefix)
+            exclude[scope->n_exclude++] = prefix;
+        else if (!strncmp(*words, "local", 5))
+            local[scope->n_local_ports++] = range;
+        else if (!strncmp(*words, "remote", 6))
+            remote[scope->n_remote_ports++] = range;
+        else if (!strncmp(*words, "mark", 4))
+            sscanf(value, "%u/%u", &scope->mark, &scope->mark_mask);
+        else if (!strncmp(*words, "ifindex", 7))
+            scope->ifindex = (uint32_t)atoi(value);
+        else
+            abort();
+    }
+}
+
 int main(int argc, char **argv)
 {
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     struct pollfd fds[] = { { .fd = 0, .events = POLLIN }, { .events = POLLIN } };
     struct riptide_observer_config config;
     struct riptide_observer *observer;
-    struct riptide_prefix learn;
     struct riptide_error error;
     bool is_hearing = true;
     char line[64];
@@ -102,11 +183,9 @@ int main(int argc, char **argv)
     config.destroy_events = argc > 1 && atoi(argv[1]);
     if (argc > 2 && atoi(argv[2]))
         config.events_buffer_bytes = (uint32_t)atoi(argv[2]);
-    if (argc > 3)
+    if (argc > 3) {
         config.slices = (uint32_t)atoi(argv[3]);
-    if (argc > 4 && riptide_prefix_parse(&learn, argv[4]) == 0) {
-        config.scope.learn = &learn;
-        config.scope.n_learn = 1;
+        read_scope(&config.scope, argv + 4);
     }
     if (riptide_observer_new(&observer, &config, &error)) {
         printf("error %s\n", error.text);
@@ -115,15 +194,16 @@ int main(int argc, char **argv)
     setvbuf(stdin, NULL, _IONBF, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     puts("ready");
-    fds[1].fd = riptide_observer_get_fd(observer);
+    edges_fd = fds[1].fd = epoll_create1(EPOLL_CLOEXEC);
+    epoll_ctl(edges_fd, EPOLL_CTL_ADD, riptide_observer_get_fd(observer), &event);
     for (;;) {
         poll(fds, is_hearing ? 2 : 1, -1);
         if (fds[0].revents) {
             if (!fgets(line, sizeof(line), stdin))
                 break;
-            is_hearing = follow(observer, &fds[1], line);
+            is_hearing = follow(observer, line);
         } else {
-            read_once(observer);
+            wait_and_read(observer);
         }
     }
     riptide_observer_free(observer);

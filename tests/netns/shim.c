@@ -175,14 +175,6 @@ void *reallocarray(void *old, size_t n, size_t size)
     return realloc(old, n_bytes);
 }
 
-int posix_memalign(void **blockp, size_t alignment, size_t n)
-{
-    int r = lacks_memory() ? ENOMEM : REAL(posix_memalign)(blockp, alignment, n);
-
-    n_blocks += is_following && r == 0;
-    return r;
-}
-
 char *strdup(const char *text)
 {
     char *copy = malloc(strlen(text) + 1);
@@ -192,49 +184,49 @@ char *strdup(const char *text)
     return copy;
 }
 
-int socket(int domain, int type, int protocol)
-{
-    if (fails(CAN_GIVE(EMFILE, ENOBUFS, ENOMEM)))
-        return -1;
-    return REAL(socket)(domain, type, protocol);
-}
+/* The wrapper of a function that says by -1 that it has failed, and the errors that it can give. */
+#define WRAP(type, name, parameters, arguments, ...)                                               \
+    type name parameters                                                                           \
+    {                                                                                              \
+        return fails(CAN_GIVE(__VA_ARGS__)) ? -1 : REAL(name) arguments;                           \
+    }
 
-int bind(int fd, const struct sockaddr *address, socklen_t n)
-{
-    return fails(CAN_GIVE(EADDRINUSE, ENOMEM)) ? -1 : REAL(bind)(fd, address, n);
-}
-
-int connect(int fd, const struct sockaddr *address, socklen_t n)
-{
-    return fails(CAN_GIVE(EINTR, EAGAIN, ECONNREFUSED)) ? -1 : REAL(connect)(fd, address, n);
-}
-
-int listen(int fd, int n)
-{
-    return fails(CAN_GIVE(EPERM)) ? -1 : REAL(listen)(fd, n);
-}
-
-int accept4(int fd, struct sockaddr *address, socklen_t *n, int flags)
-{
-    if (fails(CAN_GIVE(EINTR, EMFILE, ENOBUFS, ENOMEM)))
-        return -1;
-    return REAL(accept4)(fd, address, n, flags);
-}
-
-int getsockname(int fd, struct sockaddr *address, socklen_t *n)
-{
-    return fails(CAN_GIVE(ENOBUFS)) ? -1 : REAL(getsockname)(fd, address, n);
-}
-
-int getsockopt(int fd, int level, int name, void *value, socklen_t *n)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(getsockopt)(fd, level, name, value, n);
-}
-
-int setsockopt(int fd, int level, int name, const void *value, socklen_t n)
-{
-    return fails(CAN_GIVE(ENOBUFS, ENOMEM)) ? -1 : REAL(setsockopt)(fd, level, name, value, n);
-}
+WRAP(int, socket, (int domain, int type, int protocol), (domain, type, protocol), EMFILE, ENOBUFS,
+     ENOMEM)
+WRAP(int, bind, (int fd, const struct sockaddr *address, socklen_t n), (fd, address, n), EADDRINUSE,
+     ENOMEM)
+WRAP(int, connect, (int fd, const struct sockaddr *address, socklen_t n), (fd, address, n), EINTR,
+     EAGAIN, ECONNREFUSED)
+WRAP(int, listen, (int fd, int n), (fd, n), EPERM)
+WRAP(int, accept4, (int fd, struct sockaddr *address, socklen_t *n, int flags),
+     (fd, address, n, flags), EINTR, EMFILE, ENOBUFS, ENOMEM)
+WRAP(int, getsockname, (int fd, struct sockaddr *address, socklen_t *n), (fd, address, n), ENOBUFS)
+WRAP(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *n),
+     (fd, level, name, value, n), ENOMEM)
+WRAP(int, setsockopt, (int fd, int level, int name, const void *value, socklen_t n),
+     (fd, level, name, value, n), ENOBUFS, ENOMEM)
+WRAP(int, setns, (int fd, int type), (fd, type), ENOMEM)
+WRAP(int, stat, (const char *path, struct stat *found), (path, found), ENOMEM)
+WRAP(int, lstat, (const char *path, struct stat *found), (path, found), ENOMEM)
+WRAP(int, fstat, (int fd, struct stat *found), (fd, found), ENOMEM)
+WRAP(int, mkostemp, (char *path, int flags), (path, flags), EMFILE, ENOSPC)
+WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
+WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)
+WRAP(int, rename, (const char *from, const char *to), (from, to), ENOSPC, EBUSY, EIO)
+WRAP(int, unlink, (const char *path), (path), EBUSY, EIO)
+WRAP(int, poll, (struct pollfd *fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms), EINTR, ENOMEM)
+WRAP(int, epoll_create1, (int flags), (flags), EMFILE, ENOMEM)
+WRAP(int, epoll_ctl, (int epoll_fd, int action, int fd, struct epoll_event *event),
+     (epoll_fd, action, fd, event), ENOMEM, ENOSPC)
+WRAP(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout_ms),
+     (fd, events, n, timeout_ms), EINTR)
+WRAP(int, eventfd, (unsigned int value, int flags), (value, flags), EMFILE, ENODEV, ENOMEM)
+WRAP(int, eventfd_read, (int fd, eventfd_t *value), (fd, value), EINTR, EAGAIN)
+WRAP(int, eventfd_write, (int fd, eventfd_t value), (fd, value), EINTR, EAGAIN)
+WRAP(int, timerfd_create, (clockid_t clock, int flags), (clock, flags), EMFILE, ENODEV, ENOMEM)
+WRAP(int, timerfd_settime,
+     (int fd, int flags, const struct itimerspec *value, struct itimerspec *old),
+     (fd, flags, value, old), ECANCELED)
 
 /* A request that the kernel only acknowledges, once its type says nothing. */
 static void refuse(struct nlmsghdr *message)
@@ -325,11 +317,6 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags, struct
     return fails(RECEIVING) ? -1 : REAL(recvmmsg)(fd, messages, n, flags, timeout);
 }
 
-int setns(int fd, int type)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(setns)(fd, type);
-}
-
 /* How much of it is read or written. Timers and counters are whole or an error. */
 static size_t shortened(int fd, size_t n)
 {
@@ -382,46 +369,6 @@ int fcntl(int fd, int command, ...)
     return fails(CAN_GIVE(EMFILE)) ? -1 : REAL(fcntl)(fd, command, argument);
 }
 
-int stat(const char *path, struct stat *found)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(stat)(path, found);
-}
-
-int lstat(const char *path, struct stat *found)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(lstat)(path, found);
-}
-
-int mkostemp(char *path, int flags)
-{
-    return fails(CAN_GIVE(EMFILE, ENOSPC)) ? -1 : REAL(mkostemp)(path, flags);
-}
-
-int fstat(int fd, struct stat *stat)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? -1 : REAL(fstat)(fd, stat);
-}
-
-int fchmod(int fd, mode_t mode)
-{
-    return fails(CAN_GIVE(EINTR, EIO)) ? -1 : REAL(fchmod)(fd, mode);
-}
-
-int fsync(int fd)
-{
-    return fails(CAN_GIVE(EINTR, EIO, ENOSPC)) ? -1 : REAL(fsync)(fd);
-}
-
-int rename(const char *from, const char *to)
-{
-    return fails(CAN_GIVE(ENOSPC, EBUSY, EIO)) ? -1 : REAL(rename)(from, to);
-}
-
-int unlink(const char *path)
-{
-    return fails(CAN_GIVE(EBUSY, EIO)) ? -1 : REAL(unlink)(path);
-}
-
 /* It is closed all the same, as Linux does. */
 int close(int fd)
 {
@@ -433,56 +380,9 @@ int close(int fd)
     return is_failing ? -1 : r;
 }
 
-int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
-{
-    return fails(CAN_GIVE(EINTR, ENOMEM)) ? -1 : REAL(poll)(fds, n, timeout_ms);
-}
-
 /* And poll(2), by clang. */
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t room);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t room)
 {
     return n * sizeof(*fds) > room ? (abort(), -1) : poll(fds, n, timeout_ms);
-}
-
-int epoll_create1(int flags)
-{
-    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? -1 : REAL(epoll_create1)(flags);
-}
-
-int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
-{
-    if (fails(CAN_GIVE(ENOMEM, ENOSPC)))
-        return -1;
-    return REAL(epoll_ctl)(epoll_fd, action, fd, event);
-}
-
-int epoll_wait(int fd, struct epoll_event *events, int n, int timeout_ms)
-{
-    return fails(CAN_GIVE(EINTR)) ? -1 : REAL(epoll_wait)(fd, events, n, timeout_ms);
-}
-
-int eventfd(unsigned int value, int flags)
-{
-    return fails(CAN_GIVE(EMFILE, ENODEV, ENOMEM)) ? -1 : REAL(eventfd)(value, flags);
-}
-
-int eventfd_read(int fd, eventfd_t *value)
-{
-    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(eventfd_read)(fd, value);
-}
-
-int eventfd_write(int fd, eventfd_t value)
-{
-    return fails(CAN_GIVE(EINTR, EAGAIN)) ? -1 : REAL(eventfd_write)(fd, value);
-}
-
-int timerfd_create(clockid_t clock, int flags)
-{
-    return fails(CAN_GIVE(EMFILE, ENODEV, ENOMEM)) ? -1 : REAL(timerfd_create)(clock, flags);
-}
-
-int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
-{
-    return fails(CAN_GIVE(ECANCELED)) ? -1 : REAL(timerfd_settime)(fd, flags, value, old);
 }

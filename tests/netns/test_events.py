@@ -5,32 +5,28 @@ import re
 import select
 import signal
 import socket
-import struct
 import subprocess
-import sys
 
 import pytest
 from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, PATIENCE, RIPTIDE, WITHOUT_NET_ADMIN, Daemon,
-                   wait_until, wait_window)
+                   cookie_of, wait_until, wait_window)
 
 OBSERVER = MOUNTED / "tests" / "netns" / "observer"
-SO_COOKIE = 57
 CHURN = MOUNTED / "lab" / "bench" / "events"
 
 
 class Observer:
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
-    segments)."""
+    segments); `first` is what it said at first."""
 
-    def __init__(self, host, events=True, buffer_bytes=0, slices=1, scope="", prefix=()):
+    def __init__(self, host, events=True, buffer_bytes=0, slices=1, scope=(), prefix=()):
         with host.entered():
             self.process = subprocess.Popen(
-                [*prefix, str(OBSERVER), str(int(events)), str(buffer_bytes), str(slices),
-                 *([scope] if scope else [])], bufsize=1,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
+                [*prefix, str(OBSERVER), str(int(events)), str(buffer_bytes), str(slices), *scope],
+                bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
         host.processes.append(self.process)
         self.samples = []
-        assert self.line() == "ready"
+        self.first = self.line()
 
     def line(self):
         return self.process.stdout.readline().strip()
@@ -62,6 +58,10 @@ class Observer:
     def wait_closed(self, n):
         """The counters, once n closed sockets were heard of."""
         return wait_until(lambda: (lambda s: s["closed"] >= n and s)(self.stats()), f"{n} closed")
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(DEADLINE_S) == 0
 
     def kinds(self):
         return [sample[0] for sample in self.samples]
@@ -150,8 +150,7 @@ def test_with_slices_closed_connections_count_as_seldom_as_open_ones(net):
             connection.send(50_000)
             ports = (connection.near.getsockname()[1], connection.near.getpeername()[1])
             if sum(port // 257 for port in ports) % 4 == interval % 4:
-                option = connection.near.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8)
-                expected.add(struct.unpack("Q", option)[0])
+                expected.add(cookie_of(connection.near))
             close(net, connection)
         stats = observer.wait_closed(20 * interval)
         assert set(cookies(observer.samples, "closed")) == expected
@@ -163,7 +162,7 @@ def test_with_slices_closed_connections_count_as_seldom_as_open_ones(net):
 
 def test_closed_connections_out_of_scope_are_left_out(net):
     """The kernel's filter is for dumps: about events the observer itself must decide."""
-    observer = Observer(net.host, scope="203.0.113.0/30")
+    observer = Observer(net.host, scope=["learn=203.0.113.0/30"])
     observer.dump()
     net.short("203.0.113.1")
     net.short("203.0.113.9")
@@ -185,19 +184,6 @@ def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
     assert observer.kinds() == ["open"] + 20 * ["closed"]
     seen = cookies(observer.samples, "open") + cookies(observer.samples, "closed")
     assert len(set(seen)) == len(seen)
-
-
-def test_many_short_connections_are_all_counted_once(net, observer):
-    open_ones = [net.learned("203.0.113.9") for _ in range(5)]
-    for _ in range(10):
-        observer.dump()
-        for i in range(30):
-            net.short(f"203.0.113.{i + 10}")
-    stats = observer.wait_closed(300)
-    closed = cookies(observer.samples, "closed")
-    assert len(closed) == len(set(closed)) == 300
-    assert stats["left_out_seen"] == 0 and stats["closed_lost"] == 0
-    assert observer.kinds().count("open") == 10 * len(open_ones)
 
 
 def cookies(samples, kind):
@@ -278,14 +264,6 @@ def test_nothing_is_given_out_before_the_first_dump(net, observer):
     assert observer.kinds() == ["closed"]
 
 
-def test_without_events_closed_connections_are_not_seen(net):
-    observer = Observer(net.host, events=False)
-    observer.dump()
-    net.short("203.0.113.1")
-    observer.dump()
-    assert observer.stats()["sockets"] == 0
-
-
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN])
 def test_events_need_no_privilege(net, prefix):
     observer = Observer(net.host, prefix=prefix)
@@ -359,35 +337,6 @@ def test_an_overrun_wakes_nobody_before_it_is_read(net):
     assert observer.stats()["overruns"] == 1
 
 
-FLOOD = """
-import socket
-rows = [line.split() for line in open("/proc/net/netlink").readlines()[1:]]
-print(sum(row[2] != "0" for row in rows), end=" ")
-n_taken = 0
-for _, bus, port, *_ in rows:
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, int(bus)) as sender:
-        for _ in range(1000 if port != "0" else 0):
-            try:
-                sender.sendto(bytes(1000), (int(port), 0))
-            except ConnectionRefusedError:
-                continue
-            except BlockingIOError:
-                pass
-            n_taken += 1
-print(n_taken)
-"""
-
-
-def test_who_is_looked_at_cannot_fill_the_queues_of_who_looks(net):
-    """The root of a namespace may write to any netlink socket there: three of them are ours."""
-    observer = Observer(net.host)
-    observer.dump()
-    assert net.host.run(sys.executable, "-IBc", FLOOD).stdout == "3 0\n"
-    net.learned("203.0.113.1")
-    observer.dump()
-    assert observer.kinds() == ["open"] and observer.stats()["malformed"] == 0
-
-
 def ticks(daemon):
     return daemon.said().count("tick: ")
 
@@ -410,17 +359,6 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         assert ticks(daemon) > seen
         wait_until(lambda: n_closed(daemon) >= 3, "all of them")
         assert n_closed(daemon) == 3
-
-
-def test_careful_grows_by_connections_that_no_look_shows(net):
-    with Daemon(net.host, "--policy", "careful", interval="300ms"):
-        net.wait_grown("203.0.113.1", 25)  # it begins with 24
-
-
-def test_the_interval_stretches_where_looks_cost_more_than_their_share(net):
-    with Daemon(net.host, "--max-share", "0.0001", "--log-level", "debug") as daemon:
-        wait_until(lambda: ticks(daemon) == 1, "a look")
-        assert re.search(r"stretched to \S+ s to keep to --max-share 0.0001$", daemon.said(), re.M)
 
 
 def test_a_share_that_the_longest_interval_exceeds_is_said_once_and_so_is_its_end(net, tmp_path):
@@ -448,10 +386,3 @@ def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
         assert "the next is after 3600.000 s" in daemon.said()
         said = net.host.run(RIPTIDE, "status").stdout
         assert "interval   0.05 s, now 3600 s by --max-share, policy" in said
-
-
-def test_the_interval_stays_where_looks_cost_less(net):
-    with Daemon(net.host, "--max-share", "0.9", "--log-level", "debug", interval="200ms") as daemon:
-        wait_until(lambda: ticks(daemon) >= 4, "four looks")
-        looks = [line for line in daemon.said().splitlines() if "tick: " in line]
-        assert all(line.endswith("the next is after 0.200 s") for line in looks[:4])

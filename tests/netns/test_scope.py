@@ -2,14 +2,15 @@
 """The scope in the kernel: its verdict is the plain evaluation's, on real sockets."""
 
 import contextlib
+import ipaddress
 import random
 import socket
 import time
 
 import pytest
-from netns import MOUNTED, RIPTIDE, RIPTIDED, observe
+from netns import RIPTIDE, RIPTIDED, cookie_of, observe
+from test_events import Observer
 
-SCOPES = MOUNTED / "tests" / "netns" / "scopes"
 TCP_REPAIR = 19
 ROUNDS = 100
 
@@ -34,28 +35,88 @@ def stage(net):
         yield net, stack
 
 
-def mixed(net, stack, draw, n):
-    """IPv4, IPv6 and IPv4-mapped, with marks and on devices, near each other and far apart."""
-    for i in range(n):
+class Socket:
+    """What a scope goes by."""
+
+    def __init__(self, net, stack, draw, i, eth0):
+        """IPv4, IPv6 or IPv4-mapped, near others and far from them."""
         v4 = f"{draw.choice(('203.0.113', '198.51.100', '192.0.2'))}.{draw.randrange(256)}"
         v6 = f"2001:db8:{draw.randrange(8):x}::{draw.randrange(1 << 16):x}"
         source, peer = draw.choice((("10.0.0.10", v4), ("fd00::10", v6),
                                     ("::ffff:10.0.0.10", f"::ffff:{v4}")))
-        stack.enter_context(established(
-            net.host, (source, 20000 + i), (peer, draw.choice((443, draw.randrange(1, 65536)))),
-            mark=draw.randrange(8), device=draw.choice((None, None, "eth0"))))
+        self.local, self.remote = 20000 + i, draw.choice((443, draw.randrange(1, 65536)))
+        self.mark, self.ifindex = draw.randrange(8), draw.choice((0, 0, eth0))
+        self.peer = ipaddress.ip_address(peer.replace("::ffff:", ""))
+        self.cookie = cookie_of(stack.enter_context(established(
+            net.host, (source, self.local), (peer, self.remote), self.mark,
+            "eth0" if self.ifindex else None)))
+
+
+class Scope:
+    """One around some of the sockets, so that something is inside and something outside."""
+
+    def __init__(self, draw, sockets):
+        def prefixes(most):
+            for _ in range(draw.randrange(most)):
+                peer = draw.choice(sockets).peer
+                length = draw.randrange(peer.max_prefixlen + 1)
+                if draw.random() < 2 / 3:
+                    length = peer.max_prefixlen - draw.randrange(12)
+                yield ipaddress.ip_network((peer, length), strict=False)
+
+        def ranges(side):
+            for _ in range(draw.choice((0, draw.randrange(1, 6)))):
+                port = getattr(draw.choice(sockets), side)
+                yield port, min(port + draw.randrange(200), 65535)
+
+        self.learn, self.exclude = (list(prefixes(draw.choice((1, 40, 40)))), list(prefixes(40)))
+        self.local, self.remote = list(ranges("local")), list(ranges("remote"))
+        self.mask = draw.choice((0, draw.randrange(1, 8)))
+        self.mark = draw.choice(sockets).mark & self.mask
+        self.ifindex = draw.choice((0, 0, 0, 0, draw.choice(sockets).ifindex))
+
+    def words(self):
+        return ([f"{name}={prefix}" for name in ("learn", "exclude")
+                 for prefix in getattr(self, name)]
+                + [f"{side}={first}-{last}" for side in ("local", "remote")
+                   for first, last in getattr(self, side)]
+                + [f"mark={self.mark}/{self.mask}", f"ifindex={self.ifindex}"])
+
+    def takes(self, one):
+        def longest(prefixes):
+            return max((prefix.prefixlen for prefix in prefixes if one.peer in prefix), default=-1)
+
+        def is_in(port, ranges):
+            return not ranges or any(first <= port <= last for first, last in ranges)
+
+        return (longest(self.exclude) < (longest(self.learn) if self.learn else 0)
+                and is_in(one.local, self.local) and is_in(one.remote, self.remote)
+                and one.mark & self.mask == self.mark
+                and self.ifindex in (0, one.ifindex))
 
 
 def test_the_kernels_verdict_is_the_plain_evaluations(stage):
     net, stack = stage
     seed = time.time_ns() % 2**31
     print(f"seed {seed}")
-    mixed(net, stack, random.Random(seed), 1500)
-    done = net.host.run(SCOPES, ROUNDS, seed, check=False)
-    assert done.returncode == 0, done.stdout
-    words = done.stdout.split()
-    assert words[:2] == ["scopes", str(ROUNDS)] and words[3] == "1500"
-    assert ROUNDS < int(words[5]) < 1500 * ROUNDS / 2  # neither nothing nor everything
+    draw = random.Random(seed)
+    eth0 = net.host.ip_json("link", "show", "eth0")[0]["ifindex"]
+    sockets = [Socket(net, stack, draw, i, eth0) for i in range(1500)]
+    n_inside = 0
+    for _ in range(ROUNDS):
+        scope = Scope(draw, sockets)
+        expected = {one.cookie for one in sockets if scope.takes(one)}
+        observer = Observer(net.host, events=False, scope=scope.words())
+        if "nothing matches" in observer.first:
+            assert not expected, scope.words()
+            continue
+        observer.dump()
+        cookies = [sample[1] for sample in observer.samples]
+        assert set(cookies) == expected and len(cookies) == len(expected), scope.words()
+        assert observer.stats()["left_out_scope"] == 0, "not the kernel's verdict alone"
+        observer.end()
+        n_inside += len(cookies)
+    assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither nothing nor everything
 
 
 @pytest.mark.parametrize("side", ["client", "server"])
@@ -70,18 +131,20 @@ def test_slices_are_unbiased_where_windows_differ_by_port(stage, side):
             ports = (spread, 443) if side == "client" else (443, spread)
             stack.enter_context(established(net.host, ("10.0.0.10", ports[0]),
                                             ("203.0.113.1", ports[1])))
-    done = net.host.run(SCOPES, 0, 0, check=False)
-    assert done.returncode == 0, done.stdout
-    print(done.stdout)
-    lines = [line.split() for line in done.stdout.splitlines()[1:]]
-    assert [int(line[1]) for line in lines] == [2, 3, 4, 8, 16]
-    for line in lines:
-        slices, least, most = int(line[1]), int(line[3]), int(line[5])
-        assert 2800 / slices * 0.8 < least <= most < 2800 / slices * 1.2
-        low, high, mean, whole = (float(line[i]) for i in (8, 10, 12, 15))
-        assert whole == pytest.approx(55, rel=0.01)
-        assert mean == pytest.approx(whole, rel=0.02)
-        assert whole * 0.88 < low <= high < whole * 1.12  # windows are 10 to 100
+    for slices in (2, 3, 4, 8, 16):
+        observer = Observer(net.host, events=False, slices=slices)
+        cookies, means = [], []
+        for _ in range(slices):
+            observer.samples.clear()
+            observer.dump()
+            assert 2800 / slices * 0.8 < len(observer.samples) < 2800 / slices * 1.2
+            cookies += [sample[1] for sample in observer.samples]
+            means.append(sum(sample[3] for sample in observer.samples) / len(observer.samples))
+        assert len(cookies) == len(set(cookies)) == 2800, "each is seen once"
+        print(f"{slices} slices: means {min(means):.2f} to {max(means):.2f}")
+        assert sum(means) / slices == pytest.approx(55, rel=0.02)
+        assert 55 * 0.88 < min(means) <= max(means) < 55 * 1.12  # windows are 10 to 100
+        observer.end()
 
 
 def test_programs_take_ports(stage):

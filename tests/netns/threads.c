@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two threads that embed the library, as its header allows: each has an agent of its own, and after
- * some rounds they hand their agents over to one another. Changes nothing; needs no privilege.
+ * some rounds they hand their agents over to one another. Each agent shows its samples, and gets one
+ * of the host's own. Changes nothing; needs no privilege.
  */
 #include <err.h>
 #include <poll.h>
@@ -10,18 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { THREADS = 2, ROUNDS = 5, INTERVAL_NS = 10 * 1000 * 1000 };
 
-/* Where the agents change hands: who holds one here, has let it go. */
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct riptide_agent *agents[THREADS];
-} exchange = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, { NULL } };
+static struct riptide_agent *agents[THREADS];
+static uint64_t n_shown[THREADS]; /* samples of the round that is under way */
+static pthread_barrier_t exchange; /* each has let go the one that it had */
 
-static struct riptide_agent *start_agent(void)
+static void count_shown(void *user, const struct riptide_sample *sample)
 {
+    *(uint64_t *)user += sample->cwnd > 0 && !sample->closed;
+}
+
+static struct riptide_agent *start_agent(uint64_t *n_shownp)
+{
+    const struct riptide_sample own = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
+                                        .cwnd = 33,
+                                        .data_segs_out = 50 };
+    struct riptide_estimator_config estimator;
     struct riptide_router_config router;
     struct riptide_agent_config config;
     struct riptide_agent *agent;
@@ -29,20 +37,26 @@ static struct riptide_agent *start_agent(void)
 
     riptide_router_config_init(&router, sizeof(router));
     router.dry_run = true;
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    estimator.policy = riptide_policy_find("paper");
     riptide_agent_config_init(&config, sizeof(config));
     config.interval_ns = INTERVAL_NS;
+    config.estimator = &estimator;
     config.router = &router;
-    if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0)
+    config.on_sample = count_shown;
+    config.user = n_shownp;
+    if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0 ||
+        riptide_agent_add(agent, &own) < 0)
         errx(EXIT_FAILURE, "%s", error.text);
     return agent;
 }
 
-/* Returns how many destinations the last round knew. */
-static uint64_t serve(struct riptide_agent *agent)
+/* Prints what the last round knew and was shown. */
+static void serve(struct riptide_agent *agent, uint64_t *n_shownp)
 {
     struct pollfd fd = { .fd = riptide_agent_get_fd(agent), .events = POLLIN };
     const struct riptide_agent_event *event;
-    uint64_t destinations = 0;
+    uint64_t destinations = 0, shown = 0;
 
     for (int rounds = 0; rounds < ROUNDS;) {
         int r = poll(&fd, 1, -1) == 1 ? riptide_agent_dispatch(agent) : 0;
@@ -53,44 +67,25 @@ static uint64_t serve(struct riptide_agent *agent)
             if (event->kind != RIPTIDE_AGENT_TICK)
                 continue;
             destinations = event->tick->destinations;
+            shown = *n_shownp;
+            *n_shownp = 0;
             rounds++;
         }
     }
-    return destinations;
-}
-
-static struct riptide_agent *take(size_t number)
-{
-    struct riptide_agent *agent;
-
-    pthread_mutex_lock(&exchange.lock);
-    while (!exchange.agents[number])
-        pthread_cond_wait(&exchange.changed, &exchange.lock);
-    agent = exchange.agents[number];
-    pthread_mutex_unlock(&exchange.lock);
-    return agent;
-}
-
-static void give(size_t number, struct riptide_agent *agent)
-{
-    pthread_mutex_lock(&exchange.lock);
-    exchange.agents[number] = agent;
-    pthread_cond_broadcast(&exchange.changed);
-    pthread_mutex_unlock(&exchange.lock);
+    printf("destinations %llu, shown %llu\n", (unsigned long long)destinations,
+           (unsigned long long)shown);
 }
 
 static void *run(void *numberp)
 {
-    size_t number = *(const size_t *)numberp, other = THREADS - 1 - number;
-    struct riptide_agent *agent = start_agent();
-    uint64_t before = serve(agent), after;
+    size_t number = *(const size_t *)numberp;
 
-    give(number, agent);
-    agent = take(other);
-    after = serve(agent);
-    printf("thread %zu: destinations %llu, then %llu\n", number, (unsigned long long)before,
-           (unsigned long long)after);
-    riptide_agent_free(agent);
+    agents[number] = start_agent(&n_shown[number]);
+    serve(agents[number], &n_shown[number]);
+    pthread_barrier_wait(&exchange);
+    number = THREADS - 1 - number;
+    serve(agents[number], &n_shown[number]);
+    riptide_agent_free(agents[number]);
     return NULL;
 }
 
@@ -99,6 +94,7 @@ int main(void)
     size_t numbers[THREADS] = { 0, 1 };
     pthread_t threads[THREADS];
 
+    pthread_barrier_init(&exchange, NULL, THREADS);
     for (size_t i = 0; i < THREADS; i++) {
         if (pthread_create(&threads[i], NULL, run, &numbers[i]) != 0)
             errx(EXIT_FAILURE, "pthread_create");

@@ -5,7 +5,9 @@ Links, numbers and addresses are the same in both, and everything that happens t
 other, so that every difference between their kernels' answers is Riptide's doing.
 """
 
+import collections
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -97,17 +99,24 @@ class Driver:
         with host.entered():
             self.process = subprocess.Popen([*map(str, command), *map(str, arguments)],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.unread = b""
+        for pipe in (self.process.stdin, self.process.stdout):
+            os.set_blocking(pipe.fileno(), False)
+        self.lines, self.unread = collections.deque(), b""
 
     def wait_ready(self):
         self._read_until("ready")
         return self
 
     def send(self, lines):
+        """Reads beside it: the driver may wait for room for what it says."""
         data = "".join(line + "\n" for line in lines).encode()
         try:
             while data:
-                data = data[os.write(self.process.stdin.fileno(), data):]
+                readable, writable, _ = select.select([self.process.stdout], [self.process.stdin], [])
+                if readable:
+                    self._read()
+                if writable:
+                    data = data[os.write(self.process.stdin.fileno(), data):]
         except BrokenPipeError:
             self._read_until("its last words")
 
@@ -133,29 +142,25 @@ class Driver:
     def _read_until(self, start):
         end = time.monotonic() + QUIET_S
         while True:
-            line, is_whole, rest = self.unread.partition(b"\n")
-            if is_whole:
-                self.unread = rest
-                text = line.decode()
-                if text.startswith(start):
-                    return text
-                if text.startswith("route "):
-                    self.routes[text.split()[1]] = text
-                elif text.startswith("error "):
-                    raise Violation(f"the router ended: {text}")
-                continue
-            os.set_blocking(self.process.stdout.fileno(), False)
-            data = None
-            while data is None:
-                try:
-                    data = os.read(self.process.stdout.fileno(), 1 << 16)
-                except BlockingIOError:
-                    if time.monotonic() > end:
-                        raise Violation(f"not quiet within {QUIET_S} s: {self.stats}") from None
-                    time.sleep(0.0002)
-            if not data:
-                raise Violation(f"the router ended with {self.process.wait()}")
-            self.unread += data
+            while not self.lines:
+                left_s = max(0, end - time.monotonic())
+                if not select.select([self.process.stdout], [], [], left_s)[0]:
+                    raise Violation(f"not quiet within {QUIET_S} s: {self.stats}")
+                self._read()
+            text = self.lines.popleft()
+            if text.startswith(start):
+                return text
+            if text.startswith("route "):
+                self.routes[text.split()[1]] = text
+            elif text.startswith("error "):
+                raise Violation(f"the router ended: {text}")
+
+    def _read(self):
+        data = os.read(self.process.stdout.fileno(), 1 << 16)
+        if not data:
+            raise Violation(f"the router ended with {self.process.wait()}")
+        *lines, self.unread = (self.unread + data).split(b"\n")
+        self.lines.extend(line.decode() for line in lines)
 
     def kill(self):
         self.process.kill()
