@@ -5,6 +5,8 @@ import collections
 import statistics
 import time
 
+from waiting import percentile
+
 WARM_UP_SHARE = 0.25  # of the last life, in which tables grow to their size;
 WARM_UP_S = 40        # that takes as long. A quarter is longer in runs of four minutes and more
 MIN_ROWS = 30         # after it, for a judgement
@@ -67,25 +69,22 @@ class Figures:
         return None
 
     def __str__(self):
-        lasted = sorted(self.lasted_ms) or [0]
-        late = sorted(self.late_ms) or [0]
+        lasted, late = ([percentile(values, share) for share in (0.5, 0.99, 1)]
+                        for values in (self.lasted_ms, self.late_ms))
         growth_kb = self.growth_kb()
         rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 6]
         when, growth = (("too short to judge memory;", "") if growth_kb is None else
                         ("after the warm-up", f", growth {growth_kb:.0f}"))
         seconds = time.monotonic() - self.start
 
-        def at(values, share):
-            return values[min(int(share * len(values)), len(values) - 1)]
-
         kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())
         resident, files = [row[1] for row in rows], [row[2] for row in rows]
         return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills, "
                 f"{self.n_rounds + self.rounds_now} rounds; connections: {self.load[0]} opened "
                 f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
-                f"open; from an event to the right answers ms: median {at(lasted, 0.5):.1f}, p99 "
-                f"{at(lasted, 0.99):.1f}, max {lasted[-1]:.1f}; rounds late ms: median "
-                f"{at(late, 0.5):.1f}, p99 {at(late, 0.99):.1f}, max {late[-1]:.1f}; {when} "
+                f"open; from an event to the right answers ms: median {lasted[0]:.1f}, p99 "
+                f"{lasted[1]:.1f}, max {lasted[2]:.1f}; rounds late ms: median {late[0]:.1f}, p99 "
+                f"{late[1]:.1f}, max {late[2]:.1f}; {when} "
                 f"resident kB {min(resident)} to {max(resident)}{growth}, "
                 f"files {min(files)} to {max(files)}")
 

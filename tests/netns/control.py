@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-from netns import DEADLINE_S, REPOSITORY, RIPTIDE
+from netns import DEADLINE_S, REPOSITORY, RIPTIDE, wait_until
 
 PATH = "/run/riptide/control"
 
@@ -47,17 +47,21 @@ def status(path=PATH):
     return answer
 
 
-def riptide_json(host, *arguments, check=True):
-    """What `riptide ARGUMENTS --json` prints, which is as its schema says."""
+def said_json(done, name):
+    """The document that a command has printed, which is as its schema says."""
     import jsonschema  # here, since benchmarks run where it is not installed
 
-    done = host.run(RIPTIDE, *arguments, "--json", check=check)
-    document = json.loads(done.stdout)
-    name = {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0])
     schema = json.loads((REPOSITORY / "docs" / "schema" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
+    document = json.loads(done.stdout)
     jsonschema.Draft202012Validator(schema).validate(document)
     return document
+
+
+def riptide_json(host, *arguments, check=True):
+    """What `riptide ARGUMENTS --json` prints."""
+    done = host.run(RIPTIDE, *arguments, "--json", check=check)
+    return said_json(done, {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0]))
 
 
 def write_state(path, windows, age_s=1):
@@ -93,6 +97,9 @@ def one_line(done, status=1):
 
 
 def verdict(host, dst, *options):
-    found = riptide_json(host, "explain", dst, *options)
-    assert found["verdict"] in host.run(RIPTIDE, "explain", dst, *options).stdout
-    return found
+    """What explain says, as JSON, once it says the same as text: while data flows, windows change
+    between the two questions."""
+    def ask_twice():
+        found = riptide_json(host, "explain", dst, *options)
+        return found["verdict"] in host.run(RIPTIDE, "explain", dst, *options).stdout and found
+    return wait_until(ask_twice, "one verdict as text and as JSON")

@@ -12,6 +12,7 @@ from routing_base import addresses_of, default_line, destinations
 from routing_events import Routing
 from rtnetlink import Batch, query
 from twins import Parted, Twins, Violation
+from waiting import percentile
 
 N_HOSTS = 90   # of each family, besides some prefixes
 N_SAMPLE = 12  # questions that are watched for when a difference ends
@@ -41,15 +42,11 @@ class Figures:
         self.n_undecided += twins.n_undecided
 
     def __str__(self):
-        lasted = sorted(self.lasted_us)
-
-        def at(share):
-            return lasted[min(int(share * len(lasted)), len(lasted) - 1)] / 1000 if lasted else 0
-
+        median, p99, most = (percentile(self.lasted_us, share) / 1000 for share in (0.5, 0.99, 1))
         return (f"{self.n_events} events in {self.n_runs} runs; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
-                f"had a route of ours; after the {len(lasted)} events that changed an answer a "
-                f"difference lasted ms: median {at(0.5):.2f}, p99 {at(0.99):.2f}, "
-                f"max {at(1):.2f} (seed {self.longest[1]}: {self.longest[2]}); "
+                f"had a route of ours; after the {len(self.lasted_us)} events that changed an answer "
+                f"a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
+                f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); "
                 f"settled late {self.n_late}, took turns {self.n_undecided}, twins parted {self.n_parted}")
 
 

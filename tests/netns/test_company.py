@@ -3,7 +3,7 @@
 
 import pytest
 
-from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, routes, rules, snapshot,
+from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 from twins import Driver
@@ -38,29 +38,19 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
                        family == 4 else "2001:db8:99::/48") == ("route" in theirs)
 
 
-def test_other_numbers_live_beside_them(net):
-    net.host.ip("route", "add", "unreachable", "198.51.100.0/24", "table", TABLE)
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--protocol", "231", "--mark", "0x99", table=7231):
-        wait_until(lambda: "203.0.113.1" in routes(net.host, 7231), "our route in table 7231")
-        assert len(rules(net.host, TABLE)) == 0
-    assert "198.51.100.0/24" in routes(net.host)
-
-
-def test_leftovers_of_a_predecessor_with_another_mark_go(net):
-    with Daemon(net.host, "--mark", "0x99") as daemon:
-        daemon.kill()
-    with Daemon(net.host):
-        wait_until(lambda: "0x99" not in net.host.ip("rule") + net.host.ip("-6", "rule"),
-                   "the old rules gone")  # they were rules, too
-
-
-def test_flush_finds_what_had_another_mark_and_protocol(net):
+def test_what_had_another_mark_and_protocol_goes_with_a_flush(net):
     before = snapshot(net.host)
     with Daemon(net.host, "--mark", "0x99", "--protocol", "231") as daemon:
         daemon.kill()
     net.host.run(RIPTIDE, "flush")
     assert snapshot(net.host) == before
+
+
+def test_what_had_another_mark_goes_with_a_start(net):
+    with Daemon(net.host, "--mark", "0x99") as daemon:
+        daemon.kill()
+    with Daemon(net.host):
+        wait_until(lambda: "0x99" not in snapshot(net.host), "the old rules gone")
 
 
 def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
@@ -71,14 +61,6 @@ def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
         net.host.ip("rule", "del", "pref", "2000")
         wait_until(lambda: "IPv4: on again" in daemon.said(), "the return")
         assert len(rules(net.host)) == 2
-
-
-def test_destinations_beyond_the_limit_are_said_once(net):
-    net.learned("203.0.113.1", 20)
-    net.learned("203.0.113.2", 20)
-    with Daemon(net.host, "--max-destinations", "1", "--log-level", "debug") as daemon:
-        wait_until(lambda: daemon.said().count("debug: tick") > 3, "some rounds")
-        assert daemon.said().count("beyond --max-destinations 1") == 1
 
 
 def test_once_ends_with_its_rules_in_place_whatever_moves(net):

@@ -2,12 +2,11 @@
 """riptide explain: from connections to a route, or why there is none."""
 
 import re
-import time
 
 import pytest
-from control import riptide_json, status, verdict
-from netns import (AS_NOBODY, BUILD, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules, wait_until,
-                   wait_window, windows)
+from control import PATH, riptide_json, status, verdict
+from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules, start_agent,
+                   wait_until, wait_window, windows)
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
@@ -23,16 +22,6 @@ def test_explain_follows_a_window_from_connection_to_route(net):
         for route in (found["route"], found["kernel"]):
             assert (route["initcwnd"], route["gateway"], route["dev"]) == (25, "10.0.0.1", "eth0")
         assert found["verdict"] == "connections start with 25 segments"
-
-
-def test_explain_names_the_destination_of_a_host(net):
-    net.learned("203.0.113.7", 30)
-    with Daemon(net.host, "--aggregate", "203.0.113.0/24"):
-        wait_window(net.host, "203.0.113.0/24")
-        found = verdict(net.host, "203.0.113.200")
-        assert found["destination"] == "203.0.113.0/24"
-        assert found["window"]["connections"] == 1
-        assert "connections start with" in found["verdict"]
 
 
 @pytest.mark.parametrize("options, setup, dst, said", [
@@ -209,9 +198,10 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
         for dst, said in (("203.0.113.1", f"connections start with {window} segments"),
                           ("203.0.113.0/24", f"203.0.113.1  starts with {window}")):
             with daemon.stopped():
-                start = time.monotonic()
                 done = net.host.run(RIPTIDE, "explain", dst)
-                assert time.monotonic() - start < 9  # it is waited for once, 5 s
+                (socket,) = [line.split() for line in net.host.run("ss", "-xlH").stdout.splitlines()
+                             if f" {PATH}." in line]
+                assert socket[2] == "1", "it is waited for once"
             assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within 5 s; "
                                    "this is the kernel's side alone\n")
             assert said in done.stdout
@@ -219,8 +209,7 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
 
 def test_explain_beside_an_agent_that_embeds_the_library_names_it(net):
     net.learned("203.0.113.1", 40)
-    agent = net.host.start(BUILD / "tests/netns/containers", 50, "paper",
-                           f"/run/netns/{net.host.name}")
+    agent = start_agent(net.host)
     window = wait_window(net.host, "203.0.113.1")
     who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, "
            "or a riptided out of reach of --control)")
@@ -269,17 +258,6 @@ def test_explain_names_several_next_hops(net):
         assert verdict(net.host, "203.0.113.1")["kernel"]["dev"] is None
         said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
         assert said.count("via several next hops") == 2
-
-
-def test_explain_of_what_is_left_alone_has_the_routers_reason(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host):
-        wait_window(net.host, "203.0.113.1")
-        net.host.ip("route", "add", "unreachable", "203.0.113.1")
-        wait_until(lambda: status()["left_alone"] == 1, "a destination that is left alone")
-        found = verdict(net.host, "203.0.113.1")
-        assert found["route"]["state"] == "left alone"
-        assert found["route"]["reason"] in found["verdict"]
 
 
 def test_explain_without_a_daemon_names_who_says_what_one_would_do(net):

@@ -207,29 +207,6 @@ for _ in range(4):
         asker.wait()
 
 
-def test_requests_as_fast_as_one_can(net, watched):
-    """From several at once, and read: the answers cost the daemon something each."""
-    fill(net.host, 16384)
-    end = time.monotonic() + 2
-    answered = []
-
-    def run():
-        with connect() as client:
-            answers = client.makefile("rb")
-            while time.monotonic() < end or len(answered) <= 100:
-                client.sendall(b'{"request":"show","prefix":"192.0.2.0/24"}\n' * 8)
-                for _ in range(8):
-                    answered.append(json.loads(answers.readline())["ok"])
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    with watched.unharmed("4 clients that walk over 16,384 destinations again and again"):
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert all(answered)
-
-
 def test_list_of_all_destinations_comes_whole_in_pages(net, watched):
     fill(net.host, 16384)
     found, page = [], {"next": 0}
@@ -254,17 +231,6 @@ def test_state_of_all_destinations_comes_whole_to_a_slow_reader(net, watched):
             rounds = status()["round"]["number"]
             wait_until(lambda: status()["round"]["number"] > rounds, "rounds that go on")
         assert read_line(client).count(b"cwnd=40") >= 16383
-
-
-def test_daemon_that_dies_in_its_answer_ends_it(net, watched):
-    fill(net.host, 16384)
-    with connect() as client:
-        client.sendall(b'{"request":"save"}\n')
-        assert client.recv(100).startswith(b'{"state":"')
-        watched.kill()
-        rest = read_line(client)
-        assert not rest.endswith(b"\n")
-    net.host.run(RIPTIDE, "flush")
 
 
 def test_others_cannot_take_the_place_of_who_may_change_things(net, watched):

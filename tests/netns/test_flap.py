@@ -8,17 +8,18 @@ import struct
 import time
 
 import pytest
-from rtnetlink import Batch, Rtnetlink, attribute, packed, query, u32
+from routing_ask import families
+from rtnetlink import (RTA_DST, RTA_GATEWAY, RTM_NEWROUTE, Batch, Rtnetlink, attribute, packed,
+                       query)
 from twins import Driver
+from waiting import percentile
 
 FLAPS = 12
 DESTINATIONS = 100
 LONGEST_MS = 1000  # whatever else the machine has to do
-RTM_NEWROUTE, REPLACE_ACK = 24, 1 | 4 | 0x100 | 0x400
-RTA_OIF, RTA_GATEWAY, RTA_DST, RTA_TABLE, RTPROT_BIRD = 4, 5, 1, 15, 12
+REPLACE_ACK, RTPROT_BIRD = 1 | 4 | 0x100 | 0x400, 12
 TIMES = struct.Struct("=q")
 GATEWAYS = {4: ("10.0.0.1", "10.0.0.2"), 6: ("fd00::1", "fd00::2")}
-families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
 
 
 def prefix_of(family, n):
@@ -102,10 +103,6 @@ class Watching:
     def gaps_ms(self):
         times = [at_ns for at_ns, _ in self.looks]
         return [(b - a) / 1e6 for a, b in zip(times, times[1:])]
-
-
-def percentile(values, share):
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
 def flap(net, family, n_routes, n_destinations):

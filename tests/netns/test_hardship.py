@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a host does to a daemon: it stops it, runs out of files, of disk, of room for destinations."""
 
-import contextlib
 import resource
 import signal
 import subprocess
@@ -56,27 +55,3 @@ def test_files_that_run_out_later_do_not_stop_it(net):
         wait_until(lambda: windows(net.host) == {"203.0.113.1": connection.cwnd()}, "a new window")
         daemon.stop()
     assert windows(net.host) == {}
-
-
-def test_full_disk_costs_the_state_and_nothing_else(net, tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,nr_inodes=16", "tmpfs", disk], check=True)
-    try:
-        state = disk / "state"
-        net.learned("203.0.113.1", 20)
-        with Daemon(net.host, "--state", state) as daemon:
-            wait_window(net.host, "203.0.113.1")
-            daemon.stop()
-        kept = state.read_bytes()
-        with contextlib.suppress(OSError), open(disk / "ballast", "wb", buffering=0) as ballast:
-            while ballast.write(bytes(1024)):
-                pass
-        with Daemon(net.host, "--state", state) as daemon:
-            wait_window(net.host, "203.0.113.1")
-            daemon.stop()
-            assert "state not kept" in daemon.said() and "No space left" in daemon.said()
-        assert state.read_bytes() == kept
-        assert {path.name for path in disk.iterdir()} == {"state", "ballast"}
-    finally:
-        subprocess.run(["umount", disk], check=True)

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 from control import status
-from netns import DEADLINE_S, RIPTIDED, Daemon, routes, wait_until
+from netns import DEADLINE_S, RIPTIDED, Daemon, wait_until
 
 BURST = 50
 STORM = 300
@@ -73,15 +73,11 @@ def test_figure_is_named_for_what_it_is_in_each_policy(net, policy, name):
     assert re.search(rf"\(1 connection, {name} [0-9.]+, smoothed [0-9.]+\)", line), line
 
 
-def test_debug_writes_all(storm):
+def test_debug_and_a_dry_run_write_all(storm):
     with Daemon(storm.host, "--log-level", "debug") as daemon:
         wait_until(lambda: len(set_lines(daemon.said())) == STORM, "a line for each route")
-
-
-def test_dry_run_writes_all(storm):
-    done = storm.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper")
-    assert len(set_lines(done.stderr)) == STORM
-    assert "more like it" not in done.stderr
+    said = storm.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper").stderr
+    assert len(set_lines(said)) == STORM and "more like it" not in said
 
 
 def said_to(host, journal, *options):
@@ -95,22 +91,16 @@ def said_to(host, journal, *options):
         return log.read().splitlines()
 
 
-def test_journal_gets_numbers_for_levels(net):
+def test_journal_gets_numbers_for_levels_and_others_names(net):
     net.learned("203.0.113.1", 30)
     lines = said_to(net.host, True, "--log-level", "debug")
     assert all(re.match(r"<[3467]>(?!riptided)", line) for line in lines), lines
     for number, text in ((6, "started, version"), (7, "203.0.113.1: initcwnd"), (6, "routes set: 1"), (7, "tick: "),
                          (4, "the rule and its routes")):
         assert [line for line in lines if line.startswith(f"<{number}>{text}")], text
-
-
-def test_errors_are_3_in_the_journal(net):
-    with Daemon(net.host):
-        (line,) = said_to(net.host, True)
-    assert line.startswith("<3>cannot start: process ")
-
-
-def test_what_is_not_the_journal_gets_names(net):
     lines = said_to(net.host, False)
     assert all(line.startswith("riptided: ") for line in lines), lines
     assert any(line.startswith("riptided: warning: ") for line in lines)
+    with Daemon(net.host):
+        (line,) = said_to(net.host, True)
+    assert line.startswith("<3>cannot start: process ")

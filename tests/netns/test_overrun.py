@@ -5,7 +5,6 @@ The queue is shrunk to the kernel's minimum by the driver, from outside the libr
 is stopped while the storm fills the one that it has.
 """
 
-import os
 import signal
 import struct
 import subprocess
@@ -13,7 +12,7 @@ import time
 
 import pytest
 from invariant import Run
-from netns import PROTOCOL, rules, wait_until
+from netns import PROTOCOL, rules
 from routing_base import OUR_TABLE
 from rtnetlink import Rtnetlink, attributes, u32
 from twins import DRIVER, Driver
@@ -124,11 +123,10 @@ def test_rules_return_whenever_they_are_lifted(net):
             assert len(rules(net.host)) == 2, f"turn {turn}"
 
 
-# Stops once behind a request for all links, whose answer the kernel has begun: where STOP is there,
-# which goes with it.
-STOPPING = """
+# Runs a command behind a request for all links, whose answer the kernel has begun: once, where FLAG
+# is there, which goes with it.
+CHANGING = """
     #include <linux/rtnetlink.h>
-    #include <signal.h>
     #include <stdlib.h>
     #include <sys/socket.h>
     #include <unistd.h>
@@ -138,49 +136,10 @@ STOPPING = """
         const struct nlmsghdr *message = bytes;
         ssize_t sent = send(fd, bytes, n, flags);
         (void)to, (void)n_to;
-        if (message->nlmsg_type == RTM_GETLINK && unlink(getenv("STOP")) == 0)
-            raise(SIGSTOP);
-        return sent;
-    }
-"""
-
-
-def test_interrupted_look_lifts_the_rules(net, tmp_path, preload):
-    """A link that comes while links are dumped, and concerns no route of ours: what the dump has
-    shown may not be all."""
-    # More than the kernel has room for in the first part of its answer.
-    net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
-    stop = tmp_path / "stop"
-    with Driver(net.host, command=("env", preload(STOPPING), f"STOP={stop}", DRIVER)) as driver:
-        before = driver.follow("set 198.18.0.1 40")["lifts"]
-        for turn, change in enumerate(("", "link add late type veth\n")):
-            stop.touch()
-            net.host.batch(beside("198.18.0.1", turn))
-            wait_until(lambda: os.waitid(os.P_PID, driver.process.pid, os.WSTOPPED | os.WNOHANG),
-                       "a look at links")
-            net.host.batch(change)
-            driver.process.send_signal(signal.SIGCONT)
-            assert bool(driver.quiet()["lifts"] - before) == bool(change)
-            assert len(rules(net.host)) == 2
-
-
-# Runs a command once, behind the first request for all links.
-CHANGING = """
-    #include <linux/rtnetlink.h>
-    #include <stdlib.h>
-    #include <sys/socket.h>
-    ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
-                   socklen_t n_to)
-    {
-        const struct nlmsghdr *message = bytes;
-        const char *change = getenv("CHANGE");
-        ssize_t sent = send(fd, bytes, n, flags);
-        (void)to, (void)n_to;
-        if (message->nlmsg_type == RTM_GETLINK && change) {
+        if (message->nlmsg_type == RTM_GETLINK && unlink(getenv("FLAG")) == 0) {
             unsetenv("LD_PRELOAD");
-            if (system(change) != 0)
+            if (system(getenv("CHANGE")) != 0)
                 abort();
-            unsetenv("CHANGE");
         }
         return sent;
     }
@@ -188,8 +147,24 @@ CHANGING = """
 
 
 @pytest.mark.parametrize("change", ["true", "ip link add late type veth"])
-def test_interrupted_scan_of_the_start_is_made_again(net, preload, change):
+def test_interrupted_look_is_made_again(net, tmp_path, preload, change):
+    """A link that comes while links are dumped, and concerns no route of ours: what the dump has
+    shown may not be all. At the start, and later, when the rules are lifted for it."""
+    # More than the kernel has room for in the first part of its answer.
     net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
-    with Driver(net.host, command=("env", preload(CHANGING), f"CHANGE={change}", DRIVER)) as driver:
-        assert bool(driver.quiet()["resyncs"]) == (change != "true")
+    flag = tmp_path / "flag"
+    flag.touch()
+    with Driver(net.host, command=("env", preload(CHANGING), f"FLAG={flag}", f"CHANGE={change}",
+                                   DRIVER)) as driver:
+        assert not flag.exists()
+        before = driver.follow("set 198.18.0.1 40")
+        assert bool(before["resyncs"]) == (change != "true")
+        if change != "true":
+            net.host.ip("link", "del", "late")
+            before = driver.quiet()
+        flag.touch()
+        net.host.batch(beside("198.18.0.1", 0))
+        after = driver.quiet()
+        assert not flag.exists()
+        assert bool(after["lifts"] - before["lifts"]) == (change != "true")
         assert len(rules(net.host)) == 2

@@ -72,25 +72,12 @@ NOT_TO_COPY = {
         "nexthop via fd00::1 nexthop via fd00::2 weight 3",
         "mtu 1400 nexthop via fd00::1 dev eth0 nexthop via fd00:0:0:1::1 dev eth1 weight 2"],
 }
-each_base = pytest.mark.parametrize("family, base", [
-    pytest.param(family, base, id=f"IPv{family} {base}")
-    for family in (4, 6) for base in BASES[family]])
 
 
 def replace_default(host, family, base):
     while host.ip(f"-{family}", "route", "show", "default"):
         host.ip(f"-{family}", "route", "del", "default")  # flush fails where it has a nhid
     host.routing(family, f"route add default {base}")
-
-
-@each_base
-def test_base_route_is_carried_over(net, family, base):
-    net.learned(PEER[family], 30)
-    net.host.batch(NEXTHOPS[family])
-    replace_default(net.host, family, base)
-    with Daemon(net.host):
-        wait_window(net.host, PEER[family])
-        wait_ours(net.host, PEER[family])
 
 
 @families
@@ -166,20 +153,6 @@ def test_packets_spread_over_next_hops_as_without_us(net):
 
 @families
 @pytest.mark.parametrize("kind", ["blackhole", "unreachable", "prohibit"])
-def test_forbidden_destination_gets_no_route(net, family, kind):
-    net.learned(PEER[family], 30)
-    net.learned(OTHER[family], 30)
-    net.host.routing(family, f"route add {kind} {PEER[family]}")
-    refusal = ask(net.host, PEER[family])
-    assert "RTNETLINK" in refusal
-    with Daemon(net.host):
-        wait_window(net.host, OTHER[family])
-        wait_none(net.host, PEER[family])
-        assert ask(net.host, PEER[family], "ipproto", "tcp") == refusal
-
-
-@families
-@pytest.mark.parametrize("kind", ["blackhole", "unreachable", "prohibit"])
 def test_destination_that_becomes_forbidden_loses_its_route(net, family, kind):
     net.learned(PEER[family], 30)
     with Daemon(net.host, interval="1h"):
@@ -240,17 +213,6 @@ PREFIX = {4: ("203.0.0.0/16", "203.0.113.128/25"), 6: ("2001:db8::/48", "2001:db
 
 
 @families
-def test_prefix_with_a_more_specific_route_in_main_gets_none(net, family):
-    prefix, specific = PREFIX[family]
-    net.learned(PEER[family], 30)
-    net.learned(OTHER[family], 30)
-    net.host.routing(family, f"route add {specific} via {SECOND[family]}")
-    with Daemon(net.host, "--aggregate", prefix):
-        wait_window(net.host, OTHER[family])
-        assert prefix not in windows(net.host)
-
-
-@families
 def test_prefix_follows_more_specific_routes_as_they_come_and_go(net, family):
     prefix, specific = PREFIX[family]
     net.learned(PEER[family], 30)
@@ -289,30 +251,6 @@ def test_source_address_that_goes_takes_its_route_of_ours_along(net):
         net.host.routing(6, "addr del fd00::99/64 dev eth0")
         wait_as_without_us(net.host, PEER[6])
         wait_none(net.host, PEER[6])
-
-
-def test_learned_path_mtu_outlives_a_change_of_window(net):
-    """IPv4 alone: the kernel forgets what IPv6 has learned with each replaced route."""
-    connection = net.learned(PEER[4], 40)
-    with Daemon(net.host):
-        window = wait_window(net.host, PEER[4])
-        # From now on the peer is behind a link of 1300 bytes, which swallows what it takes.
-        net.world.sysctl("ipv4/conf/all/forwarding", 1)
-        net.world.sysctl("ipv4/ip_early_demux", 0)  # else the peer's socket claims what goes on
-        net.world.batch(f"""
-            link add thin mtu 1300 type veth peer name sink
-            link set thin up
-            link set sink up
-            neigh add {PEER[4]} lladdr 02:00:00:00:00:01 dev thin nud permanent
-            route add {PEER[4]} dev thin
-            route del local 203.0.113.0/24 dev lo
-        """)
-        connection.near.send(bytes(1400))
-        wait_until(lambda: "mtu 1300" in ask(net.host, PEER[4], "ipproto", "tcp"), "the path MTU")
-        # Losses make the window small.
-        wait_until(lambda: windows(net.host)[PEER[4]] < window, "a change of window")
-        answer = ask(net.host, PEER[4], "ipproto", "tcp")
-        assert f"table {TABLE} " in answer and "mtu 1300" in answer
 
 
 @families

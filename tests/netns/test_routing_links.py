@@ -3,8 +3,7 @@
 
 import pytest
 from netns import Daemon, wait_until
-from routing_ask import (OTHER, OTHER_LINK, PEER, WITHOUT_US, ask, families, wait_as_without_us,
-                         wait_ours)
+from routing_ask import OTHER, PEER, WITHOUT_US, ask, families, wait_as_without_us, wait_ours
 from routing_base import default_line, mac
 from twins import Driver, Side
 
@@ -47,18 +46,6 @@ def test_host_that_begins_to_forward_is_followed(lines):
         host.sysctl("ipv6/conf/all/forwarding", 1)
         assert "dev eth0 " in ask(host, dst, *WITHOUT_US)
         wait_as_without_us(host, dst)
-
-
-@families
-@pytest.mark.parametrize("event", ["link set eth0 down", "link delete eth0"])
-def test_second_link_takes_over_before_the_next_round(net, family, event):
-    net.host.routing(family, f"route add default via {OTHER_LINK[family]} metric 2000")
-    net.learned(PEER[family], 30)
-    with Daemon(net.host, interval="1h"):
-        wait_ours(net.host, PEER[family])
-        net.host.routing(family, event)
-        wait_until(lambda: "dev eth1" in ask(net.host, PEER[family], "ipproto", "tcp"), "eth1")
-        wait_ours(net.host, PEER[family])
 
 
 @families

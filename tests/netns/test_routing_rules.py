@@ -4,8 +4,8 @@
 import itertools
 
 import pytest
-from netns import PROTOCOL, Daemon, rules, wait_until, windows
-from routing_ask import OTHER, PEER, SECOND, SOURCES, ask, families, wait_none, wait_ours, way
+from netns import PROTOCOL, Daemon, rules, wait_until
+from routing_ask import OTHER, PEER, SECOND, SOURCES, families, wait_none, wait_ours, way
 
 
 def queries(family):
@@ -34,28 +34,11 @@ def matches(rule, family, query):
             or "fwmark" in rule and "mark" in words)
 
 
-RULES = ["pref 100 from {source}", "pref 100 to {peer}", "pref 100 fwmark 1",
-         "pref 32765 to {peer}", "pref 32765 fwmark 1"]
-
-
 @families
-@pytest.mark.parametrize("rule", RULES)
-def test_policy_routing_goes_on_as_without_us(net, family, rule):
-    for peer in (PEER[family], OTHER[family]):
-        net.learned(peer, 30)
-    net.host.routing(family, policy(rule, family))
-    before = ways(net.host, family)
-    assert len(set(map(str, before.values()))) > 2
-    with Daemon(net.host):
-        wait_ours(net.host, OTHER[family])
-        assert ways(net.host, family) == before
-        if " to " in rule:
-            wait_none(net.host, PEER[family])
-
-
-@families
-@pytest.mark.parametrize("rule", RULES)
-def test_rule_that_comes_later_is_respected_before_the_next_round(net, family, rule):
+@pytest.mark.parametrize("rule", ["pref 100 from {source}", "pref 100 to {peer}",
+                                  "pref 100 fwmark 1", "pref 32765 to {peer}",
+                                  "pref 32765 fwmark 1"])
+def test_rule_of_others_is_respected_when_it_comes_and_by_a_start(net, family, rule):
     for peer in (PEER[family], OTHER[family]):
         net.learned(peer, 30)
     with Daemon(net.host, interval="1h"):
@@ -66,36 +49,13 @@ def test_rule_that_comes_later_is_respected_before_the_next_round(net, family, r
                                for query, answer in ways(net.host, family).items()),
                    "the new rule")
         wait_ours(net.host, OTHER[family])
-
-
-@families
-def test_tcp_that_goes_through_another_table_is_left_alone(net, family):
-    net.learned(PEER[family], 30)
-    with Daemon(net.host, interval="1h"):
-        wait_ours(net.host, PEER[family])
-        net.host.routing(family, policy("pref 100 ipproto tcp", family))
-        wait_until(lambda: PEER[family] not in windows(net.host), "no route")
-        assert f"via {SECOND[family]} " in ask(net.host, PEER[family], "ipproto", "tcp")
-
-
-@families
-def test_rules_stand_directly_before_main(net, family):
+    before = ways(net.host, family)
+    assert len(set(map(str, before.values()))) > 2
     with Daemon(net.host):
-        found = net.host.ip(f"-{family}", "rule").splitlines()
-        main = next(n for n, rule in enumerate(found) if rule.endswith("lookup main"))
-        assert found[main - 1] in rules(net.host)
-        assert "from all iif lo ipproto tcp lookup" in found[main - 1]
-
-
-@families
-def test_rules_stand_directly_before_main_where_others_stand_already(net, family):
-    net.host.routing(family, f"rule add pref 32765 to {PEER[family]} lookup 100")
-    with Daemon(net.host):
-        found = net.host.ip(f"-{family}", "rule").splitlines()
-        main = next(n for n, rule in enumerate(found) if rule.endswith("lookup main"))
-        assert found[main - 1] in rules(net.host)
-        assert "lookup 100" in next(rule for rule in reversed(found[:main])
-                                    if f"proto {PROTOCOL}" not in rule)
+        wait_ours(net.host, OTHER[family])
+        assert ways(net.host, family) == before
+        if " to " in rule:
+            wait_none(net.host, PEER[family])
 
 
 @families

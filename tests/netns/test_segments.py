@@ -11,6 +11,7 @@ import socket
 import pytest
 
 from netns import TABLE, routes, tcp_info, windows
+from routing_ask import families
 from routing_base import ENCAPS
 
 PEER = {4: "198.51.100.7", 6: "2001:db8::7"}
@@ -18,7 +19,6 @@ PREFIX = {4: "198.51.100.0/24", 6: "2001:db8::/48"}
 SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, whatever a segment's options
 LINK_BYTES, NARROW_BYTES = 1500, 1400
 GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
-families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
 
 
 def give(host, driver, dst, cwnd):

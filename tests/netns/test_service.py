@@ -74,27 +74,21 @@ def managed(net, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["{}/notify", "@{}/notify"], ids=["path", "abstract"])
-def test_ready_is_said_once_when_the_first_routes_are_there(net, tmp_path, name):
-    net.learned("203.0.113.1", 30)
+def test_ready_is_said_once_when_the_first_routes_are_there_and_stopping_last(net, tmp_path, name):
+    for address in ("203.0.113.1", "203.0.113.1", "2001:db8::1"):
+        net.learned(address, 30)
     manager = Manager(net.host, name.format(tmp_path))
     with Daemon(net.host, command=manager.command):
         manager.wait("READY=1")
-        assert windows(net.host).keys() == {"203.0.113.1"}
+        assert windows(net.host).keys() == {"203.0.113.1", "2001:db8::1"}
+        status = next(line for line in manager.messages if line.startswith("STATUS="))
+        assert re.fullmatch(r"STATUS=connections 3, destinations 2, routes 2; last round \d+\.\d ms, "
+                            r"next after \S+ s", status)
         net.learned("203.0.113.2", 30)
         wait_window(net.host, "203.0.113.2")
     assert manager.hear().count("READY=1") == 1
+    assert manager.messages[-2:] == ["STOPPING=1", "STATUS=ending"]
     manager.close()
-
-
-def test_status_has_the_figures_of_the_last_round(net, managed):
-    net.learned("203.0.113.1", 30)
-    net.learned("203.0.113.1", 30)
-    net.learned("2001:db8::1", 30)
-    with Daemon(net.host, command=managed.command):
-        managed.wait("READY=1")
-        status = next(line for line in managed.messages if line.startswith("STATUS="))
-        assert re.fullmatch(r"STATUS=connections 3, destinations 2, routes 2; last round \d+\.\d ms, next after \S+ s",
-                            status)
 
 
 def test_reload_is_told_from_its_begin_to_its_end(net, managed):
@@ -110,19 +104,9 @@ def test_reload_is_told_from_its_begin_to_its_end(net, managed):
         assert int(stamp.partition("=")[2]) >= began_us
 
 
-def test_stopping_is_the_last_word(net, managed):
-    with Daemon(net.host, command=managed.command):
-        managed.wait("READY=1")
-    assert managed.hear()[-2:] == ["STOPPING=1", "STATUS=ending"]
-
-
-def test_watchdog_is_petted_while_rounds_end(net, managed):
-    with Daemon(net.host, command=managed.command):
-        managed.wait_pets(3)
-
-
-def test_watchdog_is_petted_between_two_rounds_that_are_far_apart(net, managed):
-    with Daemon(net.host, command=managed.command, interval="1h"):
+@pytest.mark.parametrize("interval", ["50ms", "1h"])
+def test_watchdog_is_petted_while_rounds_end_however_far_apart(net, managed, interval):
+    with Daemon(net.host, command=managed.command, interval=interval):
         managed.wait_pets(3)
 
 

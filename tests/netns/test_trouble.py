@@ -7,8 +7,11 @@ import re
 import subprocess
 
 import pytest
-from netns import (AS_NOBODY, RIPTIDED, WITHOUT_NET_ADMIN, Daemon, routes, rules, wait_until,
-                   wait_window, windows)
+from netns import RIPTIDED, Daemon, routes, rules, wait_until, wait_window
+
+
+WARNING = {"--state": "warning: state not kept: ", "--metrics": "warning: metrics: "}
+AGAIN = {"--state": "state kept again", "--metrics": "written again"}
 
 
 def lines_about(daemon, text):
@@ -16,23 +19,24 @@ def lines_about(daemon, text):
 
 
 @contextlib.contextmanager
-def full_disk(directory):
-    """A file system of one page, which is taken."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "full", directory], check=True)
+def mounted(directory, options):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", directory], check=True)
     try:
-        (directory / "filler").write_bytes(bytes(4096))
         yield
     finally:
         subprocess.run(["umount", directory], check=True)
 
 
 @contextlib.contextmanager
-def read_only(directory):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "read-only", directory], check=True)
-    try:
+def full_disk(directory):
+    """A file system of one page, which is taken."""
+    with mounted(directory, "size=4k"):
+        (directory / "filler").write_bytes(bytes(4096))
         yield
-    finally:
-        subprocess.run(["umount", directory], check=True)
+
+
+def read_only(directory):
+    return mounted(directory, "ro")
 
 
 @contextlib.contextmanager
@@ -44,25 +48,51 @@ def missing(directory):
         directory.mkdir(exist_ok=True)
 
 
-@pytest.mark.parametrize("trouble, reason", [
-    (full_disk, "No space left on device"), (read_only, "Read-only file system"),
-    (missing, "No such file or directory")], ids=["full disk", "read-only", "missing directory"])
-def test_state_that_cannot_be_kept_is_said_once(net, tmp_path, trouble, reason):
-    directory = tmp_path / "state"
+@pytest.mark.parametrize("option", WARNING)
+@pytest.mark.parametrize("trouble, reason", [(full_disk, "No space left on device"),
+                                             (missing, "No such file or directory"),
+                                             (read_only, "Read-only file system")],
+                         ids=["full disk", "missing directory", "read-only"])
+def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_path, option, trouble,
+                                                                    reason):
+    directory = tmp_path / "place"
     directory.mkdir()
-    state = directory / "file"
+    path = directory / "file"
+    begin, again = f"{WARNING[option]}{path}: ", AGAIN[option]
     net.learned("203.0.113.1", 30)
-    with trouble(directory):
-        with Daemon(net.host, "--state", state) as daemon:
-            wait_window(net.host, "203.0.113.1")
-            wait_until(lambda: lines_about(daemon, "not kept"), "a line about the state")
-            net.learned("203.0.113.2", 30)
-            wait_window(net.host, "203.0.113.2")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(trouble(directory))
+        with Daemon(net.host, option, path, interval="10ms") as daemon:
+            wait_until(lambda: lines_about(daemon, begin), "a line about the file")
+            for n in (1, 2):
+                net.learned(f"203.0.113.{n}", 30)
+                wait_window(net.host, f"203.0.113.{n}")
+            (line,) = lines_about(daemon, begin)
+            assert re.search(rf"{begin}[a-z ]+: {reason}(;|$)", line)
+            stack.close()
+            if option == "--metrics":
+                wait_until(path.exists, "a file")
+                wait_until(lambda: lines_about(daemon, again), "the line")
             daemon.stop()
-            (line,) = lines_about(daemon, "not kept")
-        assert re.fullmatch(rf"riptided: warning: state not kept: {state}: [a-z ]+: {reason}", line)
+            assert len(lines_about(daemon, again)) == 1
         assert not rules(net.host) and not routes(net.host)
-        assert not list(directory.glob("file*")) if directory.exists() else True
+    assert [file.name for file in directory.iterdir()] == ["file"] * (option == "--state")
+
+
+@pytest.mark.parametrize("option", WARNING)
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")],
+                         ids=["fifo", "symlink"])
+def test_nothing_but_files_is_replaced(net, tmp_path, make, option):
+    path = tmp_path / "state"
+    make(path)
+    before = path.lstat()
+    with Daemon(net.host, option, path) as daemon:
+        said = f"{WARNING[option]}{path}: exists and is no regular file"
+        wait_until(lambda: lines_about(daemon, said), "a line about the file")
+        daemon.stop()
+        assert len(lines_about(daemon, said)) == 1
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == ["state"]
 
 
 # Says that it was called.
@@ -89,68 +119,12 @@ def test_rounds_do_not_wait_for_a_disk_and_the_end_does(net, tmp_path, preload):
         assert daemon.said().count("fsync") == 2, "the file and its directory"
 
 
-def test_state_that_can_be_kept_again_is_said(net, tmp_path):
-    directory = tmp_path / "state"
-    with Daemon(net.host, "--state", directory / "file") as daemon:
-        wait_until(lambda: lines_about(daemon, "not kept"), "a line about the state")
-        directory.mkdir()
-        daemon.stop()
-        assert lines_about(daemon, f"state kept again: {directory}/file")
-    assert (directory / "file").stat().st_size > 0
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")],
-                         ids=["fifo", "symlink"])
-def test_state_replaces_nothing_but_files(net, tmp_path, make):
-    path = tmp_path / "state"
-    make(path)
-    before = path.lstat()
-    with Daemon(net.host, "--state", path) as daemon:
-        wait_until(lambda: lines_about(daemon, "not kept"), "a line about the state")
-        daemon.stop()
-        (line,) = lines_about(daemon, "not kept")
-    assert f"{path}: exists and is no regular file" in line
-    assert path.lstat() == before
-    assert os.listdir(tmp_path) == ["state"]
-
-
-def test_state_of_somebody_else_names_the_reason(net, tmp_path):
-    tmp_path.chmod(0o755)
-    with Daemon(net.host, "--state", tmp_path / "file", "--user", "nobody") as daemon:
-        wait_until(lambda: lines_about(daemon, "Permission denied"), "a line about the state")
-
-
-def test_read_only_run_does_no_harm(net):
-    """In a mount namespace of its own, where nothing can be written below /run."""
-    shell = "mount -o remount,bind,ro /run && ! touch /run/x 2>/dev/null && exec \"$@\""
-    command = ("unshare", "--mount", "sh", "-c", shell, "sh", RIPTIDED)
+@pytest.mark.parametrize("command", [
+    ("unshare", "--mount", "sh", "-c",
+     "mount -o remount,bind,ro /run && ! touch /run/x 2>/dev/null && exec \"$@\"", "sh", RIPTIDED),
+    ("sh", "-c", 'exec "$@" 2>/dev/full', "sh", RIPTIDED),
+], ids=["read-only /run", "log on a full disk"])
+def test_what_cannot_be_written_does_no_harm(net, command):
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, command=command):
-        wait_window(net.host, "203.0.113.1")
-
-
-def test_second_daemon_names_the_first_and_leaves_it_alone(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host) as daemon:
-        wait_window(net.host, "203.0.113.1")
-        before = windows(net.host)
-        done = net.host.run(RIPTIDED, check=False)
-        assert done.returncode == 1
-        assert done.stderr == (f"riptided: error: cannot start: process {daemon.pid} already "
-                               "manages this network namespace; stop it first\n")
-        assert windows(net.host) == before
-
-
-@pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root without"])
-@pytest.mark.parametrize("options", [(), ("--once",), ("--flush",)], ids=" ".join)
-def test_missing_privilege_is_one_line(host, prefix, options):
-    done = host.run(*prefix, RIPTIDED, *options, check=False)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert "needs CAP_NET_ADMIN: run it as root, or" in done.stderr
-
-
-def test_log_on_a_full_disk_does_no_harm(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, command=("sh", "-c", 'exec "$@" 2>/dev/full', "sh", RIPTIDED)):
         wait_window(net.host, "203.0.113.1")

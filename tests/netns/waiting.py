@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Waiting for a condition, with a deadline."""
+"""Waiting for a condition, with a deadline; and how long things lasted."""
 
 import os
 import time
@@ -21,3 +21,9 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline_s} s: {what}; last seen: {value!r}")
         time.sleep(0.01)
+
+
+def percentile(values, share):
+    """The smallest is that of 0, the largest that of 1; 0 of none."""
+    values = sorted(values) or [0]
+    return values[min(int(share * len(values)), len(values) - 1)]
