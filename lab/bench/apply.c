@@ -8,78 +8,36 @@
  *
  * Destinations are 10.64.0.0/10, behind the default route via 10.0.0.2 dev link0.
  */
-#include "tools.h"
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <linux/rtnetlink.h>
-#include <net/if.h>
-#include <poll.h>
-#include <riptide/apply.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include "routes.h"
 
 /* Two windows that are more than a step apart. */
 enum {
     FIRST_CWND = 20,
     SECOND_CWND = 60,
-    CHUNK_BYTES = 64 * 1024,
     TABLE = 7230,
     PROTOCOL = 230,
-    GATEWAY = 0x0a000002,
     LINK_BYTES = 1500
 };
 
-static double clock_ms(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
-
-static double start_cpu_ms, start_wall_ms;
+static uint64_t start_cpu_ns, start_wall_ns;
 
 static void begin(void)
 {
-    start_cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
-    start_wall_ms = clock_ms(CLOCK_MONOTONIC);
+    start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    start_wall_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 static void end(const char *what)
 {
-    printf("%s %.3f %.3f\n", what, clock_ms(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ms,
-           clock_ms(CLOCK_MONOTONIC) - start_wall_ms);
-}
-
-static void die(const char *what, int error)
-{
-    fprintf(stderr, "apply: %s: %s\n", what, strerror(error < 0 ? -error : error));
-    exit(1);
-}
-
-static uint32_t address_of(uint32_t i)
-{
-    return htonl(0x0a400000 + i);
+    printf("%s %.3f %.3f\n", what,
+           (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ns) / 1e6,
+           (double)(clock_ns(CLOCK_MONOTONIC) - start_wall_ns) / 1e6);
 }
 
 static void set_all(struct riptide_router *router, uint32_t n, uint32_t cwnd)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
-                                         .initcwnd = cwnd };
-        uint32_t address = address_of(i);
-        int r;
-
-        memcpy(wanted.dst.addr, &address, sizeof(address));
-        r = riptide_router_set(router, &wanted);
-        if (r != 0)
-            die("set", r);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        set(router, DESTINATIONS + i, cwnd);
 }
 
 static void work(struct riptide_router *router)
@@ -103,16 +61,8 @@ static void work(struct riptide_router *router)
 
 static void by_router(uint32_t n)
 {
-    struct riptide_router_config config;
-    struct riptide_router *router;
-    struct riptide_error error;
+    struct riptide_router *router = start_router(n);
 
-    riptide_router_config_init(&config, sizeof(config));
-    config.max_routes = n;
-    if (riptide_router_new(&router, &config, &error) || riptide_router_start(router, &error)) {
-        fprintf(stderr, "apply: %s\n", error.text);
-        exit(1);
-    }
     work(router);
     begin();
     set_all(router, n, FIRST_CWND);
@@ -126,17 +76,8 @@ static void by_router(uint32_t n)
     riptide_router_free(router);
 }
 
-struct request {
-    struct nlmsghdr header;
-    struct rtmsg rtm;
-    struct rtattr table;
-    uint32_t table_value;
-    struct rtattr dst;
-    uint32_t dst_value;
-    struct rtattr gateway;
-    uint32_t gateway_value;
-    struct rtattr oif;
-    uint32_t oif_value;
+struct window_request {
+    struct request route;
     struct rtattr metrics;
     struct rtattr initcwnd;
     uint32_t initcwnd_value;
@@ -144,72 +85,48 @@ struct request {
     uint32_t mtu_value;
 };
 
-static struct request request_of(uint32_t i, uint32_t ifindex, uint32_t cwnd)
+static struct window_request window_request_of(uint32_t i, uint32_t cwnd)
 {
     const unsigned short one = RTA_LENGTH(sizeof(uint32_t));
-
-    return (struct request){
-        .header = { .nlmsg_len = sizeof(struct request),
-                    .nlmsg_type = RTM_NEWROUTE,
-                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE,
-                    .nlmsg_seq = i + 1 },
-        .rtm = { .rtm_family = AF_INET,
-                 .rtm_dst_len = 32,
-                 .rtm_protocol = PROTOCOL,
-                 .rtm_type = RTN_UNICAST },
-        .table = { one, RTA_TABLE },
-        .table_value = TABLE,
-        .dst = { one, RTA_DST },
-        .dst_value = address_of(i),
-        .gateway = { one, RTA_GATEWAY },
-        .gateway_value = htonl(GATEWAY),
-        .oif = { one, RTA_OIF },
-        .oif_value = ifindex,
+    struct window_request request = {
+        .route = request_of(TABLE, PROTOCOL, DESTINATIONS + i, 32, GATEWAY),
         .metrics = { (unsigned short)RTA_LENGTH(2 * one), RTA_METRICS },
         .initcwnd = { one, RTAX_INITCWND },
         .initcwnd_value = cwnd,
         .mtu = { one, RTAX_MTU },
         .mtu_value = LINK_BYTES,
     };
+
+    request.route.header.nlmsg_len = sizeof(request);
+    return request;
 }
 
-static void send_all(int fd, struct request *requests, uint32_t n)
+static void send_batches(int fd, struct window_request *requests, uint32_t n)
 {
     const uint32_t per_chunk = CHUNK_BYTES / sizeof(*requests);
 
     for (uint32_t i = 0; i < n; i += per_chunk) {
         uint32_t n_now = n - i < per_chunk ? n - i : per_chunk;
-        struct {
-            struct nlmsghdr header;
-            struct nlmsgerr error;
-            char rest[512];
-        } answer;
 
-        requests[i + n_now - 1].header.nlmsg_flags |= NLM_F_ACK;
-        if (send(fd, &requests[i], n_now * sizeof(*requests), 0) < 0)
-            die("send", errno);
-        if (recv(fd, &answer, sizeof(answer), 0) < 0)
-            die("recv", errno);
-        if (answer.error.error)
-            die("kernel", answer.error.error);
+        send_all(fd, &requests[i], n_now * sizeof(*requests),
+                 &requests[i + n_now - 1].route.header);
     }
 }
 
 static void by_socket(uint32_t n)
 {
-    struct request *first = calloc(n, sizeof(*first)), *second = calloc(n, sizeof(*second));
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    uint32_t ifindex = if_nametoindex("link0");
+    struct window_request *first = calloc(n, sizeof(*first)), *second = calloc(n, sizeof(*second));
+    int fd = open_route_socket(0);
 
-    if (!first || !second || fd < 0)
-        die("socket", errno);
+    if (!first || !second)
+        die("calloc", errno);
     for (uint32_t i = 0; i < n; i++) {
-        first[i] = request_of(i, ifindex, FIRST_CWND);
-        second[i] = request_of(i, ifindex, SECOND_CWND);
+        first[i] = window_request_of(i, FIRST_CWND);
+        second[i] = window_request_of(i, SECOND_CWND);
     }
-    send_all(fd, first, n);
+    send_batches(fd, first, n);
     begin();
-    send_all(fd, second, n);
+    send_batches(fd, second, n);
     end("change");
     free(first);
     free(second);
@@ -219,7 +136,7 @@ static void by_socket(uint32_t n)
 static void by_batch(uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct in_addr address = { .s_addr = address_of(i) };
+        struct in_addr address = { .s_addr = htonl(DESTINATIONS + i) };
 
         printf("route replace %s table %d proto %d via 10.0.0.2 dev link0 initcwnd %d"
                " mtu %d\n",

@@ -12,106 +12,20 @@
  * process of its own makes the changes; the share of time with the rule in place is that between
  * the kernel's own notifications.
  */
-#include "tools.h"
+#include "routes.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
-#include <net/if.h>
-#include <poll.h>
-#include <riptide/apply.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     CWND = 40,
-    CHUNK_BYTES = 64 * 1024,
-    DESTINATIONS = 0x0a400000,
     OTHERS = 0x10000000,
-    GATEWAY = 0x0a000002, /* and the next one */
 };
 
-#define NS_PER_S 1000000000ull
-
-static uint64_t clock_ns(clockid_t clock)
+static struct request request_in_main(uint32_t address, uint8_t len, uint32_t gateway)
 {
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
-static void die(const char *what, int error)
-{
-    fprintf(stderr, "storm: %s: %s\n", what, strerror(error < 0 ? -error : error));
-    exit(1);
-}
-
-struct request {
-    struct nlmsghdr header;
-    struct rtmsg rtm;
-    struct rtattr dst;
-    uint32_t dst_value;
-    struct rtattr gateway;
-    uint32_t gateway_value;
-    struct rtattr oif;
-    uint32_t oif_value;
-};
-
-static struct request request_of(uint32_t address, uint8_t len, uint32_t gateway)
-{
-    const unsigned short one = RTA_LENGTH(sizeof(uint32_t));
-
-    return (struct request){
-        .header = { .nlmsg_len = sizeof(struct request),
-                    .nlmsg_type = RTM_NEWROUTE,
-                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE },
-        .rtm = { .rtm_family = AF_INET,
-                 .rtm_dst_len = len,
-                 .rtm_table = RT_TABLE_MAIN,
-                 .rtm_protocol = RTPROT_STATIC,
-                 .rtm_type = RTN_UNICAST },
-        .dst = { one, RTA_DST },
-        .dst_value = htonl(address),
-        .gateway = { one, RTA_GATEWAY },
-        .gateway_value = htonl(gateway),
-        .oif = { one, RTA_OIF },
-        .oif_value = if_nametoindex("link0"),
-    };
-}
-
-static int open_route_socket(uint32_t groups)
-{
-    struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = groups };
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        die("socket", errno);
-    return fd;
-}
-
-static void send_all(int fd, struct request *requests, uint32_t n)
-{
-    struct {
-        struct nlmsghdr header;
-        struct nlmsgerr error;
-        char rest[512];
-    } answer;
-
-    requests[n - 1].header.nlmsg_flags |= NLM_F_ACK;
-    if (send(fd, requests, n * sizeof(*requests), 0) < 0)
-        die("send", errno);
-    if (recv(fd, &answer, sizeof(answer), 0) < 0)
-        die("recv", errno);
-    if (answer.error.error)
-        die("kernel", answer.error.error);
+    return request_of(RT_TABLE_MAIN, RTPROT_STATIC, address, len, gateway);
 }
 
 /* The i-th route of so many bits from `first` on. */
@@ -125,8 +39,8 @@ static void fill(uint32_t first, uint8_t len, uint32_t n)
     for (uint32_t i = 0; i < n; i += n_now) {
         n_now = n - i < most ? n - i : most;
         for (uint32_t k = 0; k < n_now; k++)
-            requests[k] = request_of(first + ((i + k) << (32 - len)), len, GATEWAY);
-        send_all(fd, requests, n_now);
+            requests[k] = request_in_main(first + ((i + k) << (32 - len)), len, GATEWAY);
+        send_all(fd, requests, n_now * sizeof(*requests), &requests[n_now - 1].header);
     }
     close(fd);
 }
@@ -151,27 +65,15 @@ static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (uint32_t i = 0;; i++) {
-        struct request request = request_of(first + (i % n_routes << (32 - len)), len,
-                                            GATEWAY + (i / n_routes + 1) % 2);
+        struct request request = request_in_main(first + (i % n_routes << (32 - len)), len,
+                                                 GATEWAY + (i / n_routes + 1) % 2);
         struct timespec at;
 
         at_ns += NS_PER_S / rate;
         at = (struct timespec){ (time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S) };
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-        send_all(fd, &request, 1);
+        send_all(fd, &request, sizeof(request), &request.header);
     }
-}
-
-static void set(struct riptide_router *router, uint32_t address)
-{
-    struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 }, .initcwnd = CWND };
-    int r;
-
-    address = htonl(address);
-    memcpy(wanted.dst.addr, &address, sizeof(address));
-    r = riptide_router_set(router, &wanted);
-    if (r != 0)
-        die("set", r);
 }
 
 /* Dispatches until then, or until idle; a round each second. */
@@ -266,21 +168,13 @@ static uint64_t resident_bytes(void)
 
 static struct riptide_router *start(uint32_t n, uint32_t per_route)
 {
-    struct riptide_router_config config;
-    struct riptide_router *router;
-    struct riptide_error error;
     uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+    struct riptide_router *router = start_router(2 * n);
 
-    riptide_router_config_init(&config, sizeof(config));
-    config.max_routes = 2 * n;
-    if (riptide_router_new(&router, &config, &error) || riptide_router_start(router, &error)) {
-        fprintf(stderr, "storm: %s\n", error.text);
-        exit(1);
-    }
     work(router, UINT64_MAX);
     printf("start_ms %.1f\n", (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
     for (uint32_t i = 0; i < n; i++)
-        set(router, destination(i, per_route));
+        set(router, destination(i, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     work(router, UINT64_MAX);
     printf("first_ms %.1f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
@@ -290,14 +184,14 @@ static struct riptide_router *start(uint32_t n, uint32_t per_route)
 /* One change that covers none, and one new destination. */
 static void run_newcomer(struct riptide_router *router, uint32_t n, uint32_t per_route)
 {
-    struct request request = request_of(OTHERS, 24, GATEWAY + 1);
+    struct request request = request_in_main(OTHERS, 24, GATEWAY + 1);
     uint64_t start_ns;
     int fd = open_route_socket(0);
 
-    send_all(fd, &request, 1);
+    send_all(fd, &request, sizeof(request), &request.header);
     close(fd);
     work(router, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
-    set(router, destination(n, per_route));
+    set(router, destination(n, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     work(router, UINT64_MAX);
     printf("newcomer_ms %.2f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);

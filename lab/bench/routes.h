@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the benchmarks of lib/apply share: routes of IPv4 as finished messages, and a router.
+ */
+#ifndef LAB_BENCH_ROUTES_H
+#define LAB_BENCH_ROUTES_H
+
+#include "tools.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <poll.h>
+#include <riptide/apply.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DESTINATIONS = 0x0a400000, /* 10.64.0.0/10 */
+    GATEWAY = 0x0a000002,      /* 10.0.0.2, behind link0 */
+    CHUNK_BYTES = 64 * 1024,
+};
+
+#define NS_PER_S 1000000000ull
+
+static inline uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static inline void die(const char *what, int error)
+{
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
+            strerror(error < 0 ? -error : error));
+    exit(1);
+}
+
+struct request {
+    struct nlmsghdr header;
+    struct rtmsg rtm;
+    struct rtattr table;
+    uint32_t table_value;
+    struct rtattr dst;
+    uint32_t dst_value;
+    struct rtattr gateway;
+    uint32_t gateway_value;
+    struct rtattr oif;
+    uint32_t oif_value;
+};
+
+/* Another attribute may follow, where the header's length says so. */
+static inline struct request request_of(uint32_t table, uint8_t protocol, uint32_t address,
+                                        uint8_t len, uint32_t gateway)
+{
+    const unsigned short one = RTA_LENGTH(sizeof(uint32_t));
+    static uint32_t ifindex;
+
+    if (ifindex == 0)
+        ifindex = if_nametoindex("link0");
+    return (struct request){
+        .header = { .nlmsg_len = sizeof(struct request),
+                    .nlmsg_type = RTM_NEWROUTE,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE },
+        .rtm = { .rtm_family = AF_INET,
+                 .rtm_dst_len = len,
+                 .rtm_protocol = protocol,
+                 .rtm_type = RTN_UNICAST },
+        .table = { one, RTA_TABLE },
+        .table_value = table,
+        .dst = { one, RTA_DST },
+        .dst_value = htonl(address),
+        .gateway = { one, RTA_GATEWAY },
+        .gateway_value = htonl(gateway),
+        .oif = { one, RTA_OIF },
+        .oif_value = ifindex,
+    };
+}
+
+static inline int open_route_socket(uint32_t groups)
+{
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = groups };
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        die("socket", errno);
+    return fd;
+}
+
+/* n messages, one behind the other, the last of which the kernel acknowledges. */
+static inline void send_all(int fd, const void *messages, size_t n_bytes, struct nlmsghdr *last)
+{
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+        char rest[512];
+    } answer;
+
+    last->nlmsg_flags |= NLM_F_ACK;
+    if (send(fd, messages, n_bytes, 0) < 0)
+        die("send", errno);
+    if (recv(fd, &answer, sizeof(answer), 0) < 0)
+        die("recv", errno);
+    if (answer.error.error)
+        die("kernel", answer.error.error);
+}
+
+static inline struct riptide_router *start_router(uint32_t max_routes)
+{
+    struct riptide_router_config config;
+    struct riptide_router *router;
+    struct riptide_error error;
+
+    riptide_router_config_init(&config, sizeof(config));
+    config.max_routes = max_routes;
+    if (riptide_router_new(&router, &config, &error) || riptide_router_start(router, &error)) {
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.text);
+        exit(1);
+    }
+    return router;
+}
+
+static inline void set(struct riptide_router *router, uint32_t address, uint32_t initcwnd)
+{
+    struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
+                                     .initcwnd = initcwnd };
+    int r;
+
+    address = htonl(address);
+    memcpy(wanted.dst.addr, &address, sizeof(address));
+    r = riptide_router_set(router, &wanted);
+    if (r != 0)
+        die("set", r);
+}
+
+#endif
