@@ -195,16 +195,17 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
     net.learned("203.0.113.1", 40)
     with Daemon(net.host) as daemon:
         window = wait_window(net.host, "203.0.113.1")
-        for dst, said in (("203.0.113.1", f"connections start with {window} segments"),
-                          ("203.0.113.0/24", f"203.0.113.1  starts with {window}")):
-            with daemon.stopped():
+        with daemon.stopped():
+            for n, (dst, said) in enumerate((
+                    ("203.0.113.1", f"connections start with {window} segments"),
+                    ("203.0.113.0/24", f"203.0.113.1  starts with {window}")), 1):
                 done = net.host.run(RIPTIDE, "explain", dst)
                 (socket,) = [line.split() for line in net.host.run("ss", "-xlH").stdout.splitlines()
                              if f" {PATH}." in line]
-                assert socket[2] == "1", "it is waited for once"
-            assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within 5 s; "
-                                   "this is the kernel's side alone\n")
-            assert said in done.stdout
+                assert int(socket[2]) == n, "each waits for it once"
+                assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within "
+                                       "5 s; this is the kernel's side alone\n")
+                assert said in done.stdout
 
 
 def test_explain_beside_an_agent_that_embeds_the_library_names_it(net):
