@@ -233,7 +233,7 @@ static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
-                     scope_has_peer(&settings->observer.scope, peer), "policy",
+                     settings_have_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "seen", seen, "route", route, "rules",
                      rules_of(daemon, peer->family));
@@ -270,15 +270,15 @@ static uint32_t count_destinations(const struct riptide_estimator *estimator,
 static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
                         struct riptide_error *error)
 {
-    const struct prefix_list *aggregates = &daemon->settings->aggregates;
+    const struct riptide_estimator_config *config = &daemon->settings->estimator;
     char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
     riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
     if (group.len >= dst->len)
         return 0;
-    for (size_t i = 0; i < aggregates->n; i++) {
-        if (riptide_prefix_contains(dst, &aggregates->items[i]))
+    for (size_t i = 0; i < config->n_aggregates; i++) {
+        if (riptide_prefix_contains(dst, &config->aggregates[i]))
             return 0;
     }
     riptide_prefix_format(dst, text);

@@ -5,9 +5,6 @@
  */
 #include "config.h"
 
-#include "gone.h"
-#include "nearest.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -60,7 +57,7 @@ static const struct option_row *rows_of(const struct reader *reader)
 static int fail_key(struct reader *reader, const char *key)
 {
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
-    struct nearest nearest = nearest_to(key, strlen(key));
+    struct nearest nearest = { key, strlen(key), NULL, 0 };
 
     if (!reader->section[0])
         return fail(reader, -EINVAL, "%s: stands before any section%s%s%s", key,
@@ -138,7 +135,7 @@ static int set_key(struct reader *reader, const char *key, char *value)
 static int fail_section(struct reader *reader)
 {
     size_t len = strcspn(reader->section, " \t");
-    struct nearest nearest = nearest_to(reader->section, len);
+    struct nearest nearest = { reader->section, len, NULL, 0 };
     struct riptide_prefix prefix;
     const char *last = "";
     char all[96] = "";

@@ -6,7 +6,7 @@
 #include "daemon.h"
 
 #include "answers.h"
-#include "check.h"
+#include "listener.h"
 #include "load.h"
 #include "log.h"
 #include "netns.h"
@@ -253,6 +253,38 @@ static int serve(struct daemon *daemon)
     return r < 0 ? start_failed(daemon->settings, &error, r) : live(daemon, &privileges);
 }
 
+/* Who is named must exist. Whether we may become that user is for the start to see. */
+static int check_names(const struct settings *settings, struct riptide_error *error)
+{
+    struct privileges privileges;
+    gid_t group;
+
+    if (privileges_find(&privileges, settings->user, error) == -EINVAL)
+        return -EINVAL;
+    return strcmp(settings->control, "none")
+               ? listener_find_group(settings->control_group, &group, error)
+               : 0;
+}
+
+int daemon_check(struct settings *settings)
+{
+    struct riptide_error error = { .text = "" };
+    struct riptide_agent *agent = NULL;
+    int r;
+
+    settings_link(settings);
+    /* An agent that is made, and not started, has checked all and changed nothing. */
+    r = riptide_agent_new(&agent, &settings->agent, &error);
+    riptide_agent_free(agent);
+    if (r == 0)
+        r = check_names(settings, &error);
+    if (r == 0)
+        return EXIT_SUCCESS;
+    settings_explain_refusal(settings, &error);
+    log_answer("%s", log_error_text(&error, r));
+    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+}
+
 int daemon_serve(struct settings *settings)
 {
     struct daemon daemon = { .settings = settings, .signals_fd = -1 };
@@ -269,7 +301,7 @@ int daemon_serve(struct settings *settings)
         return start_failed(settings, &error, r);
     r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r == -EINVAL)
-        return check_tell(settings);
+        return daemon_check(settings);
     if (r < 0) {
         settings_explain_refusal(settings, &error);
         return start_failed(settings, &error, r);

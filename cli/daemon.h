@@ -46,6 +46,12 @@ struct daemon {
     struct metrics_file metrics;
 };
 
+/*
+ * Whether riptided can run with these settings: asks those who would refuse, so that no range is
+ * written down twice, and tells the first value that is refused. Returns the exit status.
+ */
+int daemon_check(struct settings *settings);
+
 /* Runs until a signal or a failure ends it. Returns the exit status. */
 int daemon_serve(struct settings *settings);
 

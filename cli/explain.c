@@ -59,7 +59,7 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
         group = *dst;
     riptide_prefix_format(&group, text);
     return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination", text, "in_scope",
-                     scope_has_peer(&settings->observer.scope, dst), "policy",
+                     settings_have_peer(settings, dst), "policy",
                      settings->estimator.policy->name, "dry_run", true, "window", "seen", "route",
                      "rules");
 }

@@ -2,7 +2,7 @@
 /*
  * What had one sensible value, and has none to choose any more. docs/decisions.md has the reasons.
  */
-#include "gone.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <string.h>

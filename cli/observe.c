@@ -14,10 +14,10 @@
 
 const struct option_row observe_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
-    COMMAND_ROW("exclude", prefixes, settings.scope.exclude,
+    COMMAND_ROW("exclude", prefixes, settings.observer.scope.exclude,
                 "without these destinations (many times)"),
-    COMMAND_ROW("local-port", ports, settings.scope.local_ports, "of this port alone (many times)"),
-    COMMAND_ROW("remote-port", ports, settings.scope.remote_ports,
+    COMMAND_ROW("local-port", ports, settings.observer.scope.local_ports, "of this port alone (many times)"),
+    COMMAND_ROW("remote-port", ports, settings.observer.scope.remote_ports,
                 "to this port alone (many times)"),
     COMMAND_ROW("netns", path, settings.netns, "of this network namespace, a name or a file"),
     COMMAND_END,
@@ -148,7 +148,7 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
         if (r < 0)
             return r;
     }
-    *scope = scope_options_get(&options->settings.scope);
+    *scope = options->settings.observer.scope;
     scope->learn = learn->items;
     scope->n_learn = learn->n;
     return 0;

@@ -5,9 +5,6 @@
  */
 #include "options.h"
 
-#include "gone.h"
-#include "nearest.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +26,38 @@ const struct option_row *options_find(const struct option_row *rows, const char 
     return NULL;
 }
 
+void nearest_offer(struct nearest *nearest, const char *name)
+{
+    const size_t len = nearest->len, n_name = strlen(name), n = len < n_name ? len : n_name;
+    size_t n_first = 0, n_last = 0, n_alike;
+
+    while (n_first < n && nearest->text[n_first] == name[n_first])
+        n_first++;
+    while (n_last < n && nearest->text[len - n_last - 1] == name[n_name - n_last - 1])
+        n_last++;
+    n_alike = n_first + n_last < n ? n_first + n_last : n;
+    /* A name of twice the length is meant only where the text is its begin or end. */
+    if (len - n_alike > (len + 3) / 4 || n_alike <= nearest->n_alike || n_alike < 2 ||
+        (n_name - n_alike > len / 2 && n_first < len && n_last < len))
+        return;
+    nearest->n_alike = n_alike;
+    nearest->name = name;
+}
+
+const char *nearest_question(const struct nearest *nearest)
+{
+    static char text[64];
+
+    if (!nearest->name)
+        return "";
+    snprintf(text, sizeof(text), "; is %s meant?", nearest->name);
+    return text;
+}
+
 const char *option_guess(const struct option_row *row, const char *text)
 {
     const char *gone = row->kind == &value_policy ? gone_policy(text) : "";
-    struct nearest nearest = nearest_to(text, strlen(text));
+    struct nearest nearest = { text, strlen(text), NULL, 0 };
 
     if (*gone)
         return gone;
@@ -44,8 +69,7 @@ const char *option_guess(const struct option_row *row, const char *text)
 static int fail_unknown(struct riptide_error *error, const struct option_row *rows,
                         const char *option)
 {
-    size_t len = strcspn(option + 2, "=");
-    struct nearest nearest = nearest_to(option + 2, len);
+    struct nearest nearest = { option + 2, strcspn(option + 2, "="), NULL, 0 };
     char reason[128];
 
     for (; option[1] == '-' && rows->name; rows++)

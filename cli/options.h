@@ -24,6 +24,36 @@ struct option_row {
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
+/* The known name that somebody may have meant. */
+struct nearest {
+    const char *text; /* what was written */
+    size_t len;       /* of it */
+    const char *name; /* the nearest offered so far; NULL: none is near */
+    size_t n_alike;   /* characters at both ends that it has */
+};
+
+/* A name is near where the text has it but for one character in four, or is an end of it. */
+void nearest_offer(struct nearest *nearest, const char *name);
+
+/* "; is NAME meant?" or nothing. Static storage until the next call. */
+const char *nearest_question(const struct nearest *nearest);
+
+/* Options and keys of earlier versions. */
+struct gone_row {
+    const char *name;
+    const char *value;   /* that holds now; NULL: as where it was not given */
+    const char *instead; /* what serves in its place */
+};
+
+/* The row of that name, or NULL. */
+const struct gone_row *gone_find(const char *name, size_t len);
+
+/* Whether the value asks for what holds anyway; else `text` says what became of it. */
+bool gone_holds(const struct gone_row *row, const char *value, char *text, size_t size);
+
+/* What took the place of a policy, to be put behind a refusal; empty where there was none. */
+const char *gone_policy(const char *name);
+
 /*
  * Reads the arguments behind argv[0] into `target`, which holds the defaults. What is no option is
  * moved to the front of argv, and the number of these operands is returned. `given` has a place for

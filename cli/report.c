@@ -107,7 +107,7 @@ static void report_withdrawn(const struct settings *settings,
     const char *reason = event->route->reason;
 
     if (!*reason && !event->estimate)
-        reason = scope_has_peer(&settings->observer.scope, &event->route->dst)
+        reason = settings_have_peer(settings, &event->route->dst)
                      ? "no connection for the time to live"
                      : "not in scope any more";
     if (settings->router.dry_run)

@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "load.h"
 #include "log.h"
-#include "nearest.h"
 #include "netns.h"
 
 #include <errno.h>
@@ -85,7 +84,7 @@ static const struct command *find_command(const char *name)
 
 static int refuse_command(const char *name)
 {
-    struct nearest nearest = nearest_to(name, strlen(name));
+    struct nearest nearest = { name, strlen(name), NULL, 0 };
 
     for (size_t i = 0; i < N_COMMANDS; i++)
         nearest_offer(&nearest, commands[i].name);

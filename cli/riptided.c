@@ -3,7 +3,6 @@
  * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
  * running is daemon.c's.
  */
-#include "check.h"
 #include "config.h"
 #include "daemon.h"
 #include "leftover.h"
@@ -106,7 +105,7 @@ static int flush(struct settings *settings)
 
 static int check(struct settings *settings)
 {
-    int status = check_tell(settings);
+    int status = daemon_check(settings);
 
     if (status == EXIT_SUCCESS)
         printf("%s: valid\n", settings->file ? settings->file : "options, without a file");

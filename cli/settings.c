@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
     {                                                                                              \
@@ -28,12 +29,12 @@
 const struct option_row settings_rows[] = {
     ROW("observe", "interval", duration, agent.interval_ns,
         "time between two looks at the connections"),
-    ROW("observe", "scope", prefixes, scope.learn,
+    ROW("observe", "scope", prefixes, observer.scope.learn,
         "learn only these; everything without it (many times)"),
-    ROW("observe", "exclude", prefixes, scope.exclude, "do not learn these (many times)"),
-    ROW("observe", "local-port", ports, scope.local_ports,
+    ROW("observe", "exclude", prefixes, observer.scope.exclude, "do not learn these (many times)"),
+    ROW("observe", "local-port", ports, observer.scope.local_ports,
         "learn from connections of this port (many times)"),
-    ROW("observe", "remote-port", ports, scope.remote_ports,
+    ROW("observe", "remote-port", ports, observer.scope.remote_ports,
         "learn from connections to this port (many times)"),
     ROW("observe", "max-share", max_share, agent.max_share,
         "share of a core that looks may take, or off"),
@@ -50,7 +51,7 @@ const struct option_row settings_rows[] = {
           "rto_min is the largest delay, but at least this (bdp)"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4, "bits that make an IPv4 destination"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6, "bits that make an IPv6 destination"),
-    ROW("compute", "aggregate", prefixes, aggregates,
+    ROW("compute", "aggregate", prefixes, estimator.aggregates,
         "all its hosts are one destination (many times)"),
     ROW("compute", "max-destinations", u32, estimator.max_destinations,
         "how many are kept at most"),
@@ -113,6 +114,21 @@ static bool uses_careful(const struct settings *settings)
     return is_used;
 }
 
+bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer)
+{
+    const struct riptide_scope *scope = &settings->observer.scope;
+    const struct riptide_scope prefixes = {
+        .learn = scope->learn,
+        .n_learn = scope->n_learn,
+        .exclude = scope->exclude,
+        .n_exclude = scope->n_exclude,
+    };
+    struct riptide_sample sample = { .dst = *peer };
+
+    sample.dst.len = peer->family == AF_INET ? 32 : 128;
+    return riptide_scope_matches(&prefixes, &sample);
+}
+
 void settings_init(struct settings *settings)
 {
     *settings = (struct settings){
@@ -138,9 +154,6 @@ void settings_link(struct settings *settings)
         if (settings->overrides[i].cwnd_max > settings->router.cwnd_max)
             settings->router.cwnd_max = settings->overrides[i].cwnd_max;
     }
-    settings->observer.scope = scope_options_get(&settings->scope);
-    settings->estimator.aggregates = settings->aggregates.items;
-    settings->estimator.n_aggregates = settings->aggregates.n;
     settings->estimator.hints = settings->overrides;
     settings->estimator.n_hints = settings->n_overrides;
 }

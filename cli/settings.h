@@ -6,7 +6,6 @@
 #define CLI_SETTINGS_H
 
 #include "options.h"
-#include "scope.h"
 
 #include <riptide/agent.h>
 
@@ -30,8 +29,6 @@ struct settings {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
-    struct scope_options scope;
-    struct prefix_list aggregates;
     struct riptide_hint *overrides;
     struct override_lines *override_lines; /* as many */
     size_t n_overrides;
@@ -67,6 +64,9 @@ extern const struct option_row settings_rows[];
 
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
+
+/* Whether an address is in the scope: ports are those of a connection. */
+bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 
 /* The library's defaults. Whoever moves the struct afterwards calls settings_link. */
 void settings_init(struct settings *settings);

@@ -323,12 +323,117 @@ const char *log_level_name(enum log_level level)
     return level_names[level];
 }
 
+/* One word or several, with blanks or commas between. All are added, or none. */
+static int parse_words(void *target, const char *text, size_t item_bytes,
+                       int (*parse)(void *item, const char *word))
+{
+    static const char between[] = " \t,";
+    /* Longer ways to write a prefix than the shortest: eight groups of four digits. */
+    char word[RIPTIDE_PREFIX_TEXT_BYTES];
+    uint64_t item[4]; /* whatever it is */
+    struct prefix_list list;
+    size_t n;
+    int r = text[strspn(text, between)] ? 0 : -EINVAL;
+
+    memcpy(&list, target, sizeof(list));
+    n = list.n;
+    for (text += strspn(text, between); r == 0 && *text; text += strspn(text, between)) {
+        size_t len = strcspn(text, between);
+        void *items;
+
+        snprintf(word, sizeof(word), "%.*s", (int)len, text);
+        text += len;
+        r = len < sizeof(word) ? parse(item, word) : -EINVAL;
+        if (r < 0)
+            return r;
+        items = reallocarray(list.items, n + 1, item_bytes);
+        if (!items)
+            return -ENOMEM;
+        memcpy((char *)items + n++ * item_bytes, item, item_bytes);
+        list.items = items;
+        memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
+    }
+    if (r < 0)
+        return r;
+    list.n = n;
+    memcpy(target, &list, sizeof(list));
+    return 0;
+}
+
+static void list_clear(void *target)
+{
+    struct prefix_list list;
+
+    memcpy(&list, target, sizeof(list));
+    free(list.items);
+    memset(target, 0, sizeof(list));
+}
+
+static int prefix_parse(void *item, const char *word)
+{
+    return riptide_prefix_parse(item, word) ? -EINVAL : 0;
+}
+
+static int prefixes_parse(void *target, const char *text)
+{
+    return parse_words(target, text, sizeof(struct riptide_prefix), prefix_parse);
+}
+
+static void prefixes_print(FILE *out, const void *target)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct prefix_list list;
+
+    memcpy(&list, target, sizeof(list));
+    for (size_t i = 0; i < list.n; i++) {
+        riptide_prefix_format(&list.items[i], text);
+        fprintf(out, "%s%s", i ? " " : "", text);
+    }
+}
+
+/* FIRST-LAST, or one port. */
+static int port_parse(void *item, const char *word)
+{
+    uint64_t first, last;
+    char *end;
+
+    if (parse_digits(word, 10, &end, &first) || first > UINT16_MAX)
+        return -EINVAL;
+    last = first;
+    if (*end && (*end != '-' || parse_digits(end + 1, 10, &end, &last) || *end || last > UINT16_MAX))
+        return -EINVAL;
+    *(struct riptide_port_range *)item =
+        (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };
+    return first <= last ? 0 : -EINVAL;
+}
+
+static int ports_parse(void *target, const char *text)
+{
+    return parse_words(target, text, sizeof(struct riptide_port_range), port_parse);
+}
+
+static void ports_print(FILE *out, const void *target)
+{
+    struct port_list list;
+
+    memcpy(&list, target, sizeof(list));
+    for (size_t i = 0; i < list.n; i++) {
+        fprintf(out, "%s%u", i ? " " : "", list.items[i].first);
+        if (list.items[i].last != list.items[i].first)
+            fprintf(out, "-%u", list.items[i].last);
+    }
+}
+
 #define KIND(name, argument, expected, read, write)                                                \
     const struct value_kind value_##name = { argument,      expected, read##_parse,                \
                                              write##_print, NULL,     NULL }
 #define KIND_OF_NAMES(name, argument, expected)                                                    \
     const struct value_kind value_##name = { argument,     expected,    name##_parse,              \
                                              name##_print, name##_name, NULL }
+
+#define KIND_OF_LISTS(name, argument, expected)                                                    \
+    const struct value_kind value_##name = { argument,     expected, name##_parse,                 \
+                                             name##_print, NULL,     list_clear }
 
 KIND_OF_NAMES(flag, NULL, "not yes or no");
 KIND_OF_NAMES(auto_flag, NULL, "not auto, yes or no");
@@ -350,3 +455,6 @@ KIND(address, "ADDRESS", "not an address", path, path);
 KIND(user, "NAME", "not a user name", path, path);
 KIND(group, "GROUP", "not a group", path, path);
 KIND_OF_NAMES(level, "LEVEL", "not a level (error, warning, info, debug)");
+KIND_OF_LISTS(prefixes, "PREFIX",
+              "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)");
+KIND_OF_LISTS(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)");

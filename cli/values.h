@@ -12,7 +12,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* For options that may be given many times. */
+/* For options that may be given many times: as the library has an array and its number. */
 struct prefix_list {
     struct riptide_prefix *items;
     size_t n;

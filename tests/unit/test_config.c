@@ -74,9 +74,9 @@ static void lists_in_one_line_and_in_many(void **state)
     (void)state;
     read_text(&settings, "[observe]\nscope = 10.0.0.0/8, 192.0.2.0/24  2001:db8::/32\n"
                          "exclude = 10.1.0.0/16\nscope = ,203.0.113.7,\n");
-    assert_int_equal(settings.scope.learn.n, 4);
-    assert_int_equal(settings.scope.learn.items[3].len, 32);
-    assert_int_equal(settings.scope.exclude.n, 1);
+    assert_int_equal(settings.observer.scope.n_learn, 4);
+    assert_int_equal(settings.observer.scope.learn[3].len, 32);
+    assert_int_equal(settings.observer.scope.n_exclude, 1);
     /* The command line's takes its place. */
     assert_int_equal(
         settings_parse(&settings, 5, ARGV("--scope", "::/0", "--scope", "0.0.0.0/0"), &error), 0);
