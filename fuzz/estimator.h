@@ -88,7 +88,7 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
     if (how & 2)
         config->drop_share = draw_share(bytes);
     if (how & 4) {
-        config->closed_weight = draw_share(bytes);
+        draw_share(bytes);
         config->history_weight = draw_share(bytes);
     }
     if (how & 8) {

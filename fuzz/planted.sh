@@ -11,13 +11,13 @@ faults=(
     base lib/apply/message.c 'RTA_PRIORITY, base->priority' 'RTA_PRIORITY, base->priority + 1'
     config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
     config cli/values.c '{ "min", UINT64_C(60000000000) }' '{ "min", UINT64_C(3600000000000) }'
-    config cli/settings.c '"capacity-fraction", weight, estimator.capacity_fraction' '"capacity-fraction", weight, estimator.closed_weight'
+    config cli/settings.c '"capacity-fraction", weight, estimator.capacity_fraction' '"capacity-fraction", weight, estimator.history_weight'
     control cli/request.c '!call->caller->may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
     estimator lib/compute/bound.c 'cwnd < limits->base' 'false'
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
-    estimator lib/compute/reconfigure.c 'estimator_forget_base(to, &old->dst)' '(void)to'
+    estimator lib/compute/reconfigure.c 'estimator_forget_base(to, \&old->dst)' '(void)to'
     event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
     json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
@@ -41,7 +41,7 @@ faults=(
     sample lib/observe/sample.c 'header != layout->attributes\[i\].header' 'false'
     sample lib/observe/sample.c 'msg->idiag_family, msg->id.idiag_dst' 'msg->idiag_family, msg->id.idiag_src'
     scope lib/observe/byte_code.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
-    state lib/compute/state.c 'fraction.len++ < 6' 'fraction.len++ < 5'
+    state lib/compute/state.c 'MICRO_DIGITS = 6' 'MICRO_DIGITS = 5'
 )
 
 copy=$(mktemp -d)

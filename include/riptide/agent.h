@@ -142,10 +142,10 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
 /*
- * Goes on with another configuration from the next round on; routes, rules, windows and hints stay;
- * the observer is new, its counters too. Destinations keep history and age, and what their policies
- * know where that is the same one. What is no destination any more, or lies outside the new scope, is
- * withdrawn with the next round.
+ * Goes on with another configuration from the next round on; routes, rules, windows and hints that
+ * end stay; the observer is new, its counters too. Destinations keep history and age, and what
+ * their policies know where that is the same one. What is no destination any more, or lies outside
+ * the new scope, is withdrawn with the next round.
  * Errors, with nothing changed: as riptide_agent_new, -EBUSY and -ECHILD as
  * riptide_router_reconfigure.
  */

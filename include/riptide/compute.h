@@ -77,11 +77,8 @@ struct riptide_policy {
     /* Takes one sample into the tick, or says why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
-    /*
-     * The tick as one window, segments. Where *renewed is set to false, the window changes but its
-     * age does not: what it rests on is not of this tick.
-     */
-    double (*combine)(const struct riptide_policy_input *input, void *memory, bool *renewed);
+    /* The tick as one window, segments. */
+    double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
      * Whether `combine` runs, with no samples, in a tick that has left out all that it saw of a
      * destination with a window, some as idle: so that idle connections keep it.
@@ -191,11 +188,6 @@ struct riptide_estimator_config {
      * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
      */
     uint32_t rto_min_floor_us;
-    /*
-     * What a closed connection counts beside an open one where windows are averaged, 0 to 1;
-     * default 1. Other policies take it whole. 0: closed connections count nowhere.
-     */
-    double closed_weight;
 };
 
 /* What is known of one destination, and how it came about. */
@@ -207,8 +199,8 @@ struct riptide_estimate {
     uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
-    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of a twelfth octave, up to
-                            RIPTIDE_RTO_MIN_LIMIT_US */
+    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of an eighth at most, up
+                            to RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
     bool may_lower;      /* losses or a hint took it down: for struct riptide_wanted */
     /*

@@ -127,8 +127,7 @@ struct riptide_observer_config {
     uint32_t slices;
     /*
      * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
-     * decides: yes where a policy that it uses has needs_closed and closed_weight is not 0; an
-     * observer that stands alone has none. It costs the kernel a message for every TCP socket that
+     * decides: yes where a policy that it uses has needs_closed; an observer that stands alone has none. It costs the kernel a message for every TCP socket that
      * closes, about 7 us, whatever the scope; docs/operations.md says when not to. Needs Linux 4.3
      * and no privilege; where the kernel refuses, dumps go on without
      * (events_error of the counters). They tell no mark: with a scope that asks for one it is

@@ -5,7 +5,7 @@
 #include "agent/config.h"
 
 #include "apply/config.h"
-#include "compute/config.h"
+#include "compute/estimator.h"
 #include "internal.h"
 #include "observe/config.h"
 
@@ -25,14 +25,14 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* Whether closed connections count, and the policy of any destination needs them. */
+/* Whether the policy of any destination needs closed connections. */
 static bool needs_closed(const struct riptide_estimator_config *config)
 {
     bool is_needed = config->policy->needs_closed;
 
     for (size_t i = 0; i < config->n_hints; i++)
         is_needed |= config->hints[i].policy && config->hints[i].policy->needs_closed;
-    return is_needed && config->closed_weight > 0;
+    return is_needed;
 }
 
 /* What the stages cannot check, as they know nothing of each other. */

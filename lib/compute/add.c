@@ -77,8 +77,6 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
     destination = destination_at(estimator, *slotp);
     if (destination->flags & IS_TOUCHED)
         return 0;
-    if (is_windowless(destination))
-        windowless_renew(estimator, *slotp);
     if (destination->cwnd == 0)
         destination->smoothed = NO_HISTORY;
     destination->flags |= IS_TOUCHED;
@@ -95,6 +93,39 @@ __attribute__((noinline)) static void count_left_out(struct riptide_estimator *e
 
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
     estimator->stats.left_out++;
+}
+
+/*
+ * Whether no path MTU is taken for that destination now, and what was is let go. A connection that
+ * has learned a small one goes on showing it, and so does one that opens on a route which says it;
+ * to see whether the path has grown, each destination is without for a minute of ten, as the kernel
+ * tries again after ten (net.ipv4.route.mtu_expires): one after the other, and none in the first
+ * minute of all. What counts is what has sent not long ago, so within that minute: a connection has
+ * the MTU of its route from when it sends.
+ */
+enum {
+    PMTU_PERIOD_S = 600,
+    PMTU_FORGOTTEN_S = 60,
+    PMTU_RECENT_MS = 30 * 1000,
+};
+
+static bool pmtu_is_forgotten(const struct riptide_estimator *estimator, uint32_t slot)
+{
+    uint64_t phase_s = (estimator->now_ns - estimator->first_tick_ns) / NS_PER_S +
+                       slot % (PMTU_PERIOD_S - 2 * PMTU_FORGOTTEN_S);
+
+    return phase_s % PMTU_PERIOD_S >= PMTU_PERIOD_S - PMTU_FORGOTTEN_S;
+}
+
+void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    if (destination->pmtu_bytes == 0 || !pmtu_is_forgotten(estimator, slot))
+        return;
+    destination->pmtu_bytes = 0;
+    if (destination->cwnd > 0)
+        destination->flags |= IS_NEWS;
 }
 
 /*
@@ -116,17 +147,6 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
         destination->flags |= IS_NEWS;
 }
 
-/* With configurations in which closed connections count nowhere. */
-__attribute__((noinline)) static int leave_out(struct riptide_estimator *estimator,
-                                               const struct riptide_sample *sample)
-{
-    if (!is_host(&sample->dst))
-        return refuse(estimator, RIPTIDE_E_INVALID);
-    estimator->stats.samples++;
-    estimator->stats.left_out++;
-    return 0;
-}
-
 /*
  * The sample counts for `dst`, which may be in that slot. Its address is looked at with the first
  * of a tick alone: what is the same as one that has samples is as valid.
@@ -136,13 +156,12 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
                                                      const struct riptide_prefix *dst,
                                                      uint32_t slot)
 {
+    const struct riptide_policy *policy;
     struct destination *destination;
     enum riptide_left_out reason;
 
     if (!is_window(sample->cwnd))
         return refuse(estimator, RIPTIDE_E_INVALID);
-    if (sample->closed && estimator->config.closed_weight == 0)
-        return leave_out(estimator, sample);
     if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
         uint32_t begun = slot;
         int r = begin(estimator, sample, dst, &begun);
@@ -152,11 +171,10 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
         slot = begun;
     }
     destination = destination_at(estimator, slot);
+    policy = policy_of(estimator, destination);
     estimator->input.cwnd = destination->cwnd;
-    if (estimator->n_methods > 1)
-        estimator->input.user = method_of(estimator, destination)->policy->user;
-    reason = method_of(estimator, destination)
-                 ->add(&estimator->input, memory_of(estimator, destination), sample);
+    estimator->input.user = policy->user;
+    reason = policy->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason == RIPTIDE_LEFT_OUT_NOT)
         destination->n_counted++;
     else

@@ -8,8 +8,6 @@
  */
 #include "estimator.h"
 #include "evidence.h"
-#include "policy.h"
-
 struct bdp {
     /* of this tick */
     float capacity; /* sum over connections, segments in the smallest round trip */
@@ -47,13 +45,12 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-static double bdp_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+static double bdp_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct bdp *bdp = memory;
     enum halves_step step = halves_turn(&bdp->halves, input);
     uint8_t sharers = opening_sharers(&bdp->opening);
 
-    (void)renewed;
     HALVES_TAKE(step, bdp->capacities, bdp->capacity);
     HALVES_TAKE(step, bdp->rtts_us, bdp->rtt_us);
     HALVES_TAKE(step, bdp->sharers, sharers);

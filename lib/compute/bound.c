@@ -3,7 +3,6 @@
  * What limits a window: the configured bounds and hints by prefix, with an end and without; and the
  * steps of rto_min. Pure but for memory.
  */
-#include "config.h"
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
@@ -55,7 +54,7 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     const struct riptide_prefix *dst = &destination->dst;
     struct limits limits = {
         .min = estimator->config.cwnd_min,
@@ -86,9 +85,6 @@ struct limits limits_of(const struct riptide_estimator *estimator,
     /* The bound for all says how far to go up, not that an owner's figure is too large. */
     else if (limits.max < limits.base)
         limits.max = limits.base;
-    /* A hint that another configuration came after. */
-    if (limits.max < limits.min)
-        limits.max = limits.min;
     return limits;
 }
 
@@ -158,7 +154,7 @@ void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     uint16_t cwnd_before = destination->cwnd;
 
     bound_destination(estimator, slot);
@@ -179,7 +175,7 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
 
         if (!riptide_prefix_contains(dst, &destination->dst))
             continue;
-        choose_method(estimator, destination);
+        choose_policy(estimator, destination);
         if (destination->cwnd == 0)
             continue;
         destination->flags |= IS_NEWS;
@@ -187,50 +183,44 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
     }
 }
 
+#define HINT "estimator.hints[]."
+
 /* Written so that no comparison is true of NaN. */
-int hint_check(const struct riptide_estimator_config *config, const struct riptide_hint *hint,
-               size_t i, uint64_t now_ns, struct riptide_error *error)
+static int hint_check(struct riptide_estimator *estimator, const struct riptide_hint *hint,
+                      size_t i, struct riptide_error *error)
 {
-    uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
+    const struct riptide_estimator_config *config = &estimator->config;
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
+    uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
     bool has_end = hint_has_end(hint);
 
     if (!prefix_is_valid(&hint->dst))
-        error_set_element(error, HINT "dst", i,
-                          "no prefix; family AF_INET or AF_INET6, no bits behind len");
-    else if (!(hint->scale >= 0 && hint->scale <= 1))
-        error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1", hint->scale);
-    else if (max > RIPTIDE_CWND_LIMIT)
-        error_set_element(error, HINT "cwnd_max", i, "%u; must be 1 to %d segments", max,
-                          RIPTIDE_CWND_LIMIT);
-    else if (hint->reserved != 0)
-        error_set_element(error, HINT "reserved", i, "must be 0");
-    else if (has_end && hint->cwnd_min > 0)
-        error_set_element(error, HINT "cwnd_min", i, "not with until_ns: that only lowers windows");
-    else if (has_end && hint->policy)
-        error_set_element(error, HINT "policy", i, "not with until_ns: that only lowers windows");
-    else if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
-        error_set_element(error, HINT "cwnd_max", i, "0 and no scale: the hint says nothing");
-    else if (has_end && hint->until_ns <= now_ns)
-        error_set_element(error, HINT "until_ns", i, "has passed already");
-    else if (!has_end && min > max && hint->cwnd_min)
-        error_set_element(error, HINT "cwnd_min", i,
-                          "%u; must be 1 to the largest window, %u segments", min, max);
-    else if (!has_end && min > max)
-        error_set_element(error, HINT "cwnd_max", i, "%u; below the smallest window, %u segments",
-                          max, min);
-    else if (hint->policy && !policy_is_valid(hint->policy))
-        error_set_element(error, HINT "policy", i,
-                          "without its functions, or with too much memory");
-    else
-        return 0;
-    return -EINVAL;
-}
-
-int hint_refuse_policy(size_t i, struct riptide_error *error)
-{
-    return error_set_element(error, HINT "policy", i, "is one more than %d besides that for all",
-                             RIPTIDE_MAX_HINT_POLICIES);
+        return error_set_element(error, HINT "dst", i,
+                                 "no prefix; family AF_INET or AF_INET6, no bits behind len");
+    if (!(hint->scale >= 0 && hint->scale <= 1))
+        return error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1",
+                                 hint->scale);
+    if (hint->reserved != 0)
+        return error_set_element(error, HINT "reserved", i, "must be 0");
+    if (has_end && i != ADDED)
+        return error_set_element(error, HINT "until_ns", i, "not here: it is of the configuration");
+    if (has_end && hint->until_ns <= estimator->now_ns)
+        return error_set_element(error, HINT "until_ns", i, "has passed already");
+    if (has_end && (hint->cwnd_min > 0 || hint->policy))
+        return error_set_element(error, HINT "until_ns", i,
+                                 "not with %s: what ends only lowers windows",
+                                 hint->policy ? "policy" : "cwnd_min");
+    if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
+        return error_set_element(error, HINT "cwnd_max", i, "0 and no scale: the hint says nothing");
+    if (hint->policy && !policy_is_valid(hint->policy))
+        return error_set_element(error, HINT "policy", i,
+                                 "without its functions, or with too much memory");
+    if (hint->policy && !has_method(estimator, hint->policy))
+        return error_set_element(error, HINT "policy", i,
+                                 "is one more than %d besides that for all, or has more memory",
+                                 RIPTIDE_MAX_HINT_POLICIES);
+    return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, has_end ? 1 : min,
+                        max, error);
 }
 
 /* The number of the hint for that prefix, of those that end or of the others; or n_hints. */
@@ -243,15 +233,6 @@ static size_t hint_find(const struct riptide_estimator *estimator, const struct 
                                       !riptide_prefix_equal(&estimator->hints[i].dst, dst)))
         i++;
     return i;
-}
-
-static void find_next_expiry(struct riptide_estimator *estimator)
-{
-    estimator->next_hint_ns = RIPTIDE_NEVER_NS;
-    for (size_t i = 0; i < estimator->n_hints; i++) {
-        if (estimator->hints[i].until_ns < estimator->next_hint_ns)
-            estimator->next_hint_ns = estimator->hints[i].until_ns;
-    }
 }
 
 int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hint)
@@ -271,10 +252,19 @@ int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hin
     estimator->hints[i] = *hint;
     if (hint->scale == 0)
         estimator->hints[i].scale = 1;
-    if (hint->until_ns == 0)
+    if (!hint_has_end(hint))
         estimator->hints[i].until_ns = RIPTIDE_NEVER_NS;
-    find_next_expiry(estimator);
     return 0;
+}
+
+int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
+             struct riptide_error *error)
+{
+    int r = hint_check(estimator, hint, i, error);
+
+    if (r == 0 && i != ADDED && hint_find(estimator, &hint->dst, false) < estimator->n_hints)
+        r = error_set_element(error, HINT "dst", i, "given twice");
+    return r == 0 ? hint_put(estimator, hint) : r;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimator,
@@ -284,15 +274,10 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
     int r;
 
     error_set(error, "%s", "");
-    r = hint_check(&estimator->config, hint, ADDED, estimator->now_ns, error);
-    if (r == 0 && hint->policy && !has_method(estimator, hint->policy))
-        r = hint_refuse_policy(ADDED, error);
+    r = hint_add(estimator, hint, ADDED, error);
     if (r == 0)
-        r = hint_put(estimator, hint);
-    if (r != 0)
-        return error_fill(error, r);
-    bound_again(estimator, &hint->dst);
-    return 0;
+        bound_again(estimator, &hint->dst);
+    return error_fill(error, r);
 }
 
 static void hint_drop(struct riptide_estimator *estimator, size_t i)
@@ -313,12 +298,11 @@ RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estim
     if (i == estimator->n_hints)
         return RIPTIDE_E_UNKNOWN;
     hint_drop(estimator, i);
-    find_next_expiry(estimator);
     return 0;
 }
 
-int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
-                                uint32_t *cursor, struct riptide_hint *hint)
+RIPTIDE_PUBLIC int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
+                                               uint32_t *cursor, struct riptide_hint *hint)
 {
     if (*cursor >= estimator->n_hints)
         return RIPTIDE_E_DONE;
@@ -328,60 +312,45 @@ int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
 
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    if (now_ns < estimator->next_hint_ns)
-        return;
-    for (size_t i = 0; i < estimator->n_hints;) {
-        if (now_ns < estimator->hints[i].until_ns)
-            i++;
-        else
+    for (size_t i = estimator->n_hints; i-- > 0;) {
+        if (now_ns >= estimator->hints[i].until_ns)
             hint_drop(estimator, i);
     }
-    find_next_expiry(estimator);
 }
 
 /*
- * Twelfths of an octave (6 %) from 1 ms on, upwards: never below the delay, and a route is not
- * rewritten for less than a step. The last one is cut down to RIPTIDE_RTO_MIN_LIMIT_US.
+ * Eighths of an octave from 1 ms on, upwards: never below the delay, and a route is not rewritten
+ * for less than a step. The last one is cut down to RIPTIDE_RTO_MIN_LIMIT_US.
  */
-enum { STEPS_PER_OCTAVE = 12, MAX_STEP = 192 };
-
-/* The powers of two of an octave, us: exp2 without libm. */
-static const double octave_us[STEPS_PER_OCTAVE] = {
-    1000.000000000, 1059.463094359, 1122.462048309, 1189.207115003, 1259.921049895, 1334.839854170,
-    1414.213562373, 1498.307076877, 1587.401051968, 1681.792830507, 1781.797436281, 1887.748625363,
-};
+enum { STEPS_PER_OCTAVE = 8, MAX_STEP = 128 };
 
 uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us)
 {
-    uint32_t step = 1, ms;
+    uint32_t step = 1;
 
     if (config->rto_min_floor_us == 0 || delay_us == 0)
         return 0;
     if (delay_us < config->rto_min_floor_us)
         delay_us = config->rto_min_floor_us;
-    ms = delay_us / 1000;
-    if (ms > 0)
-        step += STEPS_PER_OCTAVE * (31 - (uint32_t)__builtin_clz(ms));
     while (step < MAX_STEP && rto_step_us((uint8_t)step) < delay_us)
         step++;
-    return step < MAX_STEP ? (uint8_t)step : MAX_STEP;
+    return (uint8_t)step;
 }
 
 uint32_t rto_step_us(uint8_t step)
 {
-    double us;
+    uint32_t past = step - 1u, us;
 
     if (step == 0)
         return 0;
-    if (step == MAX_STEP)
-        return RIPTIDE_RTO_MIN_LIMIT_US;
-    us = octave_us[(step - 1) % STEPS_PER_OCTAVE] * (1u << (step - 1) / STEPS_PER_OCTAVE);
-    return (uint32_t)us + (us > (uint32_t)us);
+    us = 1000u / STEPS_PER_OCTAVE * (STEPS_PER_OCTAVE + past % STEPS_PER_OCTAVE)
+         << past / STEPS_PER_OCTAVE;
+    return us < RIPTIDE_RTO_MIN_LIMIT_US ? us : RIPTIDE_RTO_MIN_LIMIT_US;
 }
 
 void rto_update(struct riptide_estimator *estimator, struct destination *destination)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     uint8_t step = 0;
 
     if (policy->delay_us)

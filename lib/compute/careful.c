@@ -10,8 +10,6 @@
 #include "estimator.h"
 #include "evidence.h"
 #include "internal.h"
-#include "policy.h"
-
 #include <string.h>
 
 /* Segments of first flights, and how many of them were lost and sent again. */
@@ -429,7 +427,7 @@ static void forget_path(struct careful *careful)
     careful->path_min_rtt_us = 0;
 }
 
-static double careful_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+static double careful_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct careful *careful = memory;
     uint8_t opening = opening_sharers(&careful->opening);
@@ -437,7 +435,6 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     enum halves_step step;
     double fitted;
 
-    (void)renewed;
     if (is_other_path(careful))
         forget_path(careful);
     step = halves_turn(&careful->halves, input);

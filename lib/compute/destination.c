@@ -41,18 +41,18 @@ bool destination_is_group(const struct riptide_estimator_config *config,
                      : dst->len == prefix_len_of(config, dst->family);
 }
 
-void choose_method(struct riptide_estimator *estimator, struct destination *destination)
+void choose_policy(struct riptide_estimator *estimator, struct destination *destination)
 {
     const struct riptide_hint *kept = limits_of(estimator, destination).kept;
     unsigned int n = 0;
 
-    while (kept && kept->policy && estimator->methods[n].policy != kept->policy)
+    while (kept && kept->policy && estimator->methods[n] != kept->policy)
         n++;
     if (destination->flags >> METHOD_SHIFT == n)
         return;
     destination->flags =
         (uint8_t)((destination->flags & ((1 << METHOD_SHIFT) - 1)) | n << METHOD_SHIFT);
-    memset(memory_of(estimator, destination), 0, estimator->methods[n].policy->bytes);
+    memset(memory_of(estimator, destination), 0, estimator->methods[n]->bytes);
     destination->n_counted = 0;
     if (destination->cwnd > 0)
         restore_kept(estimator, destination, estimator->now_ns);
@@ -70,106 +70,100 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
         prefix_table_remove(&estimator->table, slot);
 }
 
-/* What nobody has seen for longest goes first. */
-static bool make_room(struct riptide_estimator *estimator)
+void forget(struct riptide_estimator *estimator, uint32_t slot)
 {
-    uint32_t n = estimator->table.n, slot;
+    struct destination *destination = destination_at(estimator, slot);
 
-    while (estimator->table.n == n && (slot = estimator->windowless.oldest) != NONE &&
-           !(destination_at(estimator, slot)->flags & IS_TOUCHED))
-        windowless_forget(estimator, slot);
-    return estimator->table.n < n;
+    age_remove(estimator, destination);
+    destination->cwnd = 0;
+    destination->combined = 0;
+    /* Of a window that nobody was told of there is nothing to withdraw. */
+    destination->flags &= (uint8_t)~IS_NEWS;
+    destination->smoothed = NO_HISTORY;
+    destination->rto_step = 0;
+    destination->pmtu_bytes = 0;
+    forget_kept(estimator, destination);
+    mark_changed(estimator, slot);
+    remove_if_unknown(estimator, slot);
+}
+
+/* All of them at once, so that they are looked for once in a tick. */
+static void make_room(struct riptide_estimator *estimator)
+{
+    uint32_t slot = prefix_table_next(&estimator->table, 0);
+
+    for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
+        const struct destination *destination = destination_at(estimator, slot);
+
+        if (is_windowless(destination) && !(destination->flags & IS_TOUCHED))
+            forget(estimator, slot);
+    }
+    estimator->has_made_room = true;
 }
 
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     uint32_t *slotp)
 {
-    uint32_t n = estimator->table.n;
-    int r = prefix_table_insert(&estimator->table, dst, slotp);
+    uint32_t n;
+    int r;
 
-    if (r == RIPTIDE_E_FULL && make_room(estimator)) {
-        n = estimator->table.n;
-        r = prefix_table_insert(&estimator->table, dst, slotp);
-    }
+    if (estimator->table.n >= estimator->table.max && !estimator->has_made_room)
+        make_room(estimator);
+    n = estimator->table.n;
+    r = prefix_table_insert(&estimator->table, dst, slotp);
     if (r == 0 && estimator->table.n != n)
-        choose_method(estimator, destination_at(estimator, *slotp));
+        choose_policy(estimator, destination_at(estimator, *slotp));
     return r;
 }
 
-void age_list_remove(struct riptide_estimator *estimator, struct age_list *list,
-                     struct destination *destination)
+/* The place of the link from that one to the next newer, or to the next older. */
+static uint32_t *newer_of(struct riptide_estimator *estimator, uint32_t slot)
 {
-    list->n--;
-    if (destination->older != NONE)
-        destination_at(estimator, destination->older)->newer = destination->newer;
-    else
-        list->oldest = destination->newer;
-    if (destination->newer != NONE)
-        destination_at(estimator, destination->newer)->older = destination->older;
-    else
-        list->newest = destination->older;
+    return slot != NONE ? &destination_at(estimator, slot)->newer : &estimator->oldest;
 }
 
-static void age_list_link(struct riptide_estimator *estimator, struct age_list *list,
-                          uint32_t older, uint32_t newer, uint32_t slot)
+static uint32_t *older_of(struct riptide_estimator *estimator, uint32_t slot)
+{
+    return slot != NONE ? &destination_at(estimator, slot)->older : &estimator->newest;
+}
+
+void age_remove(struct riptide_estimator *estimator, struct destination *destination)
+{
+    if (destination->cwnd == 0 && !is_windowless(destination))
+        return;
+    *newer_of(estimator, destination->older) = destination->newer;
+    *older_of(estimator, destination->newer) = destination->older;
+    estimator->n_listed--;
+    estimator->n_windowless -= is_windowless(destination);
+}
+
+void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
-
-    destination->older = older;
-    destination->newer = newer;
-    *(older != NONE ? &destination_at(estimator, older)->newer : &list->oldest) = slot;
-    *(newer != NONE ? &destination_at(estimator, newer)->older : &list->newest) = slot;
-    list->n++;
-}
-
-void age_list_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot)
-{
     /* Of several of one time: newer than all, where nothing is near, and else older than all. */
-    int64_t bound_ns = destination_at(estimator, slot)->updated_ns - (near != NONE);
-    const struct age_list *list = &estimator->windows;
-    uint32_t older = near != NONE ? near : list->newest, newer;
+    int64_t bound_ns = destination->updated_ns - (near != NONE);
+    uint32_t older = near != NONE ? near : estimator->newest, newer;
 
     while (older != NONE && destination_at(estimator, older)->updated_ns > bound_ns)
         older = destination_at(estimator, older)->older;
-    newer = older != NONE ? destination_at(estimator, older)->newer : list->oldest;
+    newer = *newer_of(estimator, older);
     while (newer != NONE && destination_at(estimator, newer)->updated_ns <= bound_ns) {
         older = newer;
-        newer = destination_at(estimator, newer)->newer;
+        newer = *newer_of(estimator, newer);
     }
-    age_list_link(estimator, &estimator->windows, older, newer, slot);
+    destination->older = older;
+    destination->newer = newer;
+    *newer_of(estimator, older) = *older_of(estimator, newer) = slot;
+    estimator->n_listed++;
+    estimator->n_windowless += is_windowless(destination);
 }
 
-void windowless_keep(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
+void keep_counts(struct destination *destination)
 {
-    struct destination *destination = destination_at(estimator, slot);
+    uint32_t n = destination->n_counted;
 
-    destination->samples = samples_kept(destination->n_counted);
+    destination->samples = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
     memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
-    destination->updated_ns = (int64_t)now_ns;
-    destination->combined = NO_HISTORY;
-    /* For the policy each tick is the first one, as long as no window comes of any. */
-    forget_kept(estimator, destination);
-    age_list_link(estimator, &estimator->windowless, estimator->windowless.newest, NONE, slot);
-}
-
-void windowless_renew(struct riptide_estimator *estimator, uint32_t slot)
-{
-    age_list_remove(estimator, &estimator->windowless, destination_at(estimator, slot));
-    age_list_link(estimator, &estimator->windowless, estimator->windowless.newest, NONE, slot);
-}
-
-void windowless_drop(struct riptide_estimator *estimator, struct destination *destination)
-{
-    if (!is_windowless(destination))
-        return;
-    age_list_remove(estimator, &estimator->windowless, destination);
-    destination->combined = 0;
-}
-
-void windowless_forget(struct riptide_estimator *estimator, uint32_t slot)
-{
-    windowless_drop(estimator, destination_at(estimator, slot));
-    remove_if_unknown(estimator, slot);
 }
 
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
@@ -190,7 +184,7 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     unsigned char *memory = memory_of(estimator, destination);
 
     memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
@@ -199,7 +193,7 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     struct limits limits = limits_of(estimator, destination);
     double cwnd = destination->smoothed;
 

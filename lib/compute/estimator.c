@@ -5,7 +5,6 @@
  */
 #include "estimator.h"
 
-#include "config.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -13,99 +12,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void estimator_freep(struct riptide_estimator **estimatorp)
-{
-    riptide_estimator_free(*estimatorp);
-}
-
 /* A destination is followed by the memory of those whose own does not fit in it. */
 static size_t bytes_behind(const struct riptide_policy *policy)
 {
-    return policy->bytes > MEMORY_BYTES ? (policy->bytes + 7) / 8 * 8 : 0;
+    return policy && policy_is_valid(policy) && policy->bytes > MEMORY_BYTES
+               ? (policy->bytes + 7) / 8 * 8
+               : 0;
 }
 
 bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
 {
-    struct method *method = estimator->methods;
+    size_t i = 0;
 
-    while (method < estimator->methods + estimator->n_methods && method->policy != policy)
-        method++;
-    if (method < estimator->methods + estimator->n_methods)
-        return true;
-    if (estimator->n_methods == MAX_METHODS ||
+    while (i < estimator->n_methods && estimator->methods[i] != policy)
+        i++;
+    if (i == MAX_METHODS ||
         sizeof(struct destination) + bytes_behind(policy) > estimator->table.entry_bytes)
         return false;
-    *method = (struct method){
-        .policy = policy,
-        .add = policy->add,
-        .memory_offset = bytes_behind(policy) > 0 ? sizeof(struct destination)
-                                                  : offsetof(struct destination, memory),
-    };
-    estimator->n_methods++;
+    if (i == estimator->n_methods)
+        estimator->methods[estimator->n_methods++] = policy;
     return true;
 }
 
 /* The configuration is there: sets up all that follows from it. */
-static int lay_out(struct riptide_estimator *estimator)
+static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
 {
-    const struct riptide_estimator_config *config = &estimator->config;
-    size_t behind = bytes_behind(config->policy);
-    int r = 0;
+    struct riptide_estimator_config *config = &estimator->config;
+    const struct riptide_hint *hints = config->hints;
+    size_t n_hints = config->n_hints, behind = bytes_behind(config->policy);
+    int r = array_copy(&estimator->aggregates, config->aggregates, config->n_aggregates,
+                       sizeof(*config->aggregates));
 
-    for (size_t i = 0; r == 0 && i < config->n_hints; i++) {
-        const struct riptide_policy *policy = config->hints[i].policy;
-
-        if (policy && bytes_behind(policy) > behind)
-            behind = bytes_behind(policy);
-        r = hint_put(estimator, &config->hints[i]);
-    }
+    config->aggregates = estimator->aggregates;
+    config->hints = NULL;
+    config->n_hints = 0;
+    for (size_t i = 0; i < n_hints; i++)
+        behind = bytes_behind(hints[i].policy) > behind ? bytes_behind(hints[i].policy) : behind;
     prefix_table_init(&estimator->table, sizeof(struct destination) + behind,
                       config->max_destinations, config->hash_seed);
-    has_method(estimator, config->policy);
-    for (size_t i = 0; i < config->n_hints; i++) {
-        if (config->hints[i].policy)
-            has_method(estimator, config->hints[i].policy);
-    }
+    prefix_table_init(&estimator->bases, sizeof(struct base_cwnd), config->max_destinations,
+                      config->hash_seed);
+    estimator->methods[estimator->n_methods++] = config->policy;
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
-    estimator->windows = estimator->windowless = (struct age_list){ NONE, NONE, 0 };
-    estimator->input.config = &estimator->config;
+    estimator->oldest = estimator->newest = NONE;
+    estimator->input.config = config;
     estimator->input.user = config->policy->user;
+    for (size_t i = 0; r == 0 && i < n_hints; i++)
+        r = hint_add(estimator, &hints[i], i, error);
     return r;
-}
-
-static int estimator_new(struct riptide_estimator **estimatorp,
-                         const struct riptide_estimator_config *config, struct riptide_error *error)
-{
-    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
-    int r;
-
-    estimator = calloc(1, sizeof(*estimator));
-    if (!estimator)
-        return -ENOMEM;
-    r = estimator_config_take(&estimator->config, config, error);
-    if (r < 0)
-        return r;
-    estimator->next_hint_ns = RIPTIDE_NEVER_NS;
-    prefix_table_init(&estimator->bases, sizeof(struct base_cwnd),
-                      estimator->config.max_destinations, estimator->config.hash_seed);
-    r = lay_out(estimator);
-    if (r < 0)
-        return r;
-
-    *estimatorp = estimator;
-    estimator = NULL;
-    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
                                          const struct riptide_estimator_config *config,
                                          struct riptide_error *error)
 {
+    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
+    int r;
+
     error_set(error, "%s", "");
-    return error_fill(error, estimator_new(estimatorp, config, error));
+    estimator = calloc(1, sizeof(*estimator));
+    r = estimator ? estimator_config_check(&estimator->config, config, error) : -ENOMEM;
+    if (r == 0)
+        r = lay_out(estimator, error);
+    if (r < 0)
+        return error_fill(error, r);
+    *estimatorp = estimator;
+    estimator = NULL;
+    return 0;
 }
 
 RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator)
@@ -114,8 +90,8 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
         return NULL;
     prefix_table_deinit(&estimator->table);
     prefix_table_deinit(&estimator->bases);
+    free(estimator->aggregates);
     free(estimator->hints);
-    estimator_config_release(&estimator->config);
     free(estimator);
     return NULL;
 }
@@ -131,7 +107,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
     input->base_cwnd = estimator_base(estimator, &destination->dst);
-    input->user = method_of(estimator, destination)->policy->user;
+    input->user = policy_of(estimator, destination)->user;
     return input;
 }
 
@@ -146,7 +122,7 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
     memset(memory_of(estimator, destination), 0,
-           method_of(estimator, destination)->policy->tick_bytes);
+           policy_of(estimator, destination)->tick_bytes);
     return slot;
 }
 
@@ -168,28 +144,16 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
     destination->flags &= (uint8_t)~IS_DROP;
     if (is_drop)
         destination->flags |= IS_DROP;
-    if (!has_history || is_drop || !method_of(estimator, destination)->policy->is_averaged)
+    if (!has_history || is_drop || !policy_of(estimator, destination)->is_averaged)
         return combined;
     return weight * destination->smoothed + (1 - weight) * combined;
-}
-
-static void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (destination->pmtu_bytes == 0 || !pmtu_is_forgotten(estimator, slot))
-        return;
-    destination->pmtu_bytes = 0;
-    if (destination->cwnd > 0)
-        destination->flags |= IS_NEWS;
 }
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
     double combined, smoothed;
-    bool is_renewed = true;
     struct limits limits;
     uint32_t bit;
 
@@ -199,53 +163,45 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
          !policy->combines_idle))
         return;
     combined = policy->combine(input_of(estimator, destination, now_ns),
-                               memory_of(estimator, destination), &is_renewed);
-    if (combined == RIPTIDE_NO_EVIDENCE || (!is_renewed && destination->cwnd == 0))
+                               memory_of(estimator, destination));
+    if (combined == RIPTIDE_NO_EVIDENCE)
         return;
     if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
         estimator->stats.invalid++;
         return;
     }
     smoothed = smooth(estimator, destination, combined);
-    if (destination->n_counted > 0) {
-        destination->samples = samples_kept(destination->n_counted);
-        memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
-    }
+    if (destination->n_counted > 0)
+        keep_counts(destination);
+    age_remove(estimator, destination);
     destination->combined = (float)combined;
     destination->smoothed = smoothed;
+    destination->updated_ns = (int64_t)now_ns;
     limits = limits_of(estimator, destination);
-    if (is_renewed) {
-        if (destination->cwnd > 0)
-            age_list_remove(estimator, &estimator->windows, destination);
-        destination->updated_ns = (int64_t)now_ns;
-        age_list_insert(estimator, NONE, slot);
-    }
     destination->cwnd = limits_apply(&limits, smoothed, &bit);
+    age_insert(estimator, NONE, slot);
     rto_update(estimator, destination);
 }
 
-/* Whether the oldest of the list has had its time. */
-static bool has_expired(const struct riptide_estimator *estimator, const struct age_list *list,
-                        uint64_t now_ns)
-{
-    return list->oldest != NONE && destination_age_ns(destination_at(estimator, list->oldest),
-                                                      now_ns) >= estimator->config.ttl_ns;
-}
-
-void forget_window(struct riptide_estimator *estimator, uint32_t slot)
+/* Keeps what its samples of the tick were, of which no window came. */
+static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    age_list_remove(estimator, &estimator->windows, destination);
-    destination->cwnd = 0;
-    /* Of a window that nobody was told of there is nothing to withdraw. */
-    destination->flags &= (uint8_t)~IS_NEWS;
-    destination->smoothed = NO_HISTORY;
-    destination->rto_step = 0;
-    destination->pmtu_bytes = 0;
+    age_remove(estimator, destination);
+    keep_counts(destination);
+    destination->updated_ns = (int64_t)now_ns;
+    destination->combined = NO_HISTORY;
+    /* For the policy each tick is the first one, as long as no window comes of any. */
     forget_kept(estimator, destination);
-    mark_changed(estimator, slot);
-    remove_if_unknown(estimator, slot);
+    age_insert(estimator, NONE, slot);
+}
+
+/* Whether the oldest has had its time. */
+static bool has_expired(const struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    return estimator->oldest != NONE &&
+           destination_age_ns(destination_at(estimator, estimator->oldest), now_ns) >= estimator->config.ttl_ns;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -260,24 +216,22 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     hints_expire(estimator, now_ns);
 
     /* What has expired has no history to give to samples that come after it. */
-    while (has_expired(estimator, &estimator->windows, now_ns)) {
-        forget_window(estimator, estimator->windows.oldest);
-        estimator->stats.expired++;
+    while (has_expired(estimator, now_ns)) {
+        estimator->stats.expired += destination_at(estimator, estimator->oldest)->cwnd > 0;
+        forget(estimator, estimator->oldest);
     }
-    while (has_expired(estimator, &estimator->windowless, now_ns))
-        windowless_forget(estimator, estimator->windowless.oldest);
     while (estimator->touched != NONE) {
         uint32_t slot = estimator->touched;
 
-        windowless_drop(estimator, destination_at(estimator, slot));
         forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
         if (destination_at(estimator, slot)->cwnd == 0)
-            windowless_keep(estimator, slot, now_ns);
+            keep_windowless(estimator, slot, now_ns);
         else
             mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));
     }
+    estimator->has_made_room = false;
     estimator->stats.ticks++;
     return 0;
 }
@@ -313,6 +267,6 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
 {
     struct riptide_estimator_stats current = estimator->stats;
 
-    current.destinations = estimator->table.n - estimator->windowless.n;
+    current.destinations = estimator->table.n - estimator->n_windowless;
     struct_give(stats, size, &current, sizeof(current));
 }

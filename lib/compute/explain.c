@@ -61,7 +61,7 @@ static void explain_window(const struct riptide_estimator *estimator,
                            const struct destination *destination, const struct limits *limits,
                            struct riptide_explanation *explanation)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
 
     explanation->combined = (double)destination->combined;
     explanation->smoothed = destination->smoothed;
@@ -89,7 +89,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     limits = limits_of(estimator, destination);
     full = (struct riptide_explanation){
         .dst = destination->dst,
-        .policy = method_of(estimator, destination)->policy->name,
+        .policy = policy_of(estimator, destination)->name,
         .samples = destination->samples,
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,

@@ -4,8 +4,6 @@
  * file to edit for another way of computing it: its functions, and a row. Those that need more
  * than windows have files of their own. Pure. docs/policies.md says when to use which.
  */
-#include "policy.h"
-
 #include "estimator.h"
 #include "evidence.h"
 #include "internal.h"
@@ -13,14 +11,9 @@
 
 #include <string.h>
 
-/*
- * Paper, Algorithm 1: the average of all current windows of the group. Closed connections are
- * summed up apart: without any it is exactly that.
- */
+/* Paper, Algorithm 1: the average of all current windows of the group. */
 struct mean {
     uint64_t cwnd_total;
-    uint64_t closed_cwnd_total;
-    uint32_t n_closed;
 };
 ASSERT_MEMORY_FITS(struct mean);
 
@@ -44,25 +37,17 @@ static enum riptide_left_out paper_add(const struct riptide_policy_input *input,
 {
     struct mean *mean = memory;
 
-    if (sample->closed) {
-        if (!has_used_window(input, sample))
-            return RIPTIDE_LEFT_OUT_UNUSED;
-        mean->closed_cwnd_total += sample->cwnd;
-        mean->n_closed++;
-    } else {
-        mean->cwnd_total += sample->cwnd;
-    }
+    if (sample->closed && !has_used_window(input, sample))
+        return RIPTIDE_LEFT_OUT_UNUSED;
+    mean->cwnd_total += sample->cwnd;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-static double paper_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+static double paper_combine(const struct riptide_policy_input *input, void *memory)
 {
-    double weight = input->config->closed_weight;
     const struct mean *mean = memory;
 
-    (void)renewed;
-    return ((double)mean->cwnd_total + weight * (double)mean->closed_cwnd_total) /
-           (input->samples - mean->n_closed + weight * mean->n_closed);
+    return (double)mean->cwnd_total / input->samples;
 }
 
 static const struct riptide_policy policy_paper = {

@@ -1,112 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another configuration for an estimator that runs: a new one loads the state of the one before,
- * and takes its place. Pure but for memory.
+ * Another configuration for an estimator that runs: a new one takes over what that knows, and its
+ * place. Pure but for memory.
  */
-#include "config.h"
 #include "estimator.h"
 #include "internal.h"
 #include "observe/config.h"
 #include "prefix.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What the host has of the one before, where that is not what it has to have now. */
-static int take_popped(struct riptide_estimator *to, const struct riptide_estimator *from)
+/* One under way. */
+struct change {
+    struct riptide_estimator *from, *to;
+    const struct riptide_scope *scope;
+    uint32_t last; /* whose window was taken over last; NONE: none yet */
+};
+
+/* Whether it goes on with its window. */
+static bool stays(const struct change *change, const struct destination *old)
 {
-    uint32_t slot = prefix_table_next(&from->table, 0), place;
-    int r = 0;
+    const struct riptide_estimator_config *config = &change->to->config;
 
-    for (; slot != NONE && r == 0; slot = prefix_table_next(&from->table, slot + 1)) {
-        const struct destination *old = destination_at(from, slot);
-        struct riptide_estimate before = destination_estimate(from, old), after;
-        struct destination *destination;
-
-        if (old->popped_cwnd == 0)
-            continue;
-        r = destination_get(to, &old->dst, &place);
-        if (r != 0)
-            break;
-        destination = destination_at(to, place);
-        destination->popped_cwnd = old->popped_cwnd;
-        after = destination_estimate(to, destination);
-        destination->flags &= (uint8_t)~IS_NEWS;
-        if (old->flags & IS_NEWS || (after.cwnd > 0 && (after.cwnd_max != before.cwnd_max ||
-                                                        after.rto_min_us != before.rto_min_us)))
-            destination->flags |= IS_NEWS;
-        mark_changed(to, place);
-    }
-    return r;
+    return old->cwnd > 0 && change->to->n_listed < config->max_destinations &&
+           destination_is_group(config, &old->dst) &&
+           (!change->scope || scope_holds(change->scope, &old->dst));
 }
 
-/* Fills a new one with what `from` knows. */
-static int succeed(struct riptide_estimator *to, struct riptide_estimator *from,
-                   const struct riptide_scope *scope)
+/* What its policy knows goes on where that is the same one. */
+static void take_window(struct change *change, struct destination *old, uint32_t slot)
 {
-    size_t n = riptide_estimator_save(from, from->now_ns, 0, NULL, 0);
-    CLEANUP(freep) char *text = malloc(n);
+    struct riptide_estimator *to = change->to;
+    struct destination *destination = destination_at(to, slot);
+    uint8_t method = destination->flags;
+    void *memory;
+
+    *destination = *old;
+    destination->flags = (uint8_t)(method | (old->flags & (IS_NEWS | IS_DROP)));
+    destination->n_counted = 0;
+    memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
+    memory = memory_of(to, destination);
+    memset(memory, 0, policy_of(to, destination)->bytes);
+    if (policy_of(to, destination) == policy_of(change->from, old))
+        memcpy(memory, memory_of(change->from, old), policy_of(to, destination)->bytes);
+    else
+        restore_kept(to, destination, to->now_ns);
+    memset(memory, 0, policy_of(to, destination)->tick_bytes);
+    rto_update(to, destination);
+    rebound_destination(to, slot);
+    age_insert(to, change->last, slot);
+    change->last = slot;
+}
+
+/* What does not stay is there to be popped as withdrawn, where it was popped. */
+static int take(struct change *change, struct destination *old)
+{
+    struct riptide_estimator *to = change->to;
+    struct limits before = limits_of(change->from, old), now;
+    bool has_window = stays(change, old);
+    struct destination *destination;
+    uint32_t slot;
     int r;
 
-    if (!text)
-        return -ENOMEM;
-    n = riptide_estimator_save(from, from->now_ns, 0, text, n);
-    r = state_load_lines(to, scope, from->now_ns, 0, strchr(text, '\n') + 1, text + n, NULL);
-    /* What waits to be popped as withdrawn needs its place until then. */
-    if (to->table.max < from->table.n)
-        to->table.max = from->table.n;
-    if (r == 0)
-        r = take_popped(to, from);
-    to->table.max = to->config.max_destinations;
-    return r;
+    if (!has_window)
+        estimator_forget_base(to, &old->dst);
+    if (!has_window && old->popped_cwnd == 0)
+        return 0;
+    r = destination_get(to, &old->dst, &slot);
+    if (r != 0)
+        return r;
+    destination = destination_at(to, slot);
+    destination->popped_cwnd = old->popped_cwnd;
+    if (has_window)
+        take_window(change, old, slot);
+    now = limits_of(to, destination);
+    if (has_window && limits_max(&before) != limits_max(&now))
+        destination->flags |= IS_NEWS;
+    mark_changed(to, slot);
+    return 0;
 }
 
-/* A path MTU stays with its window; a base goes with what had samples of the coming tick alone. */
-static void take_paths(struct riptide_estimator *to, const struct riptide_estimator *from)
+/* The newest first, and then what waits to be popped as withdrawn. */
+static int take_all(struct change *change)
 {
-    uint32_t slot = prefix_table_next(&from->table, 0);
-
-    for (; slot != NONE; slot = prefix_table_next(&from->table, slot + 1)) {
-        const struct destination *old = destination_at(from, slot);
-        uint32_t place = prefix_table_find(&to->table, &old->dst);
-
-        if (place == NONE)
-            estimator_forget_base(to, &old->dst);
-        else if (destination_at(to, place)->cwnd > 0)
-            destination_at(to, place)->pmtu_bytes = old->pmtu_bytes;
-    }
-}
-
-static void estimator_freep(struct riptide_estimator **estimatorp)
-{
-    riptide_estimator_free(*estimatorp);
-}
-
-static bool has_hint(const struct riptide_estimator_config *config,
-                     const struct riptide_prefix *dst)
-{
-    size_t i = 0;
-
-    while (i < config->n_hints && !riptide_prefix_equal(&config->hints[i].dst, dst))
-        i++;
-    return i < config->n_hints;
-}
-
-/* Hints that came beside the configuration, which goes before them where it names their prefix. */
-static int take_hints(struct riptide_estimator *to, const struct riptide_estimator *from)
-{
+    const struct riptide_estimator *from = change->from;
+    uint32_t slot = from->newest;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < from->n_hints; i++) {
-        const struct riptide_hint *hint = &from->hints[i];
-        bool is_configured = !hint_has_end(hint) && (has_hint(&from->config, &hint->dst) ||
-                                                     has_hint(&to->config, &hint->dst));
-
-        if (!is_configured && (!hint->policy || has_method(to, hint->policy)))
-            r = hint_put(to, hint);
+    for (; r == 0 && slot != NONE; slot = destination_at(from, slot)->older) {
+        if (destination_at(from, slot)->cwnd > 0)
+            r = take(change, destination_at(from, slot));
     }
-    return r < 0 ? r : 0;
+    for (slot = prefix_table_next(&from->table, 0); r == 0 && slot != NONE;
+         slot = prefix_table_next(&from->table, slot + 1)) {
+        if (destination_at(from, slot)->cwnd == 0)
+            r = take(change, destination_at(from, slot));
+    }
+    return r;
 }
 
 int estimator_reconfigure(struct riptide_estimator *estimator,
@@ -114,35 +104,39 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
                           const struct riptide_scope *scope, struct riptide_error *error)
 {
     CLEANUP(estimator_freep) struct riptide_estimator *fresh = NULL;
+    struct change change = { .from = estimator, .scope = scope, .last = NONE };
     struct riptide_estimator old;
     int r = scope ? scope_check(scope, error) : 0;
 
     if (r == 0)
         r = riptide_estimator_new(&fresh, config, error);
-    if (r < 0)
-        return r;
-    r = take_hints(fresh, estimator);
+    for (size_t i = 0; r == 0 && i < estimator->n_hints; i++) {
+        if (hint_has_end(&estimator->hints[i]))
+            r = hint_put(fresh, &estimator->hints[i]);
+    }
     if (r < 0)
         return error_fill(error, r);
+    change.to = fresh;
     /* They are both's until one of them goes. */
     fresh->bases = estimator->bases;
-    fresh->bases.max = fresh->config.max_destinations;
     fresh->stats = estimator->stats;
     fresh->now_ns = estimator->now_ns;
     fresh->first_tick_ns = estimator->first_tick_ns;
     fresh->input.interval_ns = estimator->input.interval_ns;
     fresh->popped = estimator->popped;
-    r = succeed(fresh, estimator, scope);
-    if (r < 0) {
-        fresh->bases = (struct prefix_table){ 0 };
-        return error_fill(error, r);
+    /* What waits to be popped as withdrawn needs its place until then. */
+    fresh->table.max = UINT32_MAX;
+    r = take_all(&change);
+    fresh->table.max = fresh->config.max_destinations;
+    estimator->bases = fresh->bases;
+    if (r == 0) {
+        fresh->bases.max = fresh->config.max_destinations;
+        /* It stays where it is: the host has its address. */
+        old = *estimator;
+        *estimator = *fresh;
+        estimator->input.config = &estimator->config;
+        *fresh = old;
     }
-    take_paths(fresh, estimator);
-    /* It stays where it is: the host has its address. */
-    old = *estimator;
-    *estimator = *fresh;
-    estimator->input.config = &estimator->config;
-    *fresh = old;
     fresh->bases = (struct prefix_table){ 0 };
-    return 0;
+    return error_fill(error, r);
 }

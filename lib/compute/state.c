@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an estimator knows as text, and back: for a successor, for another host, and for itself with
- * another configuration, which is reconfigure.c's. Pure; files are lib/agent/state.c's.
+ * What an estimator knows as text, and back: for a successor, and for another host. Pure; files are
+ * lib/agent/state_file.c's.
  *
  * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
  * behind it is a destination, the one computed last first:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 combined=48 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
+ *     192.0.2.1 cwnd=48 samples=3 combined=48.000000 smoothed=48.062500 age_ns=12 policy=careful kept=1l:..
  *
  * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
  * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
@@ -15,7 +15,6 @@
  */
 #include "estimator.h"
 #include "internal.h"
-#include "observe/config.h"
 #include "prefix.h"
 
 #include <ctype.h>
@@ -26,19 +25,16 @@
 
 static const char magic[] = "riptide state 2 saved_ns=";
 
-/* What the last version wrote, which was not text. */
-static const char magic1[] = "riptide\n\1";
-
-/* A line without what the policy keeps, and how much of a policy's name is in it. */
-enum { LINE_BYTES = 320, NAME_BYTES = 31 };
+/* A line without what the policy keeps, and the head of that. */
+enum { LINE_BYTES = 320, HEAD_BYTES = 64 };
 
 /* Two wall clocks, of two hosts or before and after a reboot, may differ by that much. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
 
 /* Windows are kept in millionths of a segment, and a million segments at most. */
-enum { MICROS = 1000000, MOST_SEGMENTS = 1000000 };
+enum { MICROS = 1000000, MICRO_DIGITS = 6, MOST_SEGMENTS = 1000000 };
 
-static const char byte_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 'l' : 'b';
+static const char hex[] = "0123456789abcdef";
 
 /* Part of a line. */
 struct word {
@@ -48,25 +44,15 @@ struct word {
 
 static size_t kept_bytes(const struct riptide_policy *policy)
 {
-    return policy->bytes - policy->tick_bytes;
+    return policy->version > 0 ? policy->bytes - policy->tick_bytes : 0;
 }
 
-static bool is_name(const char *name)
+static size_t put_kept_head(char *at, const struct riptide_policy *policy)
 {
-    size_t len = strlen(name), i = 0;
+    char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 'l' : 'b';
 
-    while (i < len && isgraph((unsigned char)name[i]))
-        i++;
-    return len > 0 && len <= NAME_BYTES && i == len;
-}
-
-static char *put_segments(char *at, const char *name, uint64_t micros)
-{
-    at += snprintf(at, LINE_BYTES, " %s=%" PRIu64 ".%06" PRIu64, name, micros / MICROS,
-                   micros % MICROS);
-    while (at[-1] == '0')
-        at--;
-    return at[-1] == '.' ? at - 1 : at;
+    return (size_t)snprintf(at, HEAD_BYTES, " policy=%.16s kept=%" PRIu32 "%c:", policy->name,
+                            policy->version, order);
 }
 
 static uint64_t to_micros(double segments)
@@ -74,36 +60,29 @@ static uint64_t to_micros(double segments)
     return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-static char *put_kept(char *at, const struct riptide_policy *policy, const unsigned char *memory)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    at += snprintf(at, LINE_BYTES, " policy=%s kept=%" PRIu32 "%c:", policy->name, policy->version,
-                   byte_order);
-    for (size_t i = policy->tick_bytes; i < policy->bytes && policy->version > 0; i++) {
-        *at++ = digits[memory[i] >> 4];
-        *at++ = digits[memory[i] & 15];
-    }
-    return at;
-}
-
 static char *put_line(char *at, const struct riptide_estimator *estimator,
                       const struct destination *destination, uint64_t now_ns)
 {
-    const struct riptide_policy *policy = method_of(estimator, destination)->policy;
+    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const unsigned char *kept = memory_of(estimator, destination);
+    uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
 
+    /* Never up: what was below one half, and a smaller window, stays so. */
+    smoothed -= (double)smoothed / MICROS > destination->smoothed;
     riptide_prefix_format(&destination->dst, at);
     at += strlen(at);
-    at += snprintf(at, LINE_BYTES, " cwnd=%u samples=%" PRIu32, destination->cwnd,
-                   destination->samples);
-    at = put_segments(at, "combined", to_micros((double)destination->combined));
-    /* Never up: what was below one half, and a smaller window, stays so. */
-    at = put_segments(at, "smoothed",
-                      smoothed - ((double)smoothed / MICROS > destination->smoothed));
-    at += snprintf(at, LINE_BYTES, " age_ns=%" PRIu64, destination_age_ns(destination, now_ns));
-    if (is_name(policy->name))
-        at = put_kept(at, policy, memory_of(estimator, destination));
+    at += snprintf(at, LINE_BYTES,
+                   " cwnd=%u samples=%u combined=%" PRIu64 ".%06" PRIu64 " smoothed=%" PRIu64
+                   ".%06" PRIu64 " age_ns=%" PRIu64,
+                   destination->cwnd, destination->samples, combined / MICROS, combined % MICROS,
+                   smoothed / MICROS, smoothed % MICROS, destination_age_ns(destination, now_ns));
+    at += put_kept_head(at, policy);
+    kept += policy->tick_bytes;
+    for (size_t i = 0; i < kept_bytes(policy); i++) {
+        *at++ = hex[kept[i] >> 4];
+        *at++ = hex[kept[i] & 15];
+    }
     *at++ = '\n';
     return at;
 }
@@ -116,84 +95,67 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     char *at = text;
 
     for (size_t i = 0; i < estimator->n_methods; i++) {
-        if (kept_bytes(estimator->methods[i].policy) > most)
-            most = kept_bytes(estimator->methods[i].policy);
+        if (kept_bytes(estimator->methods[i]) > most)
+            most = kept_bytes(estimator->methods[i]);
     }
-    most = LINE_BYTES + estimator->windows.n * (LINE_BYTES + 2 * most);
+    most = LINE_BYTES + estimator->n_listed * (LINE_BYTES + 2 * most);
     if (size < most)
         return most;
     at += snprintf(at, LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
-    for (uint32_t slot = estimator->windows.newest; slot != NONE;
-         slot = destination_at(estimator, slot)->older)
-        at = put_line(at, estimator, destination_at(estimator, slot), now_ns);
+    for (uint32_t slot = estimator->newest; slot != NONE;
+         slot = destination_at(estimator, slot)->older) {
+        if (destination_at(estimator, slot)->cwnd > 0)
+            at = put_line(at, estimator, destination_at(estimator, slot), now_ns);
+    }
     return (size_t)(at - text);
 }
 
 /* What a line says of a destination. */
 struct record {
+    struct word line;
     struct riptide_prefix dst;
     uint64_t cwnd;
     uint64_t samples;
     uint64_t age_ns;
     uint64_t combined; /* in millionths */
     uint64_t smoothed; /* likewise */
-    struct word policy;
-    struct word kept;
 };
 
-/* The value behind " NAME=", up to the next blank or the end. */
-static bool find_field(struct word line, const char *name, struct word *value)
+/*
+ * The number behind " NAME=", up to the next blank or the end, with up to `digits` behind a point:
+ * in units of the last of those.
+ */
+static bool find_number(struct word line, const char *name, unsigned int digits, uint64_t *value)
 {
-    const char *at = memmem(line.at, line.len, name, strlen(name)), *end = line.at + line.len;
+    const char *end = line.at + line.len, *at = memmem(line.at, line.len, name, strlen(name));
+    bool is_fraction = false;
 
     if (!at)
         return false;
-    value->at = at + strlen(name);
-    at = memchr(value->at, ' ', (size_t)(end - value->at));
-    value->len = (size_t)((at ? at : end) - value->at);
+    at += strlen(name);
+    if (at == end || !isdigit((unsigned char)*at))
+        return false;
+    for (*value = 0; at < end && *at != ' '; at++) {
+        if (*at == '.' && digits > 0 && !is_fraction) {
+            is_fraction = true;
+            continue;
+        }
+        if (!isdigit((unsigned char)*at) || (is_fraction && digits-- == 0) ||
+            __builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+            return false;
+    }
+    for (; digits > 0; digits--) {
+        if (__builtin_mul_overflow(*value, 10, value))
+            return false;
+    }
     return true;
 }
 
-static bool get_number(struct word text, uint64_t *value)
-{
-    *value = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.at[i]) || __builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(text.at[i] - '0'), value))
-            return false;
-    }
-    return text.len > 0;
-}
-
-static bool find_number(struct word line, const char *name, uint64_t *value)
-{
-    struct word text;
-
-    return find_field(line, name, &text) && get_number(text, value);
-}
-
-/* In millionths, with up to six digits behind the point. */
 static bool find_segments(struct word line, const char *name, uint64_t *micros)
 {
-    struct word text, fraction = { NULL, 0 };
-    uint64_t below = 0;
-    const char *point;
-
-    if (!find_field(line, name, &text))
-        return false;
-    point = memchr(text.at, '.', text.len);
-    if (point) {
-        fraction = (struct word){ point + 1, text.len - (size_t)(point + 1 - text.at) };
-        text.len = (size_t)(point - text.at);
-        if (fraction.len > 6 || !get_number(fraction, &below))
-            return false;
-        while (fraction.len++ < 6)
-            below *= 10;
-    }
-    if (!get_number(text, micros) || *micros > MOST_SEGMENTS)
-        return false;
-    *micros = *micros * MICROS + below;
-    return true;
+    return find_number(line, name, MICRO_DIGITS, micros) &&
+           *micros <= (uint64_t)MOST_SEGMENTS * MICROS;
 }
 
 static bool parse_line(struct word line, struct record *record)
@@ -201,57 +163,49 @@ static bool parse_line(struct word line, struct record *record)
     size_t len = strcspn(line.at, " \n");
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    *record = (struct record){ .dst = { 0 } };
+    *record = (struct record){ .line = line };
     if (len >= sizeof(dst))
         return false;
     memcpy(dst, line.at, len);
     dst[len] = 0;
     if (riptide_prefix_parse(&record->dst, dst) != 0 ||
-        !find_number(line, " cwnd=", &record->cwnd) || record->cwnd == 0 ||
-        record->cwnd > RIPTIDE_CWND_LIMIT || !find_number(line, " age_ns=", &record->age_ns) ||
+        !find_number(line, " cwnd=", 0, &record->cwnd) || record->cwnd == 0 ||
+        record->cwnd > RIPTIDE_CWND_LIMIT || !find_number(line, " age_ns=", 0, &record->age_ns) ||
         !find_segments(line, " smoothed=", &record->smoothed))
         return false;
     if (!find_segments(line, " combined=", &record->combined))
         record->combined = record->smoothed;
-    if (!find_number(line, " samples=", &record->samples) || record->samples > UINT32_MAX)
+    if (!find_number(line, " samples=", 0, &record->samples) || record->samples > UINT16_MAX)
         record->samples = 0;
-    if (!find_field(line, " policy=", &record->policy) ||
-        !find_field(line, " kept=", &record->kept))
-        record->policy = record->kept = (struct word){ "", 0 };
     return true;
 }
 
 static unsigned int from_hex(char digit)
 {
-    return (unsigned int)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    return (unsigned int)(strchr(hex, digit) - hex);
 }
 
 /* Whether what was kept is of the policy's present layout; then it has it again. */
-static bool take_kept(const struct riptide_policy *policy, unsigned char *memory,
-                      const struct record *record)
+static bool take_kept(const struct riptide_policy *policy, unsigned char *memory, struct word line)
 {
-    char head[16];
-    size_t n = kept_bytes(policy);
-    size_t n_head =
-        (size_t)snprintf(head, sizeof(head), "%" PRIu32 "%c:", policy->version, byte_order);
-    const char *digits = record->kept.at + n_head;
+    char head[HEAD_BYTES];
+    size_t n_head = put_kept_head(head, policy);
+    const char *digits = memmem(line.at, line.len, head, n_head);
 
-    if (policy->version == 0 || record->policy.len != strlen(policy->name) ||
-        memcmp(policy->name, record->policy.at, record->policy.len) != 0 ||
-        record->kept.len != n_head + 2 * n || memcmp(record->kept.at, head, n_head) != 0 ||
-        strspn(digits, "0123456789abcdef") < 2 * n)
+    if (policy->version == 0 || !digits)
         return false;
-    for (size_t i = 0; i < n; i++)
-        memory[policy->tick_bytes + i] =
-            (unsigned char)(from_hex(digits[2 * i]) << 4 | from_hex(digits[2 * i + 1]));
+    digits += n_head;
+    if (strspn(digits, hex) != 2 * kept_bytes(policy))
+        return false;
+    for (size_t i = policy->tick_bytes; i < policy->bytes; i++, digits += 2)
+        memory[i] = (unsigned char)(from_hex(digits[0]) << 4 | from_hex(digits[1]));
     return true;
 }
 
 /* A load under way. */
 struct load {
     struct riptide_estimator *estimator;
-    const struct riptide_scope *scope; /* what lies outside is left; NULL: nothing does */
-    uint64_t passed_ns;                /* since the state was saved */
+    uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
     uint32_t last; /* what was taken over last: what comes is near it; NONE: nothing yet */
     struct riptide_load_counts counts;
@@ -265,21 +219,19 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
 
     if (load->last == slot)
         load->last = destination->older;
-    if (destination->cwnd > 0)
-        age_list_remove(estimator, &estimator->windows, destination);
-    windowless_drop(estimator, destination);
-    destination->samples = samples_kept((uint32_t)record->samples);
+    age_remove(estimator, destination);
+    destination->samples = (uint16_t)record->samples;
     memset(destination->left_out, 0, sizeof(destination->left_out));
     destination->combined = (float)((double)record->combined / MICROS);
     destination->smoothed = (double)record->smoothed / MICROS;
     destination->updated_ns = updated_ns;
     destination->cwnd = (uint16_t)record->cwnd;
-    if (!take_kept(method_of(estimator, destination)->policy, memory_of(estimator, destination),
-                   record))
+    if (!take_kept(policy_of(estimator, destination), memory_of(estimator, destination),
+                   record->line))
         restore_kept(estimator, destination, load->now_ns);
     rto_update(estimator, destination);
     rebound_destination(estimator, slot);
-    age_list_insert(estimator, load->last, slot);
+    age_insert(estimator, load->last, slot);
     load->last = slot;
 }
 
@@ -297,8 +249,7 @@ static int load_record(struct load *load, const struct record *record)
         counts->expired++;
         return 0;
     }
-    if (!destination_is_group(&estimator->config, &record->dst) ||
-        (load->scope && !scope_holds(load->scope, &record->dst))) {
+    if (!destination_is_group(&estimator->config, &record->dst)) {
         counts->regrouped++;
         return 0;
     }
@@ -326,16 +277,14 @@ static int load_record(struct load *load, const struct record *record)
 static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint64_t *saved_nsp,
                       const char **endp, struct riptide_error *error)
 {
-    size_t len = strlen(magic), version_at = strlen("riptide state ");
     const char *end = memchr(text, '\n', size);
+    struct word line = { text, end ? (size_t)(end - text) : 0 };
 
     *endp = end;
-    if (size >= strlen(magic1) && memcmp(text, magic1, strlen(magic1)) == 0)
-        error_set(error, "state: of version 1, which was not text; this library reads version 2");
-    else if (!end || (size_t)(end - text) < len || memcmp(text, magic, version_at) != 0)
+    if (line.len < strlen("riptide") || memcmp(text, "riptide", strlen("riptide")) != 0)
         error_set(error, "state: foreign, it does not begin as a state of riptide does");
-    else if (memcmp(text, magic, len) != 0 ||
-             !get_number((struct word){ text + len, (size_t)(end - text) - len }, saved_nsp))
+    else if (line.len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0 ||
+             !find_number(line, " saved_ns=", 0, saved_nsp))
         error_set(error, "state: of another version; this library reads version 2");
     else if (*saved_nsp > realtime_ns && *saved_nsp - realtime_ns > CLOCK_TOLERANCE_NS)
         error_set(error, "state: from the future, %llu s ahead of this clock",
@@ -346,12 +295,9 @@ static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint6
 }
 
 /* A line that is cut off has no end, and is none. */
-int state_load_lines(struct riptide_estimator *estimator, const struct riptide_scope *scope,
-                     uint64_t now_ns, uint64_t passed_ns, const char *lines, const char *end,
-                     struct riptide_load_counts *counts)
+static int load_lines(struct load *load, const char *at, const char *end)
 {
-    struct load load = { estimator, scope, passed_ns, now_ns, NONE, { 0 } };
-    const char *at = lines, *newline;
+    const char *newline;
     int r = 0;
 
     for (; r == 0 && at < end; at = newline + 1) {
@@ -359,14 +305,12 @@ int state_load_lines(struct riptide_estimator *estimator, const struct riptide_s
 
         newline = memchr(at, '\n', (size_t)(end - at));
         if (newline && parse_line((struct word){ at, (size_t)(newline - at) }, &record))
-            r = load_record(&load, &record);
+            r = load_record(load, &record);
         else
-            load.counts.skipped++;
+            load->counts.skipped++;
         if (!newline)
             break;
     }
-    if (r == 0 && counts)
-        *counts = load.counts;
     return r;
 }
 
@@ -375,7 +319,8 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
                                           bool is_replacing, struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
-    uint64_t saved_ns, passed_ns;
+    struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
+    uint64_t saved_ns;
     const char *head_end;
     int r;
 
@@ -384,11 +329,14 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
     if (r < 0)
         return r;
-    while (is_replacing && estimator->windows.oldest != NONE)
-        forget_window(estimator, estimator->windows.oldest);
-    passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
-    r = state_load_lines(estimator, NULL, now_ns, passed_ns, head_end + 1, text + size, counts);
-    if (r == 0)
-        estimator->now_ns = now_ns;
-    return r;
+    while (is_replacing && estimator->oldest != NONE)
+        forget(estimator, estimator->oldest);
+    load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
+    r = load_lines(&load, head_end + 1, text + size);
+    if (r < 0)
+        return r;
+    estimator->now_ns = now_ns;
+    if (counts)
+        *counts = load.counts;
+    return 0;
 }

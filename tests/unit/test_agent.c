@@ -366,9 +366,6 @@ static void destroy_events_follow_the_policy_unless_said(void **state)
     observer.scope.mark = observer.scope.mark_mask = 1; /* of what closes nobody knows it */
     assert_false(hears_of_closed(&configs));
     observer.scope.mark_mask = observer.scope.mark = 0;
-    configs.estimator.closed_weight = 0;
-    assert_false(hears_of_closed(&configs));
-    configs.estimator.closed_weight = 1;
     configs.estimator.policy = riptide_policy_find("paper");
     assert_false(hears_of_closed(&configs));
     configs.estimator.hints = &override;

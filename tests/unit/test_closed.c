@@ -15,33 +15,6 @@ static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bo
     };
 }
 
-/* Two open windows of 20, one closed of 80 that was filled. */
-static uint32_t window_by(const char *policy, double weight)
-{
-    struct riptide_estimator_config config = config_of_policy(policy);
-    const struct riptide_sample samples[] = { sample_of(20, 100, false), sample_of(80, 100, true),
-                                              sample_of(20, 100, false) };
-    struct riptide_estimator *estimator;
-    uint32_t cwnd;
-
-    config.closed_weight = weight;
-    estimator = estimator_of_config(&config);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(riptide_estimator_add(estimator, &samples[i]), 0);
-    riptide_estimator_tick(estimator, S);
-    cwnd = cwnd_of(estimator);
-    riptide_estimator_free(estimator);
-    return cwnd;
-}
-
-static void the_weight_counts_in_averages(void **state)
-{
-    (void)state;
-    assert_int_equal(window_by("paper", 1), 40);
-    assert_int_equal(window_by("paper", 0.5), 32);
-    assert_int_equal(window_by("paper", 0), 20);
-}
-
 /* What closed connections alone lead to, 0: nothing; `given` is the window that they began with. */
 static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_segs_out)
 {
@@ -138,31 +111,14 @@ static void bdp_sums_up_open_ones_alone(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void a_weight_beyond_its_range_is_refused(void **state)
-{
-    const double weights[] = { -0.1, 1.1, 0.0 / 0.0 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
-    struct riptide_error error;
-
-    (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        config.closed_weight = weights[i];
-        assert_int_not_equal(riptide_estimator_new(&estimator, &config, &error), 0);
-        assert_string_equal(error.field, "estimator.closed_weight");
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_weight_counts_in_averages),
         cmocka_unit_test(a_window_that_was_given_and_not_filled_says_nothing),
         cmocka_unit_test(a_window_that_grew_was_under_way_by_half),
         cmocka_unit_test(segments_sent_again_fill_no_window),
         cmocka_unit_test(careful_takes_closed_ones_for_capacity_and_not_for_sharers),
         cmocka_unit_test(bdp_sums_up_open_ones_alone),
-        cmocka_unit_test(a_weight_beyond_its_range_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

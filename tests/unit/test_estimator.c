@@ -355,10 +355,9 @@ static enum riptide_left_out add_any(const struct riptide_policy_input *input, v
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-static double combine_nan(const struct riptide_policy_input *input, void *memory, bool *renewed)
+static double combine_nan(const struct riptide_policy_input *input, void *memory)
 {
     (void)memory;
-    (void)renewed;
     return input->samples > 1 ? NAN : 40;
 }
 

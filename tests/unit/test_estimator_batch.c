@@ -67,7 +67,6 @@ static struct riptide_estimator_config any_config(void)
 
     config.max_destinations = below(2) ? 1000 : 1 + below(20);
     config.prefix_len4 = below(2) ? 32 : 24;
-    config.closed_weight = below(3) / 2.0;
     config.ttl_ns = (1 + below(20)) * S;
     return config;
 }

@@ -84,9 +84,8 @@ static enum riptide_left_out largest_add(const struct riptide_policy_input *inpu
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-static double largest_combine(const struct riptide_policy_input *input, void *memory, bool *renewed)
+static double largest_combine(const struct riptide_policy_input *input, void *memory)
 {
-    (void)renewed;
     *(unsigned int *)input->user += 100;
     return *(uint32_t *)memory;
 }

@@ -323,27 +323,6 @@ static void once_more_before_the_withdrawn_are_popped(void **state)
     riptide_estimator_free(estimator);
 }
 
-/* The least holds, and is the most then. */
-static void hint_of_before_may_lie_beyond_the_new_bounds(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
-    struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 20 };
-    struct riptide_explanation explanation;
-
-    (void)state;
-    add_host(estimator, "192.0.2.1", 60);
-    riptide_estimator_tick(estimator, S);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
-    config.cwnd_min = 30;
-    reconfigure(estimator, &config);
-    explanation = explain_host(estimator, "192.0.2.1");
-    assert_int_equal(explanation.cwnd, 30);
-    assert_int_equal(explanation.cwnd_min, 30);
-    assert_int_equal(explanation.cwnd_max, 30);
-    riptide_estimator_free(estimator);
-}
-
 /* The connections that have shown it may be silent now. */
 static void path_mtu_stays_with_its_window(void **state)
 {
@@ -408,32 +387,25 @@ static void hints_and_samples_of_the_tick(void **state)
     riptide_estimator_free(estimator);
 }
 
-/* What the new file says goes before what was said beside the old one. */
-static void hints_that_were_added_outlive_the_configuration(void **state)
+/* What has no end is the configuration's to say; what ends goes on. */
+static void hints_that_end_outlive_the_configuration(void **state)
 {
-    const struct riptide_hint configured = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 50 };
-    const struct riptide_hint added = { .dst = prefix_of_text("192.0.2.2"), .cwnd_max = 20 };
+    const struct riptide_hint added = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 50 };
+    const struct riptide_hint ends = { .dst = prefix_of_text("192.0.2.1"),
+                                       .cwnd_max = 20,
+                                       .until_ns = 10 * S };
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator = estimator_of_config(&config);
 
     (void)state;
-    config.hints = &configured;
-    config.n_hints = 1;
-    estimator = estimator_of_config(&config);
     add_host(estimator, "192.0.2.1", 80);
-    add_host(estimator, "192.0.2.2", 80);
     riptide_estimator_tick(estimator, S);
     assert_int_equal(riptide_estimator_add_hint(estimator, &added, NULL), 0);
-    config.n_hints = 0;
+    assert_int_equal(riptide_estimator_add_hint(estimator, &ends, NULL), 0);
     reconfigure(estimator, &config);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
+    riptide_estimator_tick(estimator, 10 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
-    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 20);
-    config.hints = &added;
-    config.n_hints = 1;
-    reconfigure(estimator, &config);
-    config.n_hints = 0;
-    reconfigure(estimator, &config);
-    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 80);
     riptide_estimator_free(estimator);
 }
 
@@ -467,12 +439,11 @@ int main(void)
         cmocka_unit_test(same_configuration_changes_nothing),
         cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
         cmocka_unit_test(another_policy_goes_on_from_the_window),
-        cmocka_unit_test(hints_that_were_added_outlive_the_configuration),
+        cmocka_unit_test(hints_that_end_outlive_the_configuration),
         cmocka_unit_test(the_end_of_an_override_is_no_growth),
         cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
         cmocka_unit_test(where_fewer_fit_the_newest_stay),
         cmocka_unit_test(once_more_before_the_withdrawn_are_popped),
-        cmocka_unit_test(hint_of_before_may_lie_beyond_the_new_bounds),
         cmocka_unit_test(path_mtu_stays_with_its_window),
         cmocka_unit_test(refused_configuration_changes_nothing),
         cmocka_unit_test(hints_and_samples_of_the_tick),

@@ -103,7 +103,7 @@ class Row:
         self.samples[number[0]].append(Sample.of(copy[0], copy))
         return int(lib.RIPTIDE_LEFT_OUT_NOT)
 
-    def combine(self, about: Any, memory: Any, _: Any) -> float:
+    def combine(self, about: Any, memory: Any) -> float:
         self.is_combining = True
         samples = self.samples.pop(ffi.cast("uint64_t *", memory)[0])
         window = self.policy.combine(samples, read(PolicyInput, about))

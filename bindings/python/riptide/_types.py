@@ -332,7 +332,6 @@ class EstimatorOptions(TypedDict, total=False):
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
     paced: bool  # "careful": first flights leave paced; False
     rto_min_floor: Duration  # 1 ms to 60 s; 0: rto_min is left alone
-    closed_weight: float  # of a closed connection beside an open one; 1
 
 
 class RouterOptions(TypedDict, total=False):

@@ -80,7 +80,7 @@ ESTIMATOR = {
     "paced": "bool", "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "evidence", "rto_min_floor"], "duration"),
-    **dict.fromkeys(["history_weight", "drop_share", "capacity_fraction", "closed_weight"],
+    **dict.fromkeys(["history_weight", "drop_share", "capacity_fraction"],
                     "float")}
 ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
           **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",
