@@ -188,10 +188,13 @@ static int finish(const struct daemon *daemon)
 
 static int start_failed(const struct settings *settings, const struct riptide_error *error, int r)
 {
+    struct riptide_error explained = *error;
+
+    settings_explain_refusal(settings, &explained);
     if (r == -EPERM && !settings->router.dry_run)
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
-        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));
+        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(&explained, r));
     return EXIT_FAILURE;
 }
 

@@ -125,7 +125,7 @@ static struct nlmsghdr *request(void *room)
     const struct rule_place place = { .priority = 5, .main_priority = 9 };
     const struct rule_identity identity = { .table = TABLE };
 
-    return message_rule_add(room, AF_INET, &place, RULE_LOOKUP, &identity);
+    return message_rule(room, RTM_NEWRULE, AF_INET, &place, RULE_LOOKUP, &identity);
 }
 
 static void exchange(uint32_t n_requests)
@@ -172,15 +172,15 @@ static struct nlmsghdr *begin(void *userdata, void *room)
     first_request = netlink.sequence + 1;
     switch (*kind % 5) {
     case 0:
-        return message_routes_dump(room, AF_INET, TABLE);
+        return message_dump(room, RTM_GETROUTE, AF_INET, TABLE);
     case 1:
-        return message_rules_dump(room, AF_INET6);
+        return message_dump(room, RTM_GETRULE, AF_INET6, 0);
     case 2:
-        return message_neighbours_dump(room, AF_INET6);
+        return message_dump(room, RTM_GETNEIGH, AF_INET6, 0);
     case 3:
-        return message_links_dump(room);
+        return message_dump(room, RTM_GETLINK, AF_UNSPEC, 0);
     default:
-        return message_routes_dump(room, AF_INET6, TABLE);
+        return message_dump(room, RTM_GETROUTE, AF_INET6, TABLE);
     }
 }
 

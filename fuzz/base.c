@@ -38,53 +38,43 @@ static struct riptide_prefix draw_destination(struct case_bytes *bytes,
     return dst;
 }
 
-static struct route_addition draw_addition(struct case_bytes *bytes, const struct base *base,
-                                           const struct riptide_prefix *dst)
+static struct metrics draw_metrics(struct case_bytes *bytes, const struct base *base)
 {
     uint8_t how = case_u8(bytes);
+    struct metrics metrics = base->route.metrics;
 
-    return (struct route_addition){
-        .dst = *dst,
-        .initcwnd = 1u + case_u16(bytes),
-        .initrwnd = how & 1 ? case_u16(bytes) : base->initrwnd,
-        .mtu_bytes = how & 2 ? case_u16(bytes) % (ROUTE_MAX_MTU_BYTES + 1) : base->mtu_bytes,
-        .rto_min_us = how & 4 ? case_u16(bytes) * 1000u : 0,
-    };
+    metrics.initcwnd = 1u + case_u16(bytes);
+    if (how & 1)
+        metrics.initrwnd = case_u16(bytes);
+    if (how & 2)
+        metrics.mtu_bytes = case_u16(bytes) % (ROUTE_MAX_MTU_BYTES + 1);
+    if (how & 4) {
+        metrics.rto_min_ms = case_u16(bytes);
+        metrics.locks |= 1u << RTAX_RTO_MIN;
+    }
+    return metrics;
 }
 
-/* What stands in the answer's metrics or in ours; both are set where the meaning is to be the same.
- */
+/* Ours are as drawn; both are set where the meaning is to be the same. */
 static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
-                          const struct route_addition *addition)
+                          const struct metrics *metrics)
 {
     const struct {
         int metric;
         uint32_t expected;
     } set[] = {
-        { RTAX_INITCWND, addition->initcwnd },
-        { RTAX_INITRWND, addition->initrwnd },
-        { RTAX_MTU, addition->mtu_bytes },
+        { RTAX_INITCWND, metrics->initcwnd }, { RTAX_INITRWND, metrics->initrwnd },
+        { RTAX_MTU, metrics->mtu_bytes },     { RTAX_RTO_MIN, metrics->rto_min_ms },
+        { RTAX_LOCK, metrics->locks },
     };
-    uint32_t value, before = 0, rto_min_ms = 0;
 
     for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++) {
-        value = 0;
+        uint32_t value = 0;
+
         rtnl_route_get_metric(ours, set[i].metric, &value);
         CASE_CHECK(value == set[i].expected);
         rtnl_route_set_metric(theirs, set[i].metric, 1);
         rtnl_route_set_metric(ours, set[i].metric, 1);
-    }
-    rtnl_route_get_metric(theirs, RTAX_LOCK, &before);
-    value = 0;
-    rtnl_route_get_metric(ours, RTAX_LOCK, &value);
-    CASE_CHECK(value == (before | (addition->rto_min_us ? 1u << RTAX_RTO_MIN : 0)));
-    rtnl_route_get_metric(theirs, RTAX_RTO_MIN, &rto_min_ms);
-    value = 0;
-    rtnl_route_get_metric(ours, RTAX_RTO_MIN, &value);
-    CASE_CHECK(value == (addition->rto_min_us ? addition->rto_min_us / 1000 : rto_min_ms));
-    for (int i = 0; i < 2; i++) {
-        rtnl_route_set_metric(i ? ours : theirs, RTAX_LOCK, 1);
-        rtnl_route_set_metric(i ? ours : theirs, RTAX_RTO_MIN, 1);
     }
 }
 
@@ -98,7 +88,7 @@ static void unset_flags(struct rtnl_route *route)
 
 /* libnl-route sees no difference but those that are meant. */
 static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
-                          const struct route_addition *addition)
+                          const struct riptide_prefix *dst, const struct metrics *metrics)
 {
     struct rtnl_route *theirs, *ours;
     uint32_t difference;
@@ -110,8 +100,8 @@ static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
     ours = libnl_route_read(message);
     CASE_CHECK(ours);
     CASE_CHECK(rtnl_route_get_table(ours) == TABLE && rtnl_route_get_protocol(ours) == PROTOCOL);
-    CASE_CHECK(nl_addr_get_prefixlen(rtnl_route_get_dst(ours)) == addition->dst.len);
-    equal_metrics(theirs, ours, addition);
+    CASE_CHECK(nl_addr_get_prefixlen(rtnl_route_get_dst(ours)) == dst->len);
+    equal_metrics(theirs, ours, metrics);
     rtnl_route_set_table(theirs, TABLE);
     rtnl_route_set_protocol(theirs, PROTOCOL);
     CASE_CHECK(rtnl_route_set_dst(theirs, rtnl_route_get_dst(ours)) == 0);
@@ -126,34 +116,28 @@ static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
     rtnl_route_put(ours);
 }
 
-static struct nlmsghdr *put(const struct base *base, const struct route_addition *addition,
-                            uint32_t table)
+static struct nlmsghdr *put(const struct base *base, const struct riptide_prefix *dst,
+                            const struct metrics *metrics, uint32_t table)
 {
     static struct netlink_room room;
 
-    return message_route_put(&room, message_route_begin(&room, base, table, PROTOCOL), base,
-                             addition);
+    return message_route_put(&room, message_route_begin(&room, base, table, PROTOCOL), base, dst,
+                             metrics);
 }
 
 /* As an answer of main, the message is the same base. */
-static void check_base(const struct base *base, const struct route_addition *given)
+static void check_base(const struct base *base, const struct riptide_prefix *dst,
+                       const struct metrics *metrics)
 {
-    struct route_addition addition = *given;
     struct base expected = *base, again;
     struct nlmsghdr *message;
     const char *reason;
 
-    message = put(base, &addition, RT_TABLE_MAIN);
-    CASE_CHECK(base_parse(&again, &addition.dst, message, 1, &reason));
-    expected.match = addition.dst;
-    expected.initcwnd = addition.initcwnd;
-    expected.initrwnd = addition.initrwnd;
-    expected.mtu_bytes = addition.mtu_bytes;
-    expected.has_expiry = false;
-    if (addition.rto_min_us) {
-        expected.rto_min_ms = addition.rto_min_us / 1000;
-        expected.locks |= 1u << RTAX_RTO_MIN;
-    }
+    message = put(base, dst, metrics, RT_TABLE_MAIN);
+    CASE_CHECK(base_parse(&again, dst, message, 1, &reason));
+    expected.route.dst = *dst;
+    expected.route.metrics = *metrics;
+    expected.route.expires_s = ROUTE_NEVER_S;
     CASE_CHECK(base_equal(&again, &expected));
 }
 
@@ -187,7 +171,7 @@ static void check_links(const struct base *base)
 
         CASE_CHECK(mtu_bytes == 0 || mtu_bytes == 1500 || mtu_bytes == second);
         if (!base->is_multipath)
-            CASE_CHECK(mtu_bytes == links_mtu_at(&links, base->ifindex, base->match.family));
+            CASE_CHECK(mtu_bytes == links_mtu_at(&links, base->route.ifindex, base->route.dst.family));
     }
 }
 
@@ -195,8 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
     struct nlmsghdr *answer = messages_next(&bytes);
-    struct route_addition addition;
     struct riptide_prefix dst;
+    struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
     const char *reason = NULL;
@@ -206,11 +190,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     dst = draw_destination(&bytes, answer);
     if (base_parse(&base, &dst, answer, 1, &reason)) {
         CASE_CHECK(answer->nlmsg_type == RTM_NEWROUTE);
-        addition = draw_addition(&bytes, &base, &dst);
-        message = put(&base, &addition, TABLE);
-        check_meaning(answer, message, &addition);
+        metrics = draw_metrics(&bytes, &base);
+        message = put(&base, &dst, &metrics, TABLE);
+        check_meaning(answer, message, &dst, &metrics);
         CASE_CHECK(!nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_EXPIRES));
-        check_base(&base, &addition);
+        check_base(&base, &dst, &metrics);
         check_links(&base);
         check_query(&dst, case_u8(&bytes), case_u8(&bytes));
     } else {

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 floor=95
 parsers=(
     cli/config.c cli/explanation.c cli/lists.c cli/metrics_text.c cli/request.c cli/values.c
-    lib/apply/attrs.c lib/apply/base.c lib/apply/channel.c lib/apply/event.c lib/apply/links.c lib/apply/message.c
+    lib/apply/base.c lib/apply/event.c lib/apply/links.c lib/apply/message.c
     lib/apply/route.c lib/apply/rule.c
     lib/compute/bound.c lib/compute/destination.c lib/compute/estimator.c lib/compute/state.c
     lib/observe/byte_code.c lib/observe/channel.c lib/observe/dump.c lib/observe/events.c

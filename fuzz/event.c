@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any message as a notification: what it touches is what libnl finds in it, and only what is known
- * to touch no route of ours is passed over. What it says of a link is remembered.
+ * to touch no route of ours is passed over. What it says of a link is remembered, and a router with
+ * a few destinations takes all of it in.
  */
 #include "apply/event.h"
 
-#include "apply/links.h"
-#include "apply/route.h"
 #include "messages.h"
 #include "prefix.h"
 #include "target.h"
@@ -58,7 +57,7 @@ static void check_link(const struct event *event, const struct nlmsghdr *message
                (event->kind == EVENT_LINK && event->ifindex == (uint32_t)link->ifi_index));
 }
 
-/* What is said of a link is found again, and links stand in order. */
+/* What is said of a link is found again, and each stands there once. */
 static void check_links(struct links *links, const struct nlmsghdr *message)
 {
     int r = links_take(links, message);
@@ -66,7 +65,7 @@ static void check_links(struct links *links, const struct nlmsghdr *message)
     const struct nlattr *mtu;
 
     for (uint32_t i = 1; i < links->n; i++)
-        CASE_CHECK(links->list[i - 1].ifindex < links->list[i].ifindex);
+        CASE_CHECK(links->list[i - 1].ifindex != links->list[i].ifindex);
     if (r != 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
         return;
     mtu = find(message, sizeof(*link), IFLA_MTU);
@@ -139,19 +138,41 @@ static void check(const struct event *event, const struct nlmsghdr *message)
     }
 }
 
+static void want_some(struct plan *plan)
+{
+    static const struct riptide_prefix some[] = { { AF_INET, 32, { 10, 0, 0, 7 } },
+                                                  { AF_INET, 8, { 10 } },
+                                                  { AF_INET6, 128, { 0x20, 1, 0xd, 0xb8 } },
+                                                  { AF_INET6, 16, { 0x20, 1 } } };
+
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        const struct riptide_wanted wanted = { .dst = some[i], .initcwnd = 40 };
+
+        CASE_CHECK(plan_want(plan, &wanted) == 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
+    struct riptide_router_config config;
     struct links links = { 0 };
     struct nlmsghdr *message;
     struct event event;
+    struct plan plan;
 
+    riptide_router_config_init(&config, sizeof(config));
+    plan_init(&plan, &config);
+    want_some(&plan);
     while ((message = messages_next(&bytes))) {
         event = event_parse(message, TABLE, PROTOCOL);
         check(&event, message);
         check_links(&links, message);
+        CASE_CHECK(event_follow(&plan, message) == 0);
+        CASE_CHECK(event.kind != EVENT_ALL || plan.pass.extent == SCAN_ALL);
         free(message);
     }
     links_forget(&links);
+    plan_deinit(&plan);
     return 0;
 }

@@ -5,7 +5,7 @@
 #ifndef RIPTIDE_FUZZ_LIBNL_ROUTE_H
 #define RIPTIDE_FUZZ_LIBNL_ROUTE_H
 
-#include "apply/attrs.h"
+#include "apply/route.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>

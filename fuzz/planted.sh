@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # target, file, what to replace, by what
 faults=(
     answer lib/netlink.c 'error->error <= 0' 'true'
-    base lib/apply/message.c 'RTA_PRIORITY, base->priority' 'RTA_PRIORITY, base->priority + 1'
+    base lib/apply/message.c 'RTA_PRIORITY, base->route.priority' 'RTA_PRIORITY, base->route.priority + 1'
     config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
     config cli/values.c '{ "min", UINT64_C(60000000000) }' '{ "min", UINT64_C(3600000000000) }'
     config cli/settings.c '"capacity-fraction", weight, estimator.capacity_fraction' '"capacity-fraction", weight, estimator.history_weight'

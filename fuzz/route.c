@@ -109,10 +109,10 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     if (nl_addr_get_len(rtnl_route_get_dst(theirs)) > 0)
         check_address(&ours->dst, rtnl_route_get_dst(theirs));
     check_address(&ours->prefsrc, rtnl_route_get_pref_src(theirs));
-    check_metric(theirs, RTAX_INITCWND, ours->initcwnd);
-    check_metric(theirs, RTAX_INITRWND, ours->initrwnd);
-    check_metric(theirs, RTAX_MTU, ours->mtu_bytes);
-    check_metric(theirs, RTAX_RTO_MIN, ours->rto_min_ms);
+    check_metric(theirs, RTAX_INITCWND, ours->metrics.initcwnd);
+    check_metric(theirs, RTAX_INITRWND, ours->metrics.initrwnd);
+    check_metric(theirs, RTAX_MTU, ours->metrics.mtu_bytes);
+    check_metric(theirs, RTAX_RTO_MIN, ours->metrics.rto_min_ms);
     check_hop(ours, theirs, message);
     check_several(ours, theirs, message);
 }
@@ -149,7 +149,7 @@ static void check_dump(const struct route *route)
 {
     static struct netlink_room room;
     const struct nlmsghdr *request =
-        message_routes_dump(&room, route->dst.family, route->table);
+        message_dump(&room, RTM_GETROUTE, route->dst.family, route->table);
     struct route asked;
 
     CASE_CHECK(request->nlmsg_flags & NLM_F_DUMP);

@@ -161,18 +161,6 @@ static void check_same_body(const struct nlmsghdr *a, const struct nlmsghdr *b)
     CASE_CHECK(memcmp(a + 1, b + 1, n_bytes) == 0);
 }
 
-static void check_delete(const struct nlmsghdr *dumped)
-{
-    static struct netlink_room room;
-    const struct nlmsghdr *request = message_rule_delete_dumped(&room, dumped);
-
-    CASE_CHECK(!request == (dumped->nlmsg_len > REQUEST_MAX_BYTES));
-    if (!request)
-        return;
-    CASE_CHECK(request->nlmsg_type == RTM_DELRULE);
-    check_same_body(request, dumped);
-}
-
 /* Those that need no rule of ours: by its table alone, and for all there are. */
 static void check_other_requests(const struct rule *rule)
 {
@@ -184,7 +172,7 @@ static void check_other_requests(const struct rule *rule)
     request->nlmsg_type = RTM_NEWRULE;
     reading = read_message(request);
     CASE_CHECK(reading.is_whole && number_of(&reading, FRA_TABLE) == rule->table);
-    CASE_CHECK(message_rules_dump(&room, AF_INET6)->nlmsg_flags & NLM_F_DUMP);
+    CASE_CHECK(message_dump(&room, RTM_GETRULE, AF_INET6, 0)->nlmsg_flags & NLM_F_DUMP);
 }
 
 /* Behind those of its priority, as the kernel does. */
@@ -212,7 +200,6 @@ static void add(struct rules *rules, const struct rule_identity *identity,
     rule = rules->list[--rules->n];
     if (!reading.is_repeated)
         check_meaning(&rule, &reading, identity);
-    check_delete(message);
     check_other_requests(&rule);
     insert(rules, rule);
 }
@@ -222,8 +209,8 @@ static void add_ours(struct rules *rules, const struct rule_identity *identity,
                      const struct rule_place *place, enum rule_role role)
 {
     static struct netlink_room rooms[2];
-    struct nlmsghdr *added = message_rule_add(&rooms[0], AF_INET, place, role, identity);
-    struct nlmsghdr *deleted = message_rule_delete(&rooms[1], AF_INET, place, role, identity);
+    struct nlmsghdr *added = message_rule(&rooms[0], RTM_NEWRULE, AF_INET, place, role, identity);
+    struct nlmsghdr *deleted = message_rule(&rooms[1], RTM_DELRULE, AF_INET, place, role, identity);
 
     CASE_CHECK(deleted->nlmsg_type == RTM_DELRULE);
     check_same_body(added, deleted);

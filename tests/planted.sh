@@ -32,7 +32,7 @@ case $lane in
     } >>lib/compute/bound.c
     caught='minimum (line|branch) coverage' ;;
 EBUSY) # a start that fails leaves its rules
-    sed -i '/^static void give_up/,/^}/s/if (router->rules\[i\].is_in_place)/if (false)/' \
+    sed -i '/^static void give_up/,/^}/s/if (plan->own\[i\].is_in_place)/if (false)/' \
         lib/apply/claim.c
     caught='left in the kernel: rule' ;;
 seccomp) # riptided may execute programs

@@ -63,6 +63,6 @@ void route_query_read(const struct nlmsghdr *message, struct route_answer *answe
         .match = route.dst,
         .table = route.table,
         .protocol = route.protocol,
-        .initcwnd = route.initcwnd,
+        .initcwnd = route.metrics.initcwnd,
     };
 }

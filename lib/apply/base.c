@@ -7,11 +7,10 @@
 
 #include "netlink.h"
 #include "prefix.h"
-#include "route.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -36,46 +35,27 @@ static const char *error_reason(const struct nlmsghdr *answer)
                                         : "its base route is blackhole, unreachable or prohibit";
 }
 
-/* The metrics that are ours to set or to raise are kept apart from those that are only copied. */
-static uint32_t *metric_of(struct base *base, int type)
-{
-    switch (type) {
-    case RTAX_INITCWND:
-        return &base->initcwnd;
-    case RTAX_INITRWND:
-        return &base->initrwnd;
-    case RTAX_MTU:
-        return &base->mtu_bytes;
-    case RTAX_RTO_MIN:
-        return &base->rto_min_ms;
-    case RTAX_LOCK:
-        return &base->locks;
-    default:
-        return NULL;
-    }
-}
-
-static const char *metrics_parse(struct base *base, struct attrs *copied,
-                                 const struct nlattr *metrics)
+/* The metrics that are not ours are only copied. */
+static const char *metrics_copy(struct attrs *copied, const struct nlattr *metrics)
 {
     struct netlink_attrs attrs = netlink_nested(metrics);
     const struct nlattr *metric;
+    struct metrics own;
 
     while ((metric = netlink_next(&attrs))) {
-        uint32_t *value = metric_of(base, mnl_attr_get_type(metric));
-
-        if (value && !netlink_u32(metric, value))
-            return base_malformed;
-        if (!value && !attrs_add(copied, metric))
+        if (!metrics_at(&own, mnl_attr_get_type(metric)) && !attrs_add(copied, metric))
             return no_room;
     }
-    if (attrs.left != 0)
-        return base_malformed;
+    return NULL;
+}
+
+static const char *metrics_reason(const struct metrics *metrics)
+{
     /* IPv6 gives the MTU of a link that grows to routes which had the link's (rt6_mtu_change). */
-    if (base->mtu_bytes > ROUTE_MAX_MTU_BYTES)
+    if (metrics->mtu_bytes > ROUTE_MAX_MTU_BYTES)
         return "its base route has a larger mtu than can be given to another";
     /* Somebody locked what we would set: that is an owner's decision. */
-    return base->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
+    return metrics->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
                ? "its base route locks initcwnd or initrwnd"
                : NULL;
 }
@@ -96,37 +76,19 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
     return remaining > 0 ? base_malformed : NULL;
 }
 
-/* What else an answer has. */
-struct rest {
-    struct attrs metrics;
-    bool has_object; /* its hop is somebody's next-hop object */
-    bool has_hop;    /* gateway, device or encapsulation of its own */
-};
-
-static const char *attribute_parse(struct base *base, struct rest *rest,
-                                   const struct nlattr *attribute)
+static const char *attribute_copy(struct base *base, struct attrs *metrics,
+                                  const struct nlattr *attribute)
 {
     switch (mnl_attr_get_type(attribute)) {
     case RTA_DST:
     case RTA_TABLE:
-    case RTA_CACHEINFO:
-        return NULL;  /* route_parse has them */
-    case RTA_EXPIRES: /* not how the kernel tells it */
-        return NULL;
     case RTA_PRIORITY:
-        return netlink_u32(attribute, &base->priority) ? NULL : base_malformed;
-    case RTA_METRICS:
-        return metrics_parse(base, &rest->metrics, attribute);
+    case RTA_CACHEINFO:
+    case RTA_EXPIRES: /* not how the kernel tells it */
     case RTA_NH_ID:
-        rest->has_object = true;
         return NULL;
-    case RTA_GATEWAY:
-    case RTA_VIA:
-    case RTA_OIF:
-    case RTA_ENCAP:
-    case RTA_ENCAP_TYPE:
-        rest->has_hop = true;
-        return attrs_add(&base->attrs, attribute) ? NULL : no_room;
+    case RTA_METRICS:
+        return metrics_copy(metrics, attribute);
     case RTA_MULTIPATH:
         base->is_multipath = true;
         return multipath_parse(base, attribute);
@@ -140,13 +102,13 @@ static const char *attribute_parse(struct base *base, struct rest *rest,
  * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give its
  * window to everything else behind the object. So the hop is carried over, the object is not.
  */
-static const char *object_reason(const struct base *base, const struct rest *rest)
+static const char *object_reason(const struct base *base)
 {
-    if (!rest->has_object)
-        return NULL;
     if (base->is_multipath)
         return "its base route leads through a next-hop group";
-    return rest->has_hop ? NULL : "the kernel does not show the hop of its next-hop object";
+    return base->route.ifindex || base->route.gateway.family
+               ? NULL
+               : "the kernel does not show the hop of its next-hop object";
 }
 
 /*
@@ -155,7 +117,7 @@ static const char *object_reason(const struct base *base, const struct rest *res
  */
 static const char *multipath_reason(const struct base *base)
 {
-    return base->is_multipath && base->match.family == AF_INET6
+    return base->is_multipath && base->route.dst.family == AF_INET6
                ? "its base route is made of several IPv6 routes"
                : NULL;
 }
@@ -186,58 +148,174 @@ static const char *route_reason(const struct route *route, const struct riptide_
     return NULL;
 }
 
+static const char *answer_reason(struct route *route, const struct riptide_prefix *dst,
+                                 const struct nlmsghdr *answer)
+{
+    if (answer->nlmsg_type == NLMSG_ERROR)
+        return error_reason(answer);
+    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(route, answer) < 0)
+        return base_malformed;
+    return route_reason(route, dst);
+}
+
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
                 uint32_t least_life_s, const char **reasonp)
 {
+    struct attrs metrics = { .n_bytes = 0 };
     const struct nlattr *attribute;
     struct netlink_attrs attrs;
-    struct rest rest = { 0 };
-    const struct rtmsg *rtm;
-    struct route route;
-
-    if (answer->nlmsg_type == NLMSG_ERROR)
-        *reasonp = error_reason(answer);
-    else if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(&route, answer) < 0)
-        *reasonp = base_malformed;
-    else
-        *reasonp = route_reason(&route, dst);
-    if (*reasonp)
-        return false;
+    uint32_t life_s;
+    bool has_object;
 
     /* Padding too: base_equal compares bytes. */
     memset(base, 0, sizeof(*base));
-    rtm = mnl_nlmsg_get_payload(answer);
-    base->match = route.dst;
-    base->scope = rtm->rtm_scope;
-    base->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
-    base->has_expiry = route.expires_s != ROUTE_NEVER_S;
-    base->gateway = route.gateway;
-    base->prefsrc = route.prefsrc;
-    base->ifindex = route.ifindex;
-    attrs = netlink_attrs(answer, sizeof(*rtm));
-    while ((attribute = netlink_next(&attrs))) {
-        *reasonp = attribute_parse(base, &rest, attribute);
-        if (*reasonp)
-            return false;
-    }
-    base->metrics_bytes = rest.metrics.n_bytes;
-    if (!attrs_append(&base->attrs, &rest.metrics))
+    *reasonp = answer_reason(&base->route, dst, answer);
+    if (!*reasonp)
+        *reasonp = metrics_reason(&base->route.metrics);
+    if (*reasonp)
+        return false;
+    life_s = base->route.expires_s;
+    if (life_s != ROUTE_NEVER_S)
+        base->route.expires_s = 0;
+    base->route.protocol = 0;
+    base->route.is_cached = false;
+    attrs = netlink_attrs(answer, sizeof(struct rtmsg));
+    has_object = netlink_find(attrs, RTA_NH_ID);
+    while (!*reasonp && (attribute = netlink_next(&attrs)))
+        *reasonp = attribute_copy(base, &metrics, attribute);
+    if (*reasonp)
+        return false;
+    base->metrics_bytes = metrics.n_bytes;
+    if (metrics.n_bytes > sizeof(base->attrs.bytes) - base->attrs.n_bytes) {
         *reasonp = no_room;
-    else if (route.expires_s < least_life_s)
-        *reasonp = base_ending;
-    else
-        *reasonp = object_reason(base, &rest);
+        return false;
+    }
+    memcpy(base->attrs.bytes + base->attrs.n_bytes, metrics.bytes, metrics.n_bytes);
+    base->attrs.n_bytes += metrics.n_bytes;
+    *reasonp = life_s < least_life_s ? base_ending
+               : has_object          ? object_reason(base)
+                                     : NULL;
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;
 }
 
-size_t base_bytes(const struct base *base)
+/* Without the room that its attributes leave. */
+static size_t base_bytes(const struct base *base)
 {
     return offsetof(struct base, attrs.bytes) + base->attrs.n_bytes;
 }
 
 bool base_equal(const struct base *a, const struct base *b)
 {
-    return base_bytes(a) == base_bytes(b) && memcmp(a, b, base_bytes(a)) == 0;
+    return base_bytes(a) == base_bytes(b) &&
+           memcmp(&a->route, &b->route, base_bytes(a) - offsetof(struct base, route)) == 0;
+}
+
+/* Those held whose routes have the same prefix. */
+struct row {
+    struct riptide_prefix match;
+    struct base *first;
+};
+
+void bases_init(struct bases *bases)
+{
+    prefix_table_init(&bases->table, sizeof(struct row), UINT32_MAX, 0);
+}
+
+/* The base behind `base`, of all that are held, or the first one; `slot` is the walk's. */
+static struct base *next_of(const struct bases *bases, uint32_t *slot, const struct base *base)
+{
+    const struct row *row;
+
+    if (base && base->next)
+        return base->next;
+    *slot = prefix_table_next(&bases->table, base ? *slot + 1 : 0);
+    if (*slot == PREFIX_TABLE_NONE)
+        return NULL;
+    row = prefix_table_at(&bases->table, *slot);
+    return row->first;
+}
+
+void bases_deinit(struct bases *bases)
+{
+    struct base *base, *next;
+    uint32_t slot;
+
+    for (base = next_of(bases, &slot, NULL); base; base = next) {
+        next = next_of(bases, &slot, base);
+        free(base);
+    }
+    prefix_table_deinit(&bases->table);
+}
+
+int bases_hold(struct bases *bases, const struct base *base, struct base **heldp)
+{
+    struct base *held;
+    struct row *row;
+    uint32_t slot;
+
+    if (prefix_table_insert(&bases->table, &base->route.dst, &slot) != 0)
+        return -ENOMEM;
+    row = prefix_table_at(&bases->table, slot);
+    for (held = row->first; held && !base_equal(held, base); held = held->next)
+        ;
+    if (!held) {
+        held = malloc(base_bytes(base));
+        if (!held) {
+            if (!row->first)
+                prefix_table_remove(&bases->table, slot);
+            return -ENOMEM;
+        }
+        memcpy(held, base, base_bytes(base));
+        held->n_users = 0;
+        held->next = row->first;
+        row->first = held;
+    }
+    held->n_users++;
+    *heldp = held;
+    return 0;
+}
+
+void bases_release(struct bases *bases, struct base *base)
+{
+    struct base **link;
+    struct row *row;
+    uint32_t slot;
+
+    if (!base || --base->n_users > 0)
+        return;
+    slot = prefix_table_find(&bases->table, &base->route.dst);
+    row = prefix_table_at(&bases->table, slot);
+    for (link = &row->first; *link != base; link = &(*link)->next)
+        ;
+    *link = base->next;
+    if (!row->first)
+        prefix_table_remove(&bases->table, slot);
+    free(base);
+}
+
+bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address)
+{
+    const struct base *base = NULL;
+    uint32_t slot;
+
+    while ((base = next_of(bases, &slot, base))) {
+        if (riptide_prefix_equal(&base->route.prefsrc, address))
+            return true;
+    }
+    return false;
+}
+
+bool bases_has_gateway(const struct bases *bases, const struct riptide_prefix *address,
+                       uint32_t ifindex)
+{
+    const struct base *base = NULL;
+    uint32_t slot;
+
+    while ((base = next_of(bases, &slot, base))) {
+        if (base->route.ifindex == ifindex && riptide_prefix_equal(&base->route.gateway, address))
+            return true;
+    }
+    return false;
 }

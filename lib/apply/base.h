@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A base route: what the kernel would use for a destination without us, in the form in which our
- * route carries it over. Pure: the kernel's answer in, a base or the reason why there is none out.
+ * Base routes: what the kernel would use for a destination without us, in the form in which our
+ * route carries it over. Pure but for memory: the kernel's answer in, a base or the reason why there
+ * is none out.
  */
 #ifndef RIPTIDE_LIB_APPLY_BASE_H
 #define RIPTIDE_LIB_APPLY_BASE_H
 
-#include "attrs.h"
+#include "prefix_table.h"
+#include "route.h"
 
-#include <riptide/riptide.h>
-
-/* Two answers that mean the same are equal bytes: how long one still lives is not in it. */
+/* Two answers that mean the same are equal bytes, from `route` on. */
 struct base {
-    struct riptide_prefix match; /* the prefix of the route in main */
-    uint8_t scope;
-    bool is_onlink;  /* RTNH_F_ONLINK */
-    bool has_expiry; /* IPv6: dies by itself */
+    struct base *next; /* of those held with that prefix in main */
+    uint32_t n_users;  /* of one that is held */
+    /*
+     * As main has it, its prefix that of main; without its protocol, and of how long it lives only
+     * that it dies by itself: expires_s is 0 then. The ifindex is 0 where there are several.
+     */
+    struct route route;
     bool is_multipath;
-    uint32_t priority;
-    uint32_t initcwnd;             /* segments; 0: not set */
-    uint32_t initrwnd;             /* segments; 0: not set */
-    uint32_t mtu_bytes;            /* configured; 0: not set */
-    uint32_t rto_min_ms;           /* 0: not set */
-    uint32_t locks;                /* metrics that are locked, as bits */
-    struct riptide_prefix gateway; /* to show; family 0: none, or several */
-    struct riptide_prefix prefsrc; /* to compare; family 0: none */
-    uint32_t ifindex;              /* to show; 0: several */
-    uint32_t metrics_bytes;        /* of attrs, at its end: the metrics without those above */
-    struct attrs attrs;            /* all else that is carried over; the last member, see below */
+    uint32_t metrics_bytes; /* of attrs, at its end: the metrics that are none of struct metrics */
+    struct attrs attrs;     /* all else that is carried over; the last member, see base_bytes */
 };
 
 /* The reasons for an answer that cannot be one to the query, and for a base that ends soon. */
@@ -42,12 +36,30 @@ extern const char *const base_malformed, *const base_ending;
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
                 uint32_t least_life_s, const char **reasonp);
 
-/* Its size without the room that its attributes leave: as many bytes of it are a whole base. */
-size_t base_bytes(const struct base *base);
-
 bool base_equal(const struct base *a, const struct base *b);
 
 /* Whether a query that ended with this error was answered: there is no way, or a forbidden one. */
 bool base_is_answer(int error);
+
+/* The distinct base routes that destinations have, each held once, at its real size. */
+struct bases {
+    struct prefix_table table; /* of those with the same prefix in main */
+};
+
+void bases_init(struct bases *bases);
+void bases_deinit(struct bases *bases);
+
+/* The one that is held and equal to it, with one user more. Errors: -ENOMEM. */
+int bases_hold(struct bases *bases, const struct base *base, struct base **heldp);
+
+/* One user less; with the last one the base is forgotten. NULL is fine. */
+void bases_release(struct bases *bases, struct base *base);
+
+/* Whether a base has that source address. */
+bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);
+
+/* Whether a base leads through that gateway. */
+bool bases_has_gateway(const struct bases *bases, const struct riptide_prefix *address,
+                       uint32_t ifindex);
 
 #endif

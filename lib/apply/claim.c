@@ -1,41 +1,109 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first and the last thing that a router does. In between no other router is in its namespace.
+ * The first and the last thing that a router does. In between no other router is in its namespace:
+ * who claims it has a Unix socket with an abstract name, which the kernel keeps per namespace and
+ * gives back when its owner dies, however it dies. Who asks connects, reads our credentials from
+ * the kernel and leaves.
  */
-#include "claim.h"
+#include "router.h"
 
 #include "config.h"
 #include "flush.h"
 #include "internal.h"
-#include "lock.h"
-#include "parts.h"
 #include "prefix.h"
-#include "sync.h"
-#include "watch.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+static const char name[] = "\0riptide.router";
+
+/* Who wait to be answered, and as many are in one dispatch: anybody may ask, as fast as he can. */
+enum { BACKLOG = 8 };
+
+static socklen_t address_of(struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(address->sun_path, name, sizeof(name) - 1);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
+}
+
+int riptide_router_get_holder(int *pidp)
+{
+    struct sockaddr_un address;
+    socklen_t n_bytes = address_of(&address);
+    struct ucred peer = { 0 };
+    socklen_t peer_bytes = sizeof(peer);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -errno;
+    /* EAGAIN: somebody is there, and many ask. */
+    if (connect(fd, (const struct sockaddr *)&address, n_bytes) < 0 && errno != EAGAIN)
+        return RIPTIDE_E_UNKNOWN;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 || peer.pid < 0)
+        peer.pid = 0;
+    *pidp = peer.pid;
+    return 0;
+}
+
+static int take_name(int *fdp, int *holderp)
+{
+    struct sockaddr_un address;
+    socklen_t n_bytes = address_of(&address);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (const struct sockaddr *)&address, n_bytes) < 0) {
+        if (errno != EADDRINUSE)
+            return -errno;
+        if (riptide_router_get_holder(holderp) != 0)
+            *holderp = 0;
+        return -EBUSY;
+    }
+    if (listen(fd, BACKLOG) < 0)
+        return -errno;
+    *fdp = fd;
+    fd = -1;
+    return 0;
+}
+
+bool claim_answer(int fd)
+{
+    for (int i = 0; i < BACKLOG; i++) {
+        int visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+        if (visitor < 0)
+            return false;
+        close(visitor);
+    }
+    return true;
+}
 
 static int take_lock(struct riptide_router *router, struct riptide_error *error)
 {
-    pid_t holder = 0;
-    int r = lock_take(&router->lock_fd, &holder);
+    int holder = 0, r = take_name(&router->lock_fd, &holder);
 
-    if (r == -EBUSY && holder > 0 && kill(holder, 0) < 0 && errno == ESRCH)
+    if (r != -EBUSY)
+        return r;
+    if (holder == 0)
+        error_set(error, "another process already manages this network namespace; stop it first");
+    else if (holder == getpid())
+        error_set(error, "this process already manages this network namespace, with another "
+                         "router or agent; stop that first");
+    else if (kill(holder, 0) < 0 && errno == ESRCH)
         error_set(error,
                   "process %d has ended, but a child that it forked keeps this network namespace; "
                   "end that child, or let it free its copy",
-                  (int)holder);
-    else if (r == -EBUSY && holder == getpid())
-        error_set(error,
-                  "this process already manages this network namespace, with another router or "
-                  "agent; stop that first");
-    else if (r == -EBUSY && holder > 0)
+                  holder);
+    else
         error_set(error, "process %d already manages this network namespace; stop it first",
-                  (int)holder);
-    else if (r == -EBUSY)
-        error_set(error, "another process already manages this network namespace; stop it first");
+                  holder);
     return r;
 }
 
@@ -59,17 +127,20 @@ static bool is_conflict(const struct riptide_router_config *config, const struct
     if (rule->role != RULE_FOREIGN)
         return false;
     if (rule->fwmark == config->mark)
-        error_set(error, "mark 0x%x: the rule of priority %u matches it; choose another mark",
-                  config->mark, rule->priority);
+        error_set_field(error, "router.mark",
+                        "0x%x; the rule of priority %u matches it: choose another", config->mark,
+                        rule->priority);
     else if (rule->table == config->table)
-        error_set(error, "table %u: the rule of priority %u looks it up; choose another table",
-                  config->table, rule->priority);
+        error_set_field(error, "router.table",
+                        "%u; the rule of priority %u looks it up: choose another table",
+                        config->table, rule->priority);
     else if (rule->protocol == config->protocol)
-        error_set(error, "protocol %u: the rule of priority %u has it; choose another protocol",
-                  config->protocol, rule->priority);
+        error_set_field(error, "router.protocol",
+                        "%u; the rule of priority %u has it: choose another", config->protocol,
+                        rule->priority);
     else if (config->rule_priority && rule->priority == config->rule_priority)
-        error_set(error, "rule priority %u: another rule has it; choose another rule priority",
-                  config->rule_priority);
+        error_set_field(error, "router.rule_priority", "%u; another rule has it: choose another",
+                        config->rule_priority);
     else
         return false;
     return true;
@@ -93,10 +164,10 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
         }
     }
     if (foreign)
-        error_set(error, "%s", foreign);
+        error_set_field(error, "router.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
-        error_set(error, "protocol %u: routes of main have it; choose another protocol",
-                  plan->config.protocol);
+        error_set_field(error, "router.protocol", "%u; routes of main have it: choose another",
+                        plan->config.protocol);
     else
         return 0;
     return -EEXIST;
@@ -170,10 +241,11 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
 static void give_up(struct riptide_router *router)
 {
     struct plan *plan = &router->plan;
+    uint32_t n = 0;
 
     for (int i = 0; i < 2; i++) {
         if (plan->own[i].is_in_place)
-            flush_rules(&router->channel, families[i], &plan->identity, NULL, NULL);
+            flush_rules(&router->channel, families[i], &plan->identity, &n, NULL);
         plan->own[i] = (struct rule_state){ 0 };
     }
     plan->is_claimed = false;
@@ -203,14 +275,14 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
 static void remove_known(struct riptide_router *router)
 {
     struct plan *plan = &router->plan;
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
     int r;
 
     plan_lift(plan);
     r = sync_lift(plan, &router->channel);
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        targets_at(&plan->targets, slot)->wanted.initcwnd = 0;
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        target->wanted.initcwnd = 0;
+        targets_push(&plan->targets, QUEUE_WRITE, target);
     }
     while (r == 0 && !targets_is_empty(&plan->targets, QUEUE_WRITE))
         r = sync_write(plan, &router->channel);

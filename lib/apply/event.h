@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a notification of the kernel means for our routes. Pure: bytes in, a verdict out.
+ * Notifications of the kernel: what they mean for our routes, and what a router does about them.
+ * Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_EVENT_H
 #define RIPTIDE_LIB_APPLY_EVENT_H
 
-#include "route.h"
+#include "plan.h"
 
 enum event_kind {
     EVENT_NOTHING,   /* no route of ours depends on it */
@@ -32,5 +33,8 @@ bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is
 
 /* `table` and `protocol` are ours. What makes no sense may mean anything: EVENT_ALL. */
 struct event event_parse(const struct nlmsghdr *message, uint32_t table, uint8_t protocol);
+
+/* Takes in one notification. Errors: -ENOMEM. */
+int event_follow(struct plan *plan, const struct nlmsghdr *message);
 
 #endif

@@ -11,154 +11,95 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of dumping and deleting, in case somebody else writes into our table meanwhile. */
+/* Rounds of reading and deleting, in case somebody else writes into our table meanwhile. */
 enum { MAX_ROUNDS = 4 };
 
-/* Rules of ours in one family, by whichever router they were made. */
-struct search {
-    const struct rule_identity *identity;
+/* One dump into a list. */
+struct reading {
+    struct rule_identity identity;
+    struct rules *rules;
+    struct routes *routes;
+    uint32_t n_before; /* an interrupted dump forgets only its own */
     uint8_t family;
-    uint32_t priorities[16]; /* of rules that look up our table */
-    uint32_t n_priorities;
-    struct netlink_room room;
-    struct nlmsghdr *delete; /* in the room: of the first way around that was found */
 };
 
 static struct nlmsghdr *begin_rules(void *userdata, void *room)
 {
-    struct search *search = userdata;
+    struct reading *reading = userdata;
 
-    search->delete = NULL;
-    return message_rules_dump(room, search->family);
+    reading->rules->n = reading->n_before;
+    return message_dump(room, RTM_GETRULE, reading->family, 0);
 }
 
-static bool is_priority_of_ours(const struct search *search, uint32_t priority)
+static int on_rule(void *userdata, const struct nlmsghdr *message)
 {
-    for (uint32_t i = 0; i < search->n_priorities; i++) {
-        if (search->priorities[i] == priority)
-            return true;
-    }
-    return false;
+    struct reading *reading = userdata;
+    int r = rules_add(reading->rules, &reading->identity, message);
+
+    return r == -ENOMEM ? r : 0;
 }
 
-static int on_lookup(void *userdata, const struct nlmsghdr *message)
+int flush_read_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
+                     struct rules *rules)
 {
-    const struct rule_identity any = { 0 };
-    struct search *search = userdata;
-    struct rule rule;
+    struct reading reading = {
+        .identity = *identity, .rules = rules, .n_before = rules->n, .family = family
+    };
+    int r = netlink_dump_all(channel, begin_rules, on_rule, &reading);
 
-    if (rule_parse(&rule, &any, message) == 0 && rule.table == search->identity->table &&
-        search->n_priorities < sizeof(search->priorities) / sizeof(search->priorities[0]))
-        search->priorities[search->n_priorities++] = rule.priority;
-    return 0;
+    return netlink_is_absence(r) ? 0 : r;
 }
-
-static int on_skip(void *userdata, const struct nlmsghdr *message)
-{
-    const struct rule_identity any = { 0 };
-    struct search *search = userdata;
-    struct rule rule;
-
-    if (search->delete || rule_parse(&rule, &any, message) < 0 || rule.role != RULE_SKIP ||
-        (rule.protocol != search->identity->protocol &&
-         !is_priority_of_ours(search, rule.priority)))
-        return 0;
-    search->delete = message_rule_delete_dumped(&search->room, message);
-    return search->delete ? 0 : -EMSGSIZE;
-}
-
-/* A goto names no table, so it is deleted by all that the kernel tells of it. */
-static int flush_skips(struct netlink *channel, struct search *search, uint32_t *n,
-                       struct riptide_error *error)
-{
-    enum { MAX_ABSENT = 16 };
-    uint32_t n_absent = 0;
-    int r;
-
-    for (;;) {
-        r = netlink_dump_all(channel, begin_rules, on_skip, search);
-        if (r < 0 || !search->delete)
-            return netlink_is_absence(r) ? 0 : r;
-        r = netlink_request(channel, search->delete, error);
-        if (r == 0)
-            *n += 1;
-        /* Its owner, who runs beside us, was first. */
-        else if (!netlink_is_absence(r) || ++n_absent > MAX_ABSENT)
-            return r;
-        else
-            error_set(error, "%s", "");
-    }
-}
-
-int flush_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
-                uint32_t *n, struct riptide_error *error)
-{
-    struct search search = { .identity = identity, .family = family };
-    uint32_t own = 0;
-    int r = netlink_dump_all(channel, begin_rules, on_lookup, &search);
-
-    if (r < 0)
-        return netlink_is_absence(r) ? 0 : r;
-    /* Asked once too often on purpose: who lacks the privilege hears of it even if nothing is
-     * there.
-     */
-    while ((r = netlink_request(
-                channel, message_lookup_delete(netlink_room(channel), family, identity->table),
-                error)) == 0)
-        own++;
-    if (netlink_is_absence(r)) {
-        error_set(error, "%s", ""); /* the kernel's words for it */
-        r = flush_skips(channel, &search, &own, error);
-    }
-    if (n)
-        *n += own;
-    return r;
-}
-
-/* What one dump has found in the table. */
-struct found {
-    uint32_t table;
-    uint8_t protocol; /* 0: whichever */
-    uint8_t family;
-    struct route *routes;
-    uint32_t n;
-    uint32_t capacity;
-};
 
 static struct nlmsghdr *begin_routes(void *userdata, void *room)
 {
-    struct found *found = userdata;
+    struct reading *reading = userdata;
 
-    found->n = 0;
-    return message_routes_dump(room, found->family, found->table);
+    reading->routes->n = reading->n_before;
+    return message_dump(room, RTM_GETROUTE, reading->family, reading->identity.table);
 }
 
 static int on_route(void *userdata, const struct nlmsghdr *message)
 {
-    struct found *found = userdata;
-    struct route route, *routes;
+    const struct reading *reading = userdata;
+    struct routes *routes = reading->routes;
+    struct route route, *list;
 
-    if (route_parse(&route, message) < 0 || route.table != found->table || route.is_cached ||
-        (found->protocol && route.protocol != found->protocol))
+    if (route_parse(&route, message) < 0 || route.table != reading->identity.table ||
+        route.is_cached ||
+        (reading->identity.protocol && route.protocol != reading->identity.protocol))
         return 0;
-    routes = array_reserve(found->routes, found->n, &found->capacity, sizeof(*routes));
-    if (!routes)
+    list = array_reserve(routes->list, routes->n, &routes->capacity, sizeof(*list));
+    if (!list)
         return -ENOMEM;
-    found->routes = routes;
-    found->routes[found->n++] = route;
+    routes->list = list;
+    routes->list[routes->n++] = route;
     return 0;
 }
 
+int flush_read_routes(struct netlink *channel, uint8_t family, uint32_t table, uint8_t protocol,
+                      struct routes *routes)
+{
+    struct reading reading = { .identity = { .table = table, .protocol = protocol },
+                               .routes = routes,
+                               .n_before = routes->n,
+                               .family = family };
+    int r = netlink_dump_all(channel, begin_routes, on_route, &reading);
+
+    return netlink_is_absence(r) ? 0 : r;
+}
+
+/* Deletes under way: how many went, and the first that did not. */
 struct deletion {
-    int error;
-    char text[96];
+    struct netlink *channel;
+    uint32_t n;
+    int r;
+    struct riptide_error *error;
 };
 
+/* What is gone already needs no deleting, and is not counted. */
 static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                        const char *text)
 {
@@ -166,57 +107,99 @@ static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer
 
     (void)n;
     (void)answer;
-    if (error == 0 || error == -ESRCH || netlink_is_absence(error) || deletion->error)
+    deletion->n -= error != 0;
+    if (error == 0 || error == -ESRCH || netlink_is_absence(error) || deletion->r < 0)
         return;
-    deletion->error = error;
-    snprintf(deletion->text, sizeof(deletion->text), "%s", text);
+    deletion->r = error;
+    error_set(deletion->error, "%s", text[0] ? text : strerror(-error));
 }
 
-/* Deletes what was found, in batches. */
-static int delete_found(struct netlink *channel, const struct found *found,
-                        struct riptide_error *error)
+static void end_batch(struct deletion *deletion)
 {
-    struct deletion deletion = { 0 };
-    uint32_t i = 0;
-    int r = 0;
+    int r = netlink_exchange(deletion->channel, on_deleted, deletion);
 
-    while (r == 0 && i < found->n) {
-        for (; i < found->n && netlink_has_room(channel, 1); i++)
-            netlink_add(channel, message_route_delete(netlink_room(channel), &found->routes[i]));
-        r = netlink_exchange(channel, on_deleted, &deletion);
+    if (deletion->r == 0)
+        deletion->r = r;
+}
+
+static void add(struct deletion *deletion, const struct nlmsghdr *request)
+{
+    netlink_add(deletion->channel, request);
+    deletion->n++;
+    if (!netlink_has_room(deletion->channel, 1))
+        end_batch(deletion);
+}
+
+static bool has_lookup_at(const struct rules *rules, uint32_t priority, uint32_t table)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].priority == priority && rules->list[i].table == table)
+            return true;
     }
-    if (r == 0 && deletion.error)
-        error_set(error, "%s", deletion.text[0] ? deletion.text : strerror(-deletion.error));
-    return r < 0 ? r : deletion.error;
+    return false;
 }
 
-/* Deletes what is in the table that `found` names, of that family and protocol. */
-static int flush_routes(struct netlink *channel, struct found *found, uint32_t *n,
-                        struct riptide_error *error)
+/* The rules that look up the table, and then those that lead around it: a goto names no table. */
+static void delete_rules(struct deletion *deletion, uint8_t family,
+                         const struct rule_identity *identity, const struct rules *rules)
 {
+    struct netlink *channel = deletion->channel;
+
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].table == identity->table)
+            add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
+    }
+    /* Once too often: who lacks the privilege is told of it even if nothing is there. */
+    add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
+    for (uint32_t i = 0; i < rules->n; i++) {
+        const struct rule *rule = &rules->list[i];
+        const struct rule_place place = { rule->priority, rule->target };
+        const struct rule_identity own = { .protocol = rule->protocol, .mark = rule->fwmark };
+
+        if (rule->role == RULE_SKIP &&
+            (rule->protocol == identity->protocol ||
+             has_lookup_at(rules, rule->priority, identity->table)))
+            add(deletion, message_rule(netlink_room(channel), RTM_DELRULE, family, &place,
+                                       RULE_SKIP, &own));
+    }
+    end_batch(deletion);
+}
+
+int flush_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
+                uint32_t *n, struct riptide_error *error)
+{
+    const struct rule_identity any = { .table = identity->table };
+    struct deletion deletion = { .channel = channel, .error = error };
+    struct rules rules = { 0 };
+    int r = flush_read_rules(channel, family, &any, &rules);
+
+    /* No rules at all: this kernel does not have the family. */
+    if (r == 0 && rules.n > 0)
+        delete_rules(&deletion, family, identity, &rules);
+    rules_deinit(&rules);
+    *n += deletion.n;
+    return r < 0 ? r : deletion.r;
+}
+
+static int flush_routes(struct netlink *channel, uint8_t family, uint32_t table, uint8_t protocol,
+                        uint32_t *n, struct riptide_error *error)
+{
+    struct deletion deletion = { .channel = channel, .error = error };
+    struct routes routes = { 0 };
     int r = 0;
 
-    for (int round = 0; r == 0 && round < MAX_ROUNDS; round++) {
-        r = netlink_dump_all(channel, begin_routes, on_route, found);
-        if (netlink_is_absence(r))
-            found->n = 0;
-        if (found->n == 0)
+    for (int round = 0; r == 0 && deletion.r == 0 && round < MAX_ROUNDS; round++) {
+        routes.n = 0;
+        r = flush_read_routes(channel, family, table, protocol, &routes);
+        if (routes.n == 0)
             break;
-        *n += found->n;
-        if (r == 0)
-            r = delete_found(channel, found, error);
+        for (uint32_t i = 0; i < routes.n; i++)
+            add(&deletion, message_route_delete(netlink_room(channel), &routes.list[i]));
+        end_batch(&deletion);
     }
-    free(found->routes);
-    return netlink_is_absence(r) ? 0 : r;
-}
-
-/* The first failure, with its own line. */
-static void note(int *firstp, struct riptide_error *error, int r, const struct riptide_error *words)
-{
-    if (*firstp == 0 && r < 0) {
-        *firstp = r;
-        error_set(error, "%s", words->text);
-    }
+    free(routes.list);
+    *n += deletion.n;
+    return r < 0 ? r : deletion.r;
 }
 
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
@@ -225,22 +208,16 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
     struct riptide_flush_counts own = { 0 };
     int r, first = 0;
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct riptide_error words = { .text = "" };
 
-        r = flush_rules(channel, families[i], identity, &own.rules, &words);
-        note(&first, error, r, &words);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        struct riptide_error words = { .text = "" };
-        struct found found = {
-            .table = identity->table,
-            .protocol = protocol,
-            .family = families[i],
-        };
-
-        r = flush_routes(channel, &found, &own.routes, &words);
-        note(&first, error, r, &words);
+        r = i < 2 ? flush_rules(channel, families[i], identity, &own.rules, &words)
+                  : flush_routes(channel, families[i - 2], identity->table, protocol, &own.routes,
+                                 &words);
+        if (first == 0 && r < 0) {
+            first = r;
+            error_set(error, "%s", words.text);
+        }
     }
     if (counts)
         *counts = own;

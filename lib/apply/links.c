@@ -4,11 +4,9 @@
  */
 #include "links.h"
 
-#include "attrs.h"
 #include "internal.h"
 #include "netlink.h"
 #include "prefix.h"
-#include "route.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -23,52 +21,31 @@ void links_forget(struct links *links)
     *links = (struct links){ 0 };
 }
 
-/* Where the link stands, or would. */
-static uint32_t find(const struct links *links, uint32_t ifindex)
+static struct link *find(const struct links *links, uint32_t ifindex)
 {
-    uint32_t low = 0, high = links->n;
-
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-
-        if (links->list[middle].ifindex < ifindex)
-            low = middle + 1;
-        else
-            high = middle;
+    for (uint32_t i = 0; i < links->n; i++) {
+        if (links->list[i].ifindex == ifindex)
+            return &links->list[i];
     }
-    return low;
-}
-
-static bool is_at(const struct links *links, uint32_t at, uint32_t ifindex)
-{
-    return at < links->n && links->list[at].ifindex == ifindex;
-}
-
-static void drop(struct links *links, uint32_t ifindex)
-{
-    uint32_t at = find(links, ifindex);
-
-    if (is_at(links, at, ifindex))
-        memmove(&links->list[at], &links->list[at + 1], (--links->n - at) * sizeof(*links->list));
+    return NULL;
 }
 
 static int put(struct links *links, const struct link *link)
 {
-    uint32_t at = find(links, link->ifindex);
+    struct link *list, *known = find(links, link->ifindex);
     bool is_other;
 
-    if (!is_at(links, at, link->ifindex)) {
-        struct link *list = array_reserve(links->list, links->n, &links->capacity, sizeof(*list));
-
-        if (!list)
-            return -ENOMEM;
-        links->list = list;
-        memmove(&links->list[at + 1], &links->list[at], (links->n++ - at) * sizeof(*link));
-        links->list[at] = *link;
+    if (known) {
+        is_other = memcmp(known->mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes)) != 0;
+        memcpy(known->mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes));
+        return is_other;
     }
-    is_other = memcmp(links->list[at].mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes)) != 0;
-    links->list[at] = *link;
-    return is_other;
+    list = array_reserve(links->list, links->n, &links->capacity, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    links->list = list;
+    links->list[links->n++] = *link;
+    return 0;
 }
 
 /* IPv6 has one of its own, which routers and a sysctl can make less than the link's. */
@@ -92,7 +69,7 @@ int links_take(struct links *links, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *mtu;
-    struct link link;
+    struct link link, *known;
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return 0;
@@ -103,8 +80,10 @@ int links_take(struct links *links, const struct nlmsghdr *message)
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     link = (struct link){ .ifindex = (uint32_t)header->ifi_index };
+    known = find(links, link.ifindex);
     if (message->nlmsg_type == RTM_DELLINK) {
-        drop(links, link.ifindex);
+        if (known)
+            *known = links->list[--links->n];
         return 0;
     }
     mtu = netlink_find(netlink_attrs(message, sizeof(*header)), IFLA_MTU);
@@ -118,16 +97,33 @@ int links_take(struct links *links, const struct nlmsghdr *message)
     return put(links, &link);
 }
 
+void links_note_main(struct links *links, uint32_t ifindex)
+{
+    struct link *known = find(links, ifindex);
+
+    if (known)
+        known->is_of_main = true;
+    else
+        links->are_all_of_main = true;
+}
+
+bool links_is_of_main(const struct links *links, uint32_t ifindex)
+{
+    const struct link *known = find(links, ifindex);
+
+    return links->are_all_of_main || (known && known->is_of_main);
+}
+
 uint32_t links_mtu_at(const struct links *links, uint32_t ifindex, uint8_t family)
 {
-    uint32_t at = find(links, ifindex);
+    const struct link *known = find(links, ifindex);
 
-    return is_at(links, at, ifindex) ? links->list[at].mtu_bytes[family_index(family)] : 0;
+    return known ? known->mtu_bytes[family_index(family)] : 0;
 }
 
 uint32_t links_mtu(const struct links *links, const struct base *base)
 {
-    uint8_t family = base->match.family;
+    uint8_t family = base->route.dst.family;
     const struct nlattr *several;
     const struct rtnexthop *hop;
     uint32_t mtu_bytes = 0;
@@ -135,7 +131,7 @@ uint32_t links_mtu(const struct links *links, const struct base *base)
     bool is_first = true;
 
     if (!base->is_multipath)
-        return links_mtu_at(links, base->ifindex, family);
+        return links_mtu_at(links, base->route.ifindex, family);
     several =
         netlink_find((struct netlink_attrs){ (const struct nlattr *)base->attrs.bytes,
                                              (int)(base->attrs.n_bytes - base->metrics_bytes) },

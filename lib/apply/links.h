@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's links and their MTUs: what a route without an `mtu` of its own takes from its link.
- * Pure but for memory.
+ * The host's links: their MTUs, which a route without an `mtu` of its own takes from its link, and
+ * whether routes of main lead through them. Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_LINKS_H
 #define RIPTIDE_LIB_APPLY_LINKS_H
@@ -13,11 +13,13 @@
 struct link {
     uint32_t ifindex;
     uint32_t mtu_bytes[2]; /* of each of families[]; 0: none, or more than a route can say */
+    bool is_of_main;       /* routes of main lead through it */
 };
 
 struct links {
-    struct link *list; /* by ifindex */
+    struct link *list;
     uint32_t n, capacity;
+    bool are_all_of_main; /* routes with several hops, or through links that are not known */
 };
 
 void links_forget(struct links *links);
@@ -28,6 +30,12 @@ void links_forget(struct links *links);
  * another MTU than before. Errors: -EBADMSG, -ENOMEM.
  */
 int links_take(struct links *links, const struct nlmsghdr *message);
+
+/* Takes in that a route of main leads through that link; 0: through several. */
+void links_note_main(struct links *links, uint32_t ifindex);
+
+/* Whether a route of main may lead through that link. */
+bool links_is_of_main(const struct links *links, uint32_t ifindex);
 
 /* The MTU that a link has for that family. 0: not known, or more than a route can say. */
 uint32_t links_mtu_at(const struct links *links, uint32_t ifindex, uint8_t family);

@@ -8,28 +8,47 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 /* Each destination is compared with all: beyond this all of IPv6 counts as contested. */
 enum { MAX_FAILED = 256 };
 
-void main_table_forget(struct main_table *main)
+void main_table_deinit(struct main_table *main)
 {
-    struct main_table empty = { .is_cut = { main->is_cut[0], main->is_cut[1] } };
-
     free(main->contested);
-    free(main->links);
-    free(main->gateways);
-    *main = empty;
+    free(main->neighbours);
+    *main = (struct main_table){ 0 };
+}
+
+void main_table_begin(struct main_table *main)
+{
+    uint32_t n = 0;
+
+    main->n_contested = main->n_failed = main->n_routes = 0;
+    main->is_stale = false;
+    for (uint32_t i = 0; i < main->n_neighbours; i++) {
+        if (!main->neighbours[i].is_failed)
+            continue;
+        main->neighbours[n] = main->neighbours[i];
+        main->neighbours[n++].is_gateway = false;
+    }
+    main->n_neighbours = n;
+}
+
+static bool is_contested(const struct main_table *main, const struct riptide_prefix *prefix)
+{
+    for (uint32_t i = 0; i < main->n_contested; i++) {
+        if (riptide_prefix_equal(&main->contested[i].prefix, prefix))
+            return true;
+    }
+    return false;
 }
 
 static int add_contested(struct main_table *main, const struct riptide_prefix *prefix,
                          enum contest contest)
 {
-    struct contested *list =
-        array_reserve(main->contested, main->n_contested, &main->capacity, sizeof(*list));
+    struct contested *list = array_reserve(main->contested, main->n_contested,
+                                           &main->contested_capacity, sizeof(*list));
 
     if (!list)
         return -ENOMEM;
@@ -51,63 +70,67 @@ static int add_contested_once(struct main_table *main, const struct riptide_pref
     return add_contested(main, prefix, contest);
 }
 
-static bool is_contested(const struct main_table *main, const struct riptide_prefix *prefix)
-{
-    for (uint32_t i = 0; i < main->n_contested; i++) {
-        if (riptide_prefix_equal(&main->contested[i].prefix, prefix))
-            return true;
-    }
-    return false;
-}
-
-/* Link-local and multicast routes come with every link and lead to no destination of ours. */
-static bool is_of_every_link(const struct riptide_prefix *dst)
+bool main_table_is_of_every_link(const struct riptide_prefix *dst)
 {
     return dst->family == AF_INET6 &&
            (dst->addr[0] == 0xff || (dst->addr[0] == 0xfe && (dst->addr[1] & 0xc0) == 0x80));
 }
 
-static void add_link(struct main_table *main, const struct route *route)
+/* The neighbour of that address, added where there is none; NULL: no memory. */
+static struct neighbour *get_neighbour(struct main_table *main,
+                                       const struct riptide_prefix *address, uint32_t ifindex)
 {
-    uint32_t *links;
+    struct neighbour *list;
 
-    if (is_of_every_link(&route->dst) || main->has_unknown_links ||
-        (route->ifindex && main_table_has_link(main, route->ifindex)))
-        return;
-    links = route->ifindex ? realloc(main->links, (main->n_links + 1) * sizeof(*links)) : NULL;
-    main->has_unknown_links = !links;
-    if (!links)
-        return;
-    links[main->n_links++] = route->ifindex;
-    main->links = links;
+    for (uint32_t i = 0; i < main->n_neighbours; i++) {
+        struct neighbour *known = &main->neighbours[i];
+
+        if (known->ifindex == ifindex && riptide_prefix_equal(&known->address, address))
+            return known;
+    }
+    list = array_reserve(main->neighbours, main->n_neighbours, &main->neighbours_capacity,
+                         sizeof(*list));
+    if (!list)
+        return NULL;
+    main->neighbours = list;
+    list[main->n_neighbours] = (struct neighbour){ .address = *address, .ifindex = ifindex };
+    return &list[main->n_neighbours++];
 }
 
-static int add_gateway(struct main_table *main, const struct hop *hop)
+int main_table_note_neighbour(struct main_table *main, const struct riptide_prefix *address,
+                              uint32_t ifindex, bool is_failed)
 {
-    struct gateway *gateways;
+    struct neighbour *known = get_neighbour(main, address, ifindex);
+    bool is_news;
 
-    if (main_table_find_gateway(main, &hop->gateway, hop->ifindex))
-        return 0;
-    gateways = realloc(main->gateways, (main->n_gateways + 1) * sizeof(*gateways));
-    if (!gateways)
+    if (!known)
         return -ENOMEM;
-    gateways[main->n_gateways++] =
-        (struct gateway){ .address = hop->gateway, .ifindex = hop->ifindex };
-    main->gateways = gateways;
-    return 0;
+    is_news = known->is_gateway && known->is_failed != is_failed;
+    known->is_failed = is_failed;
+    if (!known->is_gateway && !is_failed)
+        *known = main->neighbours[--main->n_neighbours];
+    return is_news;
 }
 
-static int add_ways(struct main_table *main, const struct route *route,
-                    const struct nlmsghdr *message)
+/*
+ * Returns 1 where one of them has failed. IPv4 falls over only between routes that compete, and
+ * those are left alone.
+ */
+static int add_gateways(struct main_table *main, const struct route *route,
+                        const struct nlmsghdr *message)
 {
+    struct neighbour *gateway;
     struct hop hop = { 0 };
-    int r = 0;
+    int is_failed = 0;
 
-    add_link(main, route);
-    /* IPv4 falls over only between routes that compete, and those are left alone. */
-    while (route->dst.family == AF_INET6 && r == 0 && route_next_hop(&hop, route, message))
-        r = add_gateway(main, &hop);
-    return r;
+    while (route->dst.family == AF_INET6 && route_next_hop(&hop, route, message)) {
+        gateway = get_neighbour(main, &hop.gateway, hop.ifindex);
+        if (!gateway)
+            return -ENOMEM;
+        gateway->is_gateway = true;
+        is_failed |= gateway->is_failed;
+    }
+    return is_failed;
 }
 
 static bool depends_on_packet(const struct route *route)
@@ -118,12 +141,16 @@ static bool depends_on_packet(const struct route *route)
 int main_table_add(struct main_table *main, const struct route *route,
                    const struct nlmsghdr *message)
 {
+    const struct riptide_prefix all = { .family = AF_INET6 };
     const struct route previous = main->previous;
     int r;
 
     main->n_routes++;
     main->previous = *route;
-    r = add_ways(main, route, message);
+    r = add_gateways(main, route, message);
+    if (r > 0 && main->n_failed <= MAX_FAILED)
+        r = add_contested(main, main->n_failed++ < MAX_FAILED ? &route->dst : &all,
+                          CONTEST_NEIGHBOUR);
     if (r < 0)
         return r;
     if (depends_on_packet(route))
@@ -131,20 +158,6 @@ int main_table_add(struct main_table *main, const struct route *route,
     if (riptide_prefix_equal(&route->dst, &previous.dst) && route->priority == previous.priority)
         return add_contested(main, &route->dst, CONTEST_METRIC);
     return 0;
-}
-
-static bool leads_to_failed(const struct main_table *main, const struct route *route,
-                            const struct nlmsghdr *message)
-{
-    const struct gateway *gateway;
-    struct hop hop = { 0 };
-
-    while (route_next_hop(&hop, route, message)) {
-        gateway = main_table_find_gateway(main, &hop.gateway, hop.ifindex);
-        if (gateway && gateway->is_failed)
-            return true;
-    }
-    return false;
 }
 
 /*
@@ -155,63 +168,20 @@ static bool leads_to_failed(const struct main_table *main, const struct route *r
 int main_table_follow(struct main_table *main, const struct route *route,
                       const struct nlmsghdr *message)
 {
-    uint32_t n_gateways = main->n_gateways;
     int r;
 
     if (message->nlmsg_type == RTM_DELROUTE || (message->nlmsg_flags & NLM_F_REPLACE))
         main->is_stale |= is_contested(main, &route->dst);
     if (message->nlmsg_type == RTM_DELROUTE)
         return 0;
-    r = add_ways(main, route, message);
-    main->has_new_gateways |= main->n_gateways > n_gateways;
+    r = add_gateways(main, route, message);
+    if (r > 0)
+        r = add_contested_once(main, &route->dst, CONTEST_NEIGHBOUR);
     if (r == 0 && depends_on_packet(route))
         r = add_contested_once(main, &route->dst, CONTEST_PACKET);
     else if (r == 0 && !(message->nlmsg_flags & (NLM_F_EXCL | NLM_F_REPLACE)))
         r = add_contested_once(main, &route->dst, CONTEST_METRIC);
-    if (r == 0 && leads_to_failed(main, route, message))
-        r = add_contested_once(main, &route->dst, CONTEST_NEIGHBOUR);
     return r;
-}
-
-int main_table_add_failed(struct main_table *main, const struct route *route,
-                          const struct nlmsghdr *message)
-{
-    const struct riptide_prefix all = { .family = AF_INET6 };
-
-    if (main->n_failed > MAX_FAILED || !leads_to_failed(main, route, message))
-        return 0;
-    return add_contested(main, main->n_failed++ < MAX_FAILED ? &route->dst : &all,
-                         CONTEST_NEIGHBOUR);
-}
-
-bool main_table_has_failed(const struct main_table *main)
-{
-    for (uint32_t i = 0; i < main->n_gateways; i++) {
-        if (main->gateways[i].is_failed)
-            return true;
-    }
-    return false;
-}
-
-bool main_table_has_link(const struct main_table *main, uint32_t ifindex)
-{
-    for (uint32_t i = 0; i < main->n_links; i++) {
-        if (main->links[i] == ifindex)
-            return true;
-    }
-    return main->has_unknown_links;
-}
-
-struct gateway *main_table_find_gateway(const struct main_table *main,
-                                        const struct riptide_prefix *address, uint32_t ifindex)
-{
-    for (uint32_t i = 0; i < main->n_gateways; i++) {
-        struct gateway *gateway = &main->gateways[i];
-
-        if (gateway->ifindex == ifindex && riptide_prefix_equal(&gateway->address, address))
-            return gateway;
-    }
-    return NULL;
 }
 
 static const char *reason_of(const struct contested *contested, const struct riptide_prefix *match,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of the main table beyond what a single query tells: where its routes compete,
- * through which links and gateways they lead. It does not grow with main: a scan reads all routes,
+ * What is known of the main table beyond what a single query tells: where its routes compete, and
+ * through which gateways they lead. It does not grow with main: a scan reads all routes,
  * notifications keep it up from there. Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_MAIN_TABLE_H
@@ -22,35 +22,38 @@ struct contested {
 };
 
 /*
- * A gateway of main's IPv6 routes. Where its neighbour entry has failed, a host that does not
- * forward takes the next metric or a shorter prefix (rt6_check_neigh in net/ipv6/route.c), until
- * somebody asks for the neighbour again, which is not announced.
+ * A gateway of main's IPv6 routes, and any neighbour that has failed. Where a gateway has, a host
+ * that does not forward takes the next metric or a shorter prefix (rt6_check_neigh in
+ * net/ipv6/route.c), until somebody asks for the neighbour again, which is not announced.
  */
-struct gateway {
+struct neighbour {
     struct riptide_prefix address;
     uint32_t ifindex;
+    bool is_gateway;
     bool is_failed;
 };
 
 struct main_table {
     struct contested *contested;
-    uint32_t n_contested, capacity;
-    uint32_t n_failed; /* of those, CONTEST_NEIGHBOUR */
-    uint32_t *links;   /* ifindexes, sorted by nothing */
-    uint32_t n_links;
-    struct gateway *gateways;
-    uint32_t n_gateways;
-    uint32_t n_routes; /* read */
-    struct route previous;              /* to see routes that compete */
-    bool is_cut[2];         /* ended at a route too large for the kernel to show: what is behind it
-                               is not known */
-    bool has_unknown_links; /* routes with several hops, or no memory for `links` */
-    bool has_new_gateways;  /* since the scan: whether their neighbours failed is not known */
-    bool is_stale;          /* some contest may have ended since the scan */
+    uint32_t n_contested, contested_capacity;
+    struct neighbour *neighbours;
+    uint32_t n_neighbours, neighbours_capacity;
+    uint32_t n_failed;     /* prefixes that are contested for a neighbour */
+    uint32_t n_routes;     /* read */
+    struct route previous; /* to see routes that compete */
+    bool is_cut[2];        /* ended at a route too large for the kernel to show: what is behind it
+                              is not known */
+    bool is_stale;         /* some contest may have ended since the scan */
 };
 
-/* Forgets all but is_cut, which only a scan of all tables finds out. */
-void main_table_forget(struct main_table *main);
+/* For the end. */
+void main_table_deinit(struct main_table *main);
+
+/*
+ * Forgets the routes, for a scan of them. What stays: is_cut, which only a scan of all tables finds
+ * out, and neighbours that have failed.
+ */
+void main_table_begin(struct main_table *main);
 
 /* Takes in a route in the order of the dump. Errors: -ENOMEM. */
 int main_table_add(struct main_table *main, const struct route *route,
@@ -63,19 +66,15 @@ int main_table_add(struct main_table *main, const struct route *route,
 int main_table_follow(struct main_table *main, const struct route *route,
                       const struct nlmsghdr *message);
 
-/* Takes in a route again, after the neighbours: whether it leads through one that has failed. */
-int main_table_add_failed(struct main_table *main, const struct route *route,
-                          const struct nlmsghdr *message);
+/*
+ * Takes in whether a neighbour has failed. Returns 1 where that is new of one that routes lead
+ * through: they are to be read again. Errors: -ENOMEM.
+ */
+int main_table_note_neighbour(struct main_table *main, const struct riptide_prefix *address,
+                              uint32_t ifindex, bool is_failed);
 
-/* Whether a gateway has failed, so that routes are to be taken in again. */
-bool main_table_has_failed(const struct main_table *main);
-
-/* Whether routes lead through that link, as far as is known. */
-bool main_table_has_link(const struct main_table *main, uint32_t ifindex);
-
-/* The gateway of that address, or NULL. */
-struct gateway *main_table_find_gateway(const struct main_table *main,
-                                        const struct riptide_prefix *address, uint32_t ifindex);
+/* Link-local and multicast routes come with every link and lead to no destination of ours. */
+bool main_table_is_of_every_link(const struct riptide_prefix *dst);
 
 /* Why no destination of families[i] can have a route: static; NULL: they can. */
 const char *main_table_cut_reason(const struct main_table *main, int i);

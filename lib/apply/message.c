@@ -44,72 +44,62 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     return request;
 }
 
-uint32_t message_rto_min_ms(const struct base *base, uint32_t rto_min_us)
-{
-    return rto_min_us ? (rto_min_us - 1) / 1000 + 1 : base->rto_min_ms;
-}
-
 static void put_run(struct nlmsghdr *request, const uint8_t *run, uint32_t n_bytes)
 {
     memcpy(mnl_nlmsg_get_payload_tail(request), run, n_bytes);
     request->nlmsg_len += n_bytes;
 }
 
-static void put_metric(struct nlmsghdr *request, uint16_t type, uint32_t value)
-{
-    if (value)
-        mnl_attr_put_u32(request, type, value);
-}
-
 static void put_metrics(struct nlmsghdr *request, const struct base *base,
-                        const struct route_addition *addition)
+                        const struct metrics *metrics)
 {
     const uint8_t *copied = base->attrs.bytes + base->attrs.n_bytes - base->metrics_bytes;
     struct nlattr *nest = mnl_attr_nest_start(request, RTA_METRICS);
+    struct metrics own = *metrics;
 
     put_run(request, copied, base->metrics_bytes);
-    mnl_attr_put_u32(request, RTAX_INITCWND, addition->initcwnd);
-    /* The kernel heeds rto_min only where it is locked (tcp_rto_min in include/net/tcp.h). */
-    put_metric(request, RTAX_LOCK,
-               base->locks | (addition->rto_min_us ? 1u << RTAX_RTO_MIN : 0));
-    put_metric(request, RTAX_RTO_MIN, message_rto_min_ms(base, addition->rto_min_us));
-    put_metric(request, RTAX_MTU, addition->mtu_bytes);
-    put_metric(request, RTAX_INITRWND, addition->initrwnd);
+    for (uint16_t type = 1; type <= RTAX_MAX; type++) {
+        const uint32_t *value = metrics_at(&own, type);
+
+        if (value && *value)
+            mnl_attr_put_u32(request, type, *value);
+    }
     mnl_attr_nest_end(request, nest);
 }
 
 uint32_t message_route_begin(void *room, const struct base *base, uint32_t table, uint8_t protocol)
 {
     const struct rtmsg rtm = {
-        .rtm_family = base->match.family,
+        .rtm_family = base->route.dst.family,
         .rtm_protocol = protocol,
-        .rtm_scope = base->scope,
+        .rtm_scope = base->route.scope,
         .rtm_type = RTN_UNICAST,
-        .rtm_flags = base->is_onlink ? RTNH_F_ONLINK : 0,
+        .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0,
     };
     struct nlmsghdr *request =
         netlink_begin(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
 
     /* The first attribute, so that each destination finds its place. */
-    put_address(request, RTA_DST, &base->match);
+    put_address(request, RTA_DST, &base->route.dst);
     mnl_attr_put_u32(request, RTA_TABLE, table);
-    if (base->priority)
-        mnl_attr_put_u32(request, RTA_PRIORITY, base->priority);
+    if (base->route.priority)
+        mnl_attr_put_u32(request, RTA_PRIORITY, base->route.priority);
     put_run(request, base->attrs.bytes, base->attrs.n_bytes - base->metrics_bytes);
     return request->nlmsg_len;
 }
 
 struct nlmsghdr *message_route_put(void *room, uint32_t begun_bytes, const struct base *base,
-                                   const struct route_addition *addition)
+                                   const struct riptide_prefix *dst,
+                                   const struct metrics *metrics)
 {
     struct nlmsghdr *request = room;
     struct rtmsg *rtm = mnl_nlmsg_get_payload(request);
-    struct nlattr *dst = mnl_nlmsg_get_payload_offset(request, sizeof(*rtm));
+    struct nlattr *address = mnl_nlmsg_get_payload_offset(request, sizeof(*rtm));
 
     request->nlmsg_len = begun_bytes;
-    rtm->rtm_dst_len = addition->dst.len;
-    memcpy(mnl_attr_get_payload(dst), addition->dst.addr, mnl_attr_get_payload_len(dst));
-    put_metrics(request, base, addition);
+    rtm->rtm_dst_len = dst->len;
+    memcpy(mnl_attr_get_payload(address), dst->addr, mnl_attr_get_payload_len(address));
+    put_metrics(request, base, metrics);
     return request;
 }
 
@@ -132,16 +122,17 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
     return request;
 }
 
-/* One of our rules, as it is added and deleted. */
-static struct nlmsghdr *rule_message(void *room, uint16_t type, uint16_t flags, uint8_t family,
-                                     const struct rule_place *place, enum rule_role role,
-                                     const struct rule_identity *identity)
+struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
+                              const struct rule_place *place, enum rule_role role,
+                              const struct rule_identity *identity)
 {
     const struct fib_rule_hdr header = { .family = family,
                                          .action =
                                              role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
     const uint8_t ip_protocol = IPPROTO_TCP;
-    struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
+    struct nlmsghdr *request =
+        netlink_begin(room, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0, &header,
+                      sizeof(header));
 
     mnl_attr_put_u32(request, FRA_PRIORITY, place->priority);
     netlink_put(request, FRA_PROTOCOL, &identity->protocol, sizeof(identity->protocol));
@@ -157,50 +148,12 @@ static struct nlmsghdr *rule_message(void *room, uint16_t type, uint16_t flags, 
     return request;
 }
 
-struct nlmsghdr *message_rule_add(void *room, uint8_t family, const struct rule_place *place,
-                                  enum rule_role role, const struct rule_identity *identity)
-{
-    return rule_message(room, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, family, place, role,
-                        identity);
-}
-
-struct nlmsghdr *message_rule_delete(void *room, uint8_t family, const struct rule_place *place,
-                                     enum rule_role role, const struct rule_identity *identity)
-{
-    return rule_message(room, RTM_DELRULE, 0, family, place, role, identity);
-}
-
 struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table)
 {
     const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
     struct nlmsghdr *request = netlink_begin(room, RTM_DELRULE, 0, &header, sizeof(header));
 
     mnl_attr_put_u32(request, FRA_TABLE, table);
-    return request;
-}
-
-struct nlmsghdr *message_rule_delete_dumped(void *room, const struct nlmsghdr *dumped)
-{
-    return dumped->nlmsg_len > REQUEST_MAX_BYTES
-               ? NULL
-               : netlink_begin(room, RTM_DELRULE, 0, mnl_nlmsg_get_payload(dumped),
-                               mnl_nlmsg_get_payload_len(dumped));
-}
-
-struct nlmsghdr *message_rules_dump(void *room, uint8_t family)
-{
-    const struct fib_rule_hdr header = { .family = family };
-
-    return netlink_begin(room, RTM_GETRULE, NLM_F_DUMP, &header, sizeof(header));
-}
-
-struct nlmsghdr *message_routes_dump(void *room, uint8_t family, uint32_t table)
-{
-    const struct rtmsg rtm = { .rtm_family = family };
-    struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, NLM_F_DUMP, &rtm, sizeof(rtm));
-
-    if (table)
-        mnl_attr_put_u32(request, RTA_TABLE, table);
     return request;
 }
 
@@ -219,14 +172,20 @@ struct nlmsghdr *message_link_query(void *room, uint32_t ifindex)
     return link_request(room, 0, ifindex);
 }
 
-struct nlmsghdr *message_links_dump(void *room)
+struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
-    return link_request(room, NLM_F_DUMP, 0);
+    /* Headers of rules and neighbours begin with the family as well, and have as many bytes. */
+    const struct rtmsg header = { .rtm_family = family };
+    struct nlmsghdr *request;
+
+    if (type == RTM_GETLINK)
+        return link_request(room, NLM_F_DUMP, 0);
+    request = netlink_begin(room, type, NLM_F_DUMP, &header, sizeof(header));
+    if (table)
+        mnl_attr_put_u32(request, RTA_TABLE, table);
+    return request;
 }
 
-struct nlmsghdr *message_neighbours_dump(void *room, uint8_t family)
-{
-    const struct ndmsg ndm = { .ndm_family = family };
-
-    return netlink_begin(room, RTM_GETNEIGH, NLM_F_DUMP, &ndm, sizeof(ndm));
-}
+_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr) &&
+                   sizeof(struct rtmsg) == sizeof(struct ndmsg),
+               "a dump of another header");

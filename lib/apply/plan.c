@@ -35,49 +35,43 @@ void plan_init(struct plan *plan, const struct riptide_router_config *config)
 void plan_deinit(struct plan *plan)
 {
     targets_deinit(&plan->targets);
-    bases_deinit(&plan->bases);
     links_forget(&plan->links);
-    main_table_forget(&plan->main);
+    main_table_deinit(&plan->main);
     rules_deinit(&plan->seen[0]);
     rules_deinit(&plan->seen[1]);
 }
 
 void plan_forget_targets(struct plan *plan)
 {
-    bases_deinit(&plan->bases);
     targets_deinit(&plan->targets);
     targets_init(&plan->targets, plan->config.max_routes, plan->config.hash_seed);
 }
 
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config)
 {
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
 
     plan->config = *config;
     plan->targets.table.max = config->max_routes;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        const struct target *target = targets_at(&plan->targets, slot);
-
-        if (!target_is_wanted(target, &plan->bases, &plan->config) ||
-            !target_needs_write(target, &plan->bases, &plan->links, &plan->config))
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (!target_is_wanted(target, config) ||
+            !target_needs_write(target, &plan->links, config))
             continue;
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
+        targets_push(&plan->targets, QUEUE_WRITE, target);
         plan->has_work = true;
     }
 }
 
-/* What main has inside a prefix only a scan tells, for a host there is nothing to be found. */
-void plan_queue(struct plan *plan, uint32_t slot)
+/* What is missing of it. What main has inside a prefix only a scan tells, for a host nothing is. */
+static void queue(struct plan *plan, struct target *target)
 {
-    const struct target *target = targets_at(&plan->targets, slot);
-    bool is_host = target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
-
-    if (target->base != BASES_NONE && target->error == 0) {
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
-    } else if (is_host || target->inside != INSIDE_UNKNOWN) {
-        targets_push(&plan->targets, QUEUE_RESOLVE, slot);
+    plan->has_work = true;
+    if (target->wanted.initcwnd == 0 || (target->base && target->error == 0)) {
+        targets_push(&plan->targets, QUEUE_WRITE, target);
+    } else if (target_is_host(target) || target->inside != INSIDE_UNKNOWN) {
+        targets_push(&plan->targets, QUEUE_RESOLVE, target);
     } else {
-        targets_push(&plan->targets, QUEUE_LOOK, slot);
+        targets_push(&plan->targets, QUEUE_TOUCHED, target);
         plan_want_pass(plan, SCAN_MAIN);
     }
 }
@@ -85,29 +79,37 @@ void plan_queue(struct plan *plan, uint32_t slot)
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 {
     struct target *target;
-    uint32_t slot;
-    int r = targets_get(&plan->targets, &wanted->dst, &slot);
+    int r = targets_get(&plan->targets, &wanted->dst, &target);
 
     if (r != 0)
         return r;
-    target = targets_at(&plan->targets, slot);
-    /* Who withdrew it may have forgotten all that it was told. */
+    /* Who withdrew it may have forgotten all that was popped. */
     if (target->wanted.initcwnd == 0)
-        target->told_base = 0;
-    target_want(target, wanted, &plan->bases, &plan->links);
-    target->for_base = target->told_base;
-    plan_note_base(plan, slot);
-    if (wanted->initcwnd == 0)
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
-    else
-        plan_queue(plan, slot);
-    plan->has_work = true;
+        target->popped_initcwnd = 0;
+    target_want(target, wanted, &plan->links);
+    target->judged_initcwnd = target->popped_initcwnd;
+    plan_note_base(plan, target);
+    queue(plan, target);
     return 0;
 }
 
 const char *plan_foreign_reason(const struct plan *plan, int i)
 {
     return plan->foreign[i].n > 0 ? plan->foreign[i].text : NULL;
+}
+
+void plan_note_main(struct plan *plan, const struct route *route)
+{
+    struct target *around;
+
+    if (!main_table_is_of_every_link(&route->dst))
+        links_note_main(&plan->links, route->ifindex);
+    /* A route of ours to one of them would capture what that route is for. */
+    for (uint8_t len = 0; len < route->dst.len && plan->targets.n_prefixes > 0; len++) {
+        around = targets_find_around(&plan->targets, &route->dst, len);
+        if (around)
+            around->inside = INSIDE_SOME;
+    }
 }
 
 void plan_want_pass(struct plan *plan, enum scan_extent extent)
@@ -125,8 +127,13 @@ void plan_lift(struct plan *plan)
 
 void plan_touch_all(struct plan *plan)
 {
+    const struct target *target;
+    bool is_in_kernel = plan->pass.is_scanning;
+
     plan_want_pass(plan, SCAN_ALL);
-    if (plan->targets.n_in_kernel > 0 || plan->pass.is_scanning)
+    for (uint32_t slot = 0; !is_in_kernel && (target = targets_next(&plan->targets, &slot)); slot++)
+        is_in_kernel = target->kernel.exists;
+    if (is_in_kernel)
         plan_lift(plan);
 }
 
@@ -154,13 +161,13 @@ bool plan_may_begin_pass(const struct plan *plan)
 enum scan_extent plan_begin_pass(struct plan *plan)
 {
     enum scan_extent extent = plan->pass.extent;
-    uint32_t slot;
+    struct target *target;
 
     plan->pass.is_wanted = false;
     plan->pass.is_under_way = true;
     plan->pass.extent = SCAN_NOTHING;
-    while ((slot = targets_take(&plan->targets, QUEUE_LOOK)) != PREFIX_TABLE_NONE) {
-        targets_push(&plan->targets, QUEUE_RESOLVE, slot);
+    while ((target = targets_take(&plan->targets, QUEUE_TOUCHED))) {
+        targets_push(&plan->targets, QUEUE_RESOLVE, target);
         plan->pass.cost++;
     }
     return extent;
@@ -169,17 +176,13 @@ enum scan_extent plan_begin_pass(struct plan *plan)
 /* After a scan of everything all base routes are asked for again. */
 static void queue_all(struct plan *plan)
 {
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
 
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        struct target *target = targets_at(&plan->targets, slot);
-
-        if (!target->kernel.exists) {
-            bases_release(&plan->bases, target->kernel.base);
-            target->kernel.base = BASES_NONE;
-        }
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (!target->kernel.exists)
+            targets_forget_written(&plan->targets, target);
         if (target->wanted.initcwnd != 0)
-            targets_push(&plan->targets, QUEUE_RESOLVE, slot);
+            targets_push(&plan->targets, QUEUE_RESOLVE, target);
     }
     plan->stats.resyncs++;
 }
@@ -201,13 +204,13 @@ static bool must_read_main(const struct plan *plan)
 /* The end of a contest only main itself tells, and for all that are left alone at once. */
 static void read_main(struct plan *plan)
 {
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
 
     plan->pass.is_contest_doubted = false;
     plan->pass.n_rounds_trusted = TRUSTED_ROUNDS;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        if (targets_at(&plan->targets, slot)->reason)
-            targets_push(&plan->targets, QUEUE_LOOK, slot);
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (target->reason)
+            targets_push(&plan->targets, QUEUE_TOUCHED, target);
     }
     plan_want_pass(plan, SCAN_MAIN);
 }
@@ -223,31 +226,27 @@ void plan_set_round(struct plan *plan, uint64_t round_ns)
 {
     uint32_t least_s = (uint32_t)(2 * round_ns / NS_PER_S) + 1;
 
-    plan->probe.least_life_s = least_s > LEAST_LIFE_S ? least_s : LEAST_LIFE_S;
+    plan->least_life_s = least_s > LEAST_LIFE_S ? least_s : LEAST_LIFE_S;
 }
 
 /*
  * Whether one answer tells for both. Of routes that die by themselves each may be refreshed, and
  * changed, alone.
  */
-static bool is_same(const struct bases *bases, uint32_t a, uint32_t b)
+static bool is_same(const struct base *a, const struct base *b)
 {
-    const struct base *one, *other;
-
-    if (a == b || a == BASES_NONE || b == BASES_NONE)
-        return a == b && a != BASES_NONE;
-    one = bases_at(bases, a);
-    other = bases_at(bases, b);
-    return !one->has_expiry && !other->has_expiry && one->ifindex == other->ifindex &&
-           riptide_prefix_equal(&one->gateway, &other->gateway);
+    if (a == b || !a || !b)
+        return a == b && a;
+    return a->route.expires_s == ROUTE_NEVER_S && b->route.expires_s == ROUTE_NEVER_S &&
+           a->route.ifindex == b->route.ifindex &&
+           riptide_prefix_equal(&a->route.gateway, &b->route.gateway);
 }
 
 /* Whether its base may have changed, or been refreshed, in silence: IPv6's alone may. */
 static bool may_move_silently(const struct target *target)
 {
-    if (target->wanted.initcwnd == 0 || target->wanted.dst.family != AF_INET6)
-        return false;
-    return target->base != BASES_NONE || target->reason == base_ending;
+    return target->wanted.initcwnd != 0 && target->wanted.dst.family == AF_INET6 &&
+           (target->base || target->reason == base_ending);
 }
 
 /*
@@ -257,24 +256,24 @@ static bool may_move_silently(const struct target *target)
  */
 static void probe(struct plan *plan)
 {
-    const struct prefix_table *table = &plan->targets.table;
-    uint32_t max = plan->bases.n_ipv6 + plan->targets.n_ending, n = 0, slot, i;
-    uint32_t probed[MAX_PROBES];
+    const struct base *probed[MAX_PROBES];
+    struct target *target = NULL;
+    uint32_t n = 0, i;
 
-    for (slot = plan->probe.slot; n < MAX_PROBES && n < max &&
-                                    (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE;
-         slot++) {
-        struct target *target = targets_at(&plan->targets, slot);
-
-        for (i = 0; i < n && !is_same(&plan->bases, probed[i], target->base); i++)
+    while (n < MAX_PROBES && (target = targets_next(&plan->targets, &plan->probe_slot))) {
+        plan->probe_slot++;
+        if (!may_move_silently(target))
+            continue;
+        for (i = 0; i < n && !is_same(probed[i], target->base); i++)
             ;
-        if (i < n || !may_move_silently(target))
+        if (i < n)
             continue;
         probed[n++] = target->base;
         target->is_probe = true;
-        targets_push(&plan->targets, QUEUE_RESOLVE, slot);
+        targets_push(&plan->targets, QUEUE_RESOLVE, target);
     }
-    plan->probe.slot = n == MAX_PROBES ? slot : 0;
+    if (!target)
+        plan->probe_slot = 0;
 }
 
 static void pay(struct plan *plan)
@@ -287,22 +286,15 @@ static void pay(struct plan *plan)
 
 static void try_again(struct plan *plan)
 {
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
 
     if (!plan->has_failures)
         return;
     plan->has_failures = false;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++) {
-        struct target *target = targets_at(&plan->targets, slot);
-
-        if (!target->is_failed)
-            continue;
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (target->is_failed)
+            queue(plan, target);
         target->is_failed = false;
-        if (target->wanted.initcwnd != 0)
-            plan_queue(plan, slot);
-        else
-            targets_push(&plan->targets, QUEUE_WRITE, slot);
-        plan->has_work = true;
     }
 }
 
@@ -316,41 +308,26 @@ void plan_round(struct plan *plan)
     try_again(plan);
 }
 
-static uint32_t base_initcwnd(const struct plan *plan, const struct target *target)
+static uint32_t base_initcwnd(const struct target *target)
 {
-    if (target->wanted.initcwnd == 0 || target->base == BASES_NONE)
-        return 0;
-    return bases_at(&plan->bases, target->base)->initcwnd;
+    return target->wanted.initcwnd && target->base ? target->base->route.metrics.initcwnd : 0;
 }
 
-void plan_note_base(struct plan *plan, uint32_t slot)
+void plan_note_base(struct plan *plan, struct target *target)
 {
-    const struct target *target = targets_at(&plan->targets, slot);
-
-    if (base_initcwnd(plan, target) != target->told_base)
-        targets_push(&plan->targets, QUEUE_BASE, slot);
-}
-
-void plan_note_at_base(struct plan *plan, uint32_t slot, bool is_news)
-{
-    const struct target *target = targets_at(&plan->targets, slot);
-
-    if ((is_news || target->state != RIPTIDE_ROUTE_LEFT_ALONE) && target->error == 0 &&
-        !target->kernel.exists && target_is_at_base(target, &plan->bases, &plan->config))
-        targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
+    if (base_initcwnd(target) != target->popped_initcwnd)
+        targets_push(&plan->targets, QUEUE_BASE, target);
 }
 
 bool plan_take_base(struct plan *plan, struct riptide_prefix *dst, uint32_t *initcwnd)
 {
-    uint32_t slot = targets_take(&plan->targets, QUEUE_BASE);
-    struct target *target;
+    struct target *target = targets_take(&plan->targets, QUEUE_BASE);
 
-    if (slot == PREFIX_TABLE_NONE)
+    if (!target)
         return false;
-    target = targets_at(&plan->targets, slot);
     *dst = target->wanted.dst;
-    *initcwnd = target->told_base = base_initcwnd(plan, target);
-    targets_forget_if_done(&plan->targets, &plan->bases, slot);
+    *initcwnd = target->popped_initcwnd = base_initcwnd(target);
+    targets_forget_if_done(&plan->targets, target);
     return true;
 }
 
@@ -361,36 +338,51 @@ static const char *reason_of(const struct target *target)
         return target->failure;
     if (target->reason)
         return target->reason;
-    if (target->state != RIPTIDE_ROUTE_WITHDRAWN || target->wanted.initcwnd != 0)
-        return "";
     /* What was asked for once has been resolved before it was written. */
-    return target->base == BASES_NONE ? "nobody asked for it" : "";
+    return target->state == RIPTIDE_ROUTE_WITHDRAWN && target->wanted.initcwnd == 0 && !target->base
+               ? "nobody asked for it"
+               : "";
 }
 
 void plan_describe(const struct plan *plan, const struct target *target,
-                     struct riptide_route *route)
+                   struct riptide_route *route)
 {
-    const struct base *base;
-
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = (enum riptide_route_state)target->state,
-        .initcwnd = target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.initcwnd
+        .initcwnd = target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.metrics.initcwnd
                                                            : target->wanted.initcwnd,
         .error = target->error,
     };
-    if (target->base != BASES_NONE) {
-        base = bases_at(&plan->bases, target->base);
-        route->base_initcwnd = base->initcwnd;
-        route->initrwnd = target_initrwnd(base, plan->config.cwnd_max);
-        route->gateway = base->gateway;
-        route->ifindex = base->ifindex;
+    if (target->base) {
+        route->base_initcwnd = target->base->route.metrics.initcwnd;
+        route->initrwnd = target_metrics(target, &plan->links, &plan->config).initrwnd;
+        route->gateway = target->base->route.gateway;
+        route->ifindex = target->base->route.ifindex;
     }
     if (route->state == RIPTIDE_ROUTE_APPLIED)
         return;
-    if (target_is_at_base(target, &plan->bases, &plan->config) && !target->failure)
+    if (target_is_at_base(target, &plan->config) && !target->failure)
         snprintf(route->reason, sizeof(route->reason),
                  "its base route has initcwnd %" PRIu32 " already", route->base_initcwnd);
     else
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
+}
+
+bool plan_is_idle(const struct plan *plan)
+{
+    return !plan->has_work && !plan->pass.is_wanted;
+}
+
+struct riptide_router_stats plan_count(const struct plan *plan)
+{
+    struct riptide_router_stats stats = plan->stats;
+    const struct target *target;
+
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        stats.routes += target->kernel.exists;
+        stats.left_alone += target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+    }
+    stats.is_idle = plan_is_idle(plan);
+    return stats;
 }

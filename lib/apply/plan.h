@@ -6,8 +6,6 @@
 #ifndef RIPTIDE_LIB_APPLY_PLAN_H
 #define RIPTIDE_LIB_APPLY_PLAN_H
 
-#include "bases.h"
-#include "links.h"
 #include "main_table.h"
 #include "rule.h"
 #include "targets.h"
@@ -52,7 +50,6 @@ struct plan {
     struct riptide_router_config config;
     struct rule_identity identity;
     struct targets targets;
-    struct bases bases;
     struct links links;
     struct main_table main;
     struct rules seen[2]; /* rules of the host, as the last scan found them */
@@ -60,10 +57,8 @@ struct plan {
     uint32_t n_same_protocol; /* routes of main with our protocol */
     struct rule_state own[2];
     struct pass pass;
-    struct {
-        uint32_t slot;         /* where the next round looks for targets to probe */
-        uint32_t least_life_s; /* a base that ends earlier is left alone */
-    } probe;
+    uint32_t probe_slot;   /* where the next round looks for targets to probe */
+    uint32_t least_life_s; /* a base that ends earlier is left alone */
     bool is_claimed; /* the namespace is ours: rules and routes are written */
     bool has_failures; /* some target is_failed */
     bool has_work;
@@ -83,11 +78,11 @@ void plan_reconfigure(struct plan *plan, const struct riptide_router_config *con
 /* Takes what is wanted for a destination. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 
-/* Puts a wanted target where what is missing of it will be done. */
-void plan_queue(struct plan *plan, uint32_t slot);
-
 /* Why our table is not to be looked up in families[i]: the plan's; NULL: it holds ours alone. */
 const char *plan_foreign_reason(const struct plan *plan, int i);
+
+/* Takes in a route that main has: the link that it leads through, and the targets around it. */
+void plan_note_main(struct plan *plan, const struct route *route);
 
 /* Asks for a pass that puts right what was touched, after a scan at least that wide. */
 void plan_want_pass(struct plan *plan, enum scan_extent extent);
@@ -122,14 +117,11 @@ void plan_set_round(struct plan *plan, uint64_t round_ns);
 /* The host's regular round: tries again what failed, asks what the kernel does not announce. */
 void plan_round(struct plan *plan);
 
-/* Where its base's initcwnd is not the one that was told, it waits for plan_take_base. */
-void plan_note_base(struct plan *plan, uint32_t slot);
-
-/* A target that needs no route, as its base does, is left alone: said once, or as news. */
-void plan_note_at_base(struct plan *plan, uint32_t slot, bool is_news);
+/* Where its base's initcwnd is not the one that the agent has, it waits for plan_take_base. */
+void plan_note_base(struct plan *plan, struct target *target);
 
 /*
- * Takes the next destination whose connections start with another initcwnd without us than was told
+ * Takes the next destination whose connections start with another initcwnd without us than was said
  * before: the one that its base route has, segments; 0: none that is known. Returns false where
  * there is none.
  */
@@ -138,5 +130,11 @@ bool plan_take_base(struct plan *plan, struct riptide_prefix *dst, uint32_t *ini
 /* The target as the host sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route);
+
+/* Whether all that was wanted has taken effect. */
+bool plan_is_idle(const struct plan *plan);
+
+/* What was counted, and is at the moment. */
+struct riptide_router_stats plan_count(const struct plan *plan);
 
 #endif

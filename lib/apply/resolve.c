@@ -3,17 +3,14 @@
  * Asking the kernel what it would do without us, and noting the answer in the targets. What an
  * answer means is base.c's.
  */
-#include "resolve.h"
+#include "router.h"
 
 #include "message.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
-
-#define NONE PREFIX_TABLE_NONE
 
 /*
  * A destination is asked for once or three times: the route for TCP with our mark, and where this
@@ -32,7 +29,7 @@ struct resolve {
     uint32_t n_asked;
     uint32_t n_answered; /* or lost: answers come in the order of the queries */
     struct {
-        uint32_t slot;
+        struct target *target;
         enum query query;
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers about the destination at hand. */
@@ -55,48 +52,30 @@ static struct riptide_prefix address_in(const struct riptide_prefix *dst)
     return address;
 }
 
-static void set_base(struct plan *plan, uint32_t slot, uint32_t number,
-                     const char *reason)
-{
-    struct target *target = targets_at(&plan->targets, slot);
-    bool is_news = target->reason != reason;
-
-    bases_release(&plan->bases, target->base);
-    targets_set_base(&plan->targets, target, number, reason);
-    target_set_failure(target, 0, NULL);
-    plan_note_base(plan, slot);
-    if (target_needs_write(target, &plan->bases, &plan->links, &plan->config))
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
-    else if (reason && is_news)
-        targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_LEFT_ALONE);
-    else
-        plan_note_at_base(plan, slot, is_news);
-}
-
-static void resolved(struct resolve *resolve, uint32_t slot)
+static void resolved(struct resolve *resolve, struct target *target)
 {
     struct plan *plan = resolve->plan;
-    struct target *target = targets_at(&plan->targets, slot);
     const char *reason = resolve->reason;
-    uint32_t number = BASES_NONE;
-    bool is_moved;
+    struct base *base = NULL;
 
     if (!reason && target->inside == INSIDE_SOME)
         reason = "main has more specific routes inside it";
     if (!reason)
-        reason = main_table_contested_reason(&plan->main, &resolve->base.match,
+        reason = main_table_contested_reason(&plan->main, &resolve->base.route.dst,
                                              &target->wanted.dst);
     plan->pass.is_contest_doubted |= reason && !resolve->reason && plan->main.is_stale;
-    if (!reason && bases_hold(&plan->bases, &resolve->base, &number) < 0) {
+    if (!reason && bases_hold(&plan->targets.bases, &resolve->base, &base) < 0) {
         reason = "no memory for its base route";
         resolve->is_refused = true;
     }
     target->is_failed = resolve->is_refused;
     plan->has_failures |= resolve->is_refused;
-    is_moved = number != target->base;
-    resolve->has_probe_moved |= target->is_probe && is_moved;
+    resolve->has_probe_moved |= target->is_probe && base != target->base;
     target->is_probe = false;
-    set_base(plan, slot, number, reason);
+    targets_set_base(&plan->targets, target, base, reason);
+    target_set_failure(target, 0, NULL);
+    plan_note_base(plan, target);
+    targets_push(&plan->targets, QUEUE_WRITE, target);
 }
 
 /* Whether TCP already takes a route of our own. */
@@ -116,7 +95,7 @@ static const char *parse(struct resolve *resolve, struct base *base, const struc
     const char *reason = base_malformed;
 
     if (answer &&
-        base_parse(base, &target->wanted.dst, answer, plan->probe.least_life_s, &reason))
+        base_parse(base, &target->wanted.dst, answer, plan->least_life_s, &reason))
         return NULL;
     plan->stats.malformed += reason == base_malformed;
     return reason;
@@ -145,8 +124,7 @@ static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
 
 static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *answer, int error)
 {
-    uint32_t slot = resolve->asked[n].slot;
-    struct target *target = targets_at(&resolve->plan->targets, slot);
+    struct target *target = resolve->asked[n].target;
 
     if (resolve->asked[n].query == QUERY_MARKED)
         resolve->is_refused = false;
@@ -155,7 +133,7 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
     case QUERY_MARKED:
         resolve->reason = parse(resolve, &resolve->base, target, answer);
         if (!resolve->are_rules_asked[family_index(target->wanted.dst.family)])
-            resolved(resolve, slot);
+            resolved(resolve, target);
         break;
     case QUERY_ANY:
         check_same(resolve, target, answer);
@@ -163,7 +141,7 @@ static void take(struct resolve *resolve, uint32_t n, const struct nlmsghdr *ans
     case QUERY_PLAIN:
         if (!answer || !is_ours(resolve, answer))
             check_same(resolve, target, answer);
-        resolved(resolve, slot);
+        resolved(resolve, target);
         break;
     case QUERY_LINK:
         note_link(resolve, answer);
@@ -186,56 +164,53 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, resolve->n_answered++, answer, error);
 }
 
-static void ask(struct resolve *resolve, uint32_t slot, enum query query,
+static void ask(struct resolve *resolve, struct target *target, enum query query,
                 const struct nlmsghdr *message)
 {
-    resolve->asked[resolve->n_asked].slot = slot;
+    resolve->asked[resolve->n_asked].target = target;
     resolve->asked[resolve->n_asked++].query = query;
     netlink_add(resolve->channel, message);
 }
 
 /* Asks what there is to ask about one destination. */
-static void ask_all(struct resolve *resolve, uint32_t slot)
+static void ask_all(struct resolve *resolve, struct target *target)
 {
     struct netlink *channel = resolve->channel;
-    struct target *target = targets_at(&resolve->plan->targets, slot);
     struct riptide_prefix address = address_in(&target->wanted.dst);
     uint32_t mark = resolve->plan->config.mark;
-    bool are_rules_asked = resolve->are_rules_asked[family_index(target->wanted.dst.family)];
 
-    ask(resolve, slot, QUERY_MARKED,
+    ask(resolve, target, QUERY_MARKED,
         message_route_query(netlink_room(channel), &address, mark, IPPROTO_TCP));
-    if (are_rules_asked) {
-        ask(resolve, slot, QUERY_ANY, message_route_query(netlink_room(channel), &address, 0, 0));
-        ask(resolve, slot, QUERY_PLAIN,
+    if (resolve->are_rules_asked[family_index(target->wanted.dst.family)]) {
+        ask(resolve, target, QUERY_ANY,
+            message_route_query(netlink_room(channel), &address, 0, 0));
+        ask(resolve, target, QUERY_PLAIN,
             message_route_query(netlink_room(channel), &address, 0, IPPROTO_TCP));
     }
-    if (target->is_probe && target->base != BASES_NONE)
-        ask(resolve, slot, QUERY_LINK,
-            message_link_query(netlink_room(channel),
-                               bases_at(&resolve->plan->bases, target->base)->ifindex));
+    if (target->is_probe && target->base)
+        ask(resolve, target, QUERY_LINK,
+            message_link_query(netlink_room(channel), target->base->route.ifindex));
 }
 
 int resolve_batch(struct plan *plan, struct netlink *channel)
 {
     struct resolve resolve = { .plan = plan, .channel = channel };
-    uint32_t slots[RESOLVE_MAX_TARGETS], n = 0, slot;
+    struct target *targets[RESOLVE_MAX_TARGETS];
+    uint32_t n = 0;
     int r;
 
     for (int i = 0; i < 2; i++)
         resolve.are_rules_asked[i] = !rules_are_unconditional(&plan->seen[i]);
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
-           (slot = targets_take(&plan->targets, QUEUE_RESOLVE)) != NONE) {
-        slots[n++] = slot;
-        ask_all(&resolve, slot);
-    }
+           (targets[n] = targets_take(&plan->targets, QUEUE_RESOLVE)))
+        ask_all(&resolve, targets[n++]);
     r = netlink_exchange(channel, on_answer, &resolve);
     plan->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
-            targets_push(&plan->targets, QUEUE_RESOLVE, slots[i]);
+            targets_push(&plan->targets, QUEUE_RESOLVE, targets[i]);
         else
-            targets_forget_if_done(&plan->targets, &plan->bases, slots[i]);
+            targets_forget_if_done(&plan->targets, targets[i]);
     }
     if (r == 0 && resolve.has_probe_moved)
         plan_touch_all(plan);

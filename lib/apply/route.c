@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Route messages to figures.
+ * Route messages to figures, and attributes to bytes.
  */
 #include "route.h"
 
-#include "attrs.h"
 #include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
+
+bool attrs_add(struct attrs *attrs, const struct nlattr *attribute)
+{
+    uint32_t padded = (uint32_t)NLA_ALIGN(attribute->nla_len);
+
+    if (padded > sizeof(attrs->bytes) - attrs->n_bytes)
+        return false;
+    memset(attrs->bytes + attrs->n_bytes, 0, padded);
+    memcpy(attrs->bytes + attrs->n_bytes, attribute, attribute->nla_len);
+    attrs->n_bytes += padded;
+    return true;
+}
 
 bool route_address_parse(struct riptide_prefix *address, uint8_t family,
                          const struct nlattr *attribute)
@@ -45,17 +55,19 @@ static bool parse_dst(struct route *route, const struct nlattr *attribute)
     return true;
 }
 
-static uint32_t *metric_of(struct route *route, int type)
+uint32_t *metrics_at(struct metrics *metrics, int type)
 {
     switch (type) {
     case RTAX_INITCWND:
-        return &route->initcwnd;
+        return &metrics->initcwnd;
     case RTAX_INITRWND:
-        return &route->initrwnd;
+        return &metrics->initrwnd;
     case RTAX_MTU:
-        return &route->mtu_bytes;
+        return &metrics->mtu_bytes;
     case RTAX_RTO_MIN:
-        return &route->rto_min_ms;
+        return &metrics->rto_min_ms;
+    case RTAX_LOCK:
+        return &metrics->locks;
     default:
         return NULL;
     }
@@ -67,7 +79,7 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
     const struct nlattr *metric;
 
     while ((metric = netlink_next(&attrs))) {
-        uint32_t *value = metric_of(route, mnl_attr_get_type(metric));
+        uint32_t *value = metrics_at(&route->metrics, mnl_attr_get_type(metric));
 
         if (value && !netlink_u32(metric, value))
             return false;
@@ -126,16 +138,18 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
     if (!netlink_has_header(message, sizeof(*rtm)))
         return -EBADMSG;
     rtm = mnl_nlmsg_get_payload(message);
-    *route = (struct route){
-        .dst = { .family = rtm->rtm_family, .len = rtm->rtm_dst_len },
-        .table = rtm->rtm_table,
-        .protocol = rtm->rtm_protocol,
-        .type = rtm->rtm_type,
-        .tos = rtm->rtm_tos,
-        .src_len = rtm->rtm_src_len,
-        .is_cached = rtm->rtm_flags & RTM_F_CLONED,
-        .expires_s = ROUTE_NEVER_S,
-    };
+    memset(route, 0, sizeof(*route));
+    route->dst.family = rtm->rtm_family;
+    route->dst.len = rtm->rtm_dst_len;
+    route->table = rtm->rtm_table;
+    route->protocol = rtm->rtm_protocol;
+    route->type = rtm->rtm_type;
+    route->scope = rtm->rtm_scope;
+    route->tos = rtm->rtm_tos;
+    route->src_len = rtm->rtm_src_len;
+    route->is_onlink = rtm->rtm_flags & RTNH_F_ONLINK;
+    route->is_cached = rtm->rtm_flags & RTM_F_CLONED;
+    route->expires_s = ROUTE_NEVER_S;
     attrs = netlink_attrs(message, sizeof(*rtm));
     while ((attribute = netlink_next(&attrs))) {
         has_dst |= mnl_attr_get_type(attribute) == RTA_DST;

@@ -4,21 +4,15 @@
  */
 #include "router.h"
 
-#include "claim.h"
+#include "backend.h"
 #include "config.h"
 #include "internal.h"
-#include "lock.h"
 #include "netns.h"
-#include "parts.h"
 #include "prefix.h"
-#include "sync.h"
 #include "tools.h"
-#include "watch.h"
-#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,9 +21,6 @@
 
 /* What is short for longer is the host's to deal with. */
 enum { MAX_SETBACKS = 8 };
-
-/* Notifications of one dispatch: a storm brings them one by one, and each is a little work. */
-enum { MAX_READ = 16 };
 
 static int add_to_epoll(int epoll_fd, int fd)
 {
@@ -59,7 +50,6 @@ static void router_freep(struct riptide_router **routerp)
 /* The lock is taken at the start only, and it belongs to the namespace too. */
 static int keep_netns(struct riptide_router *router, int fd, struct riptide_error *error)
 {
-
     if (fd == -1)
         return 0;
     router->netns_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -192,11 +182,6 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
     return error_fill(error, claim_check(router, error));
 }
 
-int riptide_router_get_holder(int *pidp)
-{
-    return lock_find(pidp);
-}
-
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 {
     int r;
@@ -248,8 +233,7 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
         return -ECHILD;
     if (!is_valid(wanted))
         return RIPTIDE_E_INVALID;
-    if (wanted->initcwnd == 0 &&
-        prefix_table_find(&router->plan.targets.table, &wanted->dst) == PREFIX_TABLE_NONE)
+    if (wanted->initcwnd == 0 && !targets_find(&router->plan.targets, &wanted->dst))
         return 0;
     r = plan_want(&router->plan, wanted);
     if (r == RIPTIDE_E_FULL && drop_unpopped(router))
@@ -268,49 +252,23 @@ bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
     return plan_take_base(&router->plan, dst, initcwnd);
 }
 
-/* Reads what the kernel has to say; a rule that an event lifts goes before the next one is read. */
-static int read_notifications(struct riptide_router *router)
-{
-    int r, lifted, n = 0;
-
-    do {
-        r = watch_read(router->notifications, &router->plan);
-        lifted = r > 0 ? sync_lift(&router->plan, &router->channel) : 0;
-    } while (r > 0 && lifted == 0 && ++n < MAX_READ);
-    return r < 0 ? r : lifted < 0 ? lifted : n;
-}
-
-/* One piece of work. *are_asking: somebody wants to know who holds the namespace. */
-static int step(struct riptide_router *router, bool *are_asking)
-{
-    int r = read_notifications(router);
-
-    if (r < 0)
-        return r;
-    if (r == MAX_READ)
-        router->plan.has_work = true;
-    else if (router->plan.has_work)
-        r = work_step(&router->scan, router->is_paused);
-    else if (r == 0 && router->lock_fd >= 0)
-        *are_asking = lock_answer(router->lock_fd);
-    return r < 0 ? r : sync_lift(&router->plan, &router->channel);
-}
-
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
-    bool are_asking = false;
+    bool are_asking = false, had_work = router->plan.has_work;
     int r;
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    r = step(router, &are_asking);
-    if (r == 0)
+    r = work_step(router);
+    if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: what the batch did, the next scan will tell. */
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         plan_overrun(&router->plan);
         r = sync_lift(&router->plan, &router->channel);
     }
+    if (r == 0 && !had_work && router->lock_fd >= 0)
+        are_asking = claim_answer(router->lock_fd);
     show_work(router);
     if (r < 0)
         return r;
@@ -321,12 +279,12 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
                                       const struct riptide_route **routep)
 {
     struct plan *plan = &router->plan;
-    uint32_t slot = targets_take(&plan->targets, QUEUE_POP);
+    struct target *target = targets_take(&plan->targets, QUEUE_POP);
 
-    if (slot == PREFIX_TABLE_NONE)
+    if (!target)
         return RIPTIDE_E_AGAIN;
-    plan_describe(plan, targets_at(&plan->targets, slot), &router->popped);
-    targets_forget_if_done(&plan->targets, &plan->bases, slot);
+    plan_describe(plan, target, &router->popped);
+    targets_forget_if_done(&plan->targets, target);
     *routep = &router->popped;
     return 0;
 }
@@ -389,3 +347,65 @@ int riptide_router_reconfigure(struct riptide_router *router,
     show_work(router);
     return 0;
 }
+
+RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
+                                       const struct riptide_prefix *dst,
+                                       struct riptide_route *route)
+{
+    const struct target *target = targets_find(&router->plan.targets, dst);
+
+    if (!target)
+        return RIPTIDE_E_UNKNOWN;
+    plan_describe(&router->plan, target, route);
+    return 0;
+}
+
+int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
+                        struct riptide_route *route)
+{
+    const struct target *target = targets_next(&router->plan.targets, cursor);
+
+    if (!target)
+        return RIPTIDE_E_DONE;
+    plan_describe(&router->plan, target, route);
+    ++*cursor;
+    return 0;
+}
+
+bool riptide_router_is_idle(const struct riptide_router *router)
+{
+    return plan_is_idle(&router->plan);
+}
+
+RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
+                                                     uint8_t family)
+{
+    return router->is_paused ? "paused" : router->plan.own[family_index(family)].reason;
+}
+
+STRUCT_ENDS_WITH(struct riptide_router_stats, is_idle);
+
+RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,
+                                             struct riptide_router_stats *stats, size_t size)
+{
+    struct riptide_router_stats current = plan_count(&router->plan);
+
+    current.malformed += router->channel.malformed + router->scan.dumps.malformed;
+    struct_give(stats, size, &current, sizeof(current));
+}
+
+#define AS_BACKEND(type, name, parameters, ...)                                                    \
+    static type backend_##name parameters                                                         \
+    {                                                                                              \
+        return riptide_router_##name(__VA_ARGS__);                                                 \
+    }
+
+AS_BACKEND(int, set, (void *self, const struct riptide_wanted *wanted), self, wanted)
+AS_BACKEND(int, dispatch, (void *self), self)
+AS_BACKEND(int, get_fd, (const void *self), self)
+AS_BACKEND(int, pop, (void *self, const struct riptide_route **routep), self, routep)
+AS_BACKEND(bool, is_idle, (const void *self), self)
+AS_BACKEND(int, stop, (void *self), self)
+
+const struct backend backend_routes = { backend_set, backend_dispatch, backend_get_fd,
+                                        backend_pop, backend_is_idle,  backend_stop };

@@ -1,11 +1,105 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the agent asks of its router beyond the public functions.
+ * What a router is made of, what works on it, and what the agent asks of it beyond the public
+ * functions. Errors, where nothing else is said, are those of netlink.h.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
-#include <riptide/apply.h>
+#include "netlink.h"
+#include "plan.h"
+
+#include <sys/types.h>
+
+/*
+ * scan.c: reading the kernel into a plan: its links, its rules, our routes, and where main's
+ * compete.
+ */
+struct scan {
+    struct plan *plan;
+    struct netlink *requests; /* for what is in the way */
+    struct netlink dumps;     /* another socket: a dump under way is no obstacle to a request */
+    enum scan_extent extent;
+    uint32_t step;       /* which dump is under way, */
+    uint8_t family;      /* and of which family */
+    bool is_asked;       /* its request was sent */
+    bool is_interrupted; /* a dump was, by changes */
+};
+
+struct riptide_router {
+    pid_t pid; /* of the process that made it */
+    struct plan plan;
+    struct netlink channel; /* requests */
+    struct scan scan;
+    struct mnl_socket *notifications;
+    int epoll_fd;
+    int work_fd;      /* eventfd: readable while there is work */
+    bool is_readable; /* the eventfd, because of it */
+    bool is_started;
+    bool is_paused;
+    int lock_fd;         /* -1: not started, or dry_run */
+    int netns_fd;        /* -1: the thread's own */
+    uint32_t n_setbacks; /* dispatches in a row that began anew for want of something */
+    struct riptide_route popped;
+};
+
+/* Neither plan nor requests become the scan's. */
+int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests);
+
+/*
+ * One netlink buffer of a scan, which it begins with that extent where none is running. Returns
+ * RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED where changes interrupted a dump: what it found
+ * may be incomplete.
+ */
+int scan_step(struct scan *scan, enum scan_extent extent);
+
+/* Of one batch: without CAP_NET_ADMIN the receive buffer takes no more answers. */
+enum { RESOLVE_MAX_TARGETS = 64 };
+
+/* Asks for the base routes of up to RESOLVE_MAX_TARGETS. */
+int resolve_batch(struct plan *plan, struct netlink *channel);
+
+/* Writes up to a batch of routes. What was not written for an error stays queued. */
+int sync_write(struct plan *plan, struct netlink *channel);
+
+/* Puts the rule of every family into its place, or away where it has none. */
+int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
+
+/* Deletes our rules in that family as the last scan found them, and nobody else's. */
+int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
+
+/* Lifts the rules that the plan wants lifted: local TCP is without us until sync_rules. */
+int sync_lift(struct plan *plan, struct netlink *channel);
+
+/* Subscribes to notifications, but for changes by the socket of that port. */
+int watch_open(struct mnl_socket **socketp, uint32_t own_port);
+
+/* For the end: nothing more is read, and the kernel need not tell us of each route that goes. */
+void watch_unsubscribe(struct mnl_socket *socket);
+
+/* Reads one buffer of notifications. Returns 1 where there was one. */
+int watch_read(struct mnl_socket *socket, struct plan *plan);
+
+/*
+ * Does what is due: reads notifications, whose number it returns, and then one buffer of a dump, or
+ * one batch.
+ */
+int work_step(struct riptide_router *router);
+
+/*
+ * Takes the lock, sees that nobody else uses our numbers, removes what a predecessor left, puts the
+ * rules into place. Errors as riptide_router_start, each with a line; nothing of ours is left then.
+ */
+int claim_take(struct riptide_router *router, struct riptide_error *error);
+
+/* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
+int claim_check(struct riptide_router *router, struct riptide_error *error);
+
+/* Lets those go who asked who holds the lock, a few at a time: whether there may be more. */
+bool claim_answer(int lock_fd);
+
+/* Removes rules and routes, forgets all destinations, gives the lock back. */
+int claim_release(struct riptide_router *router);
 
 /* How long it is from one riptide_router_retry to the next. */
 void router_set_round(struct riptide_router *router, uint64_t round_ns);

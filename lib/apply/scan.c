@@ -2,14 +2,13 @@
 /*
  * The scan: a row of dumps, each with what is learned from its messages.
  */
-#include "scan.h"
+#include "router.h"
 
 #include "event.h"
 #include "message.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 
 /* One dump: its kind, and of routes the table; OURS stands for ours. */
@@ -38,18 +37,18 @@ static int on_rule(struct scan *scan, const struct nlmsghdr *message)
     return rules_add(&scan->plan->seen[family_index(scan->family)], &scan->plan->identity, message);
 }
 
-/* Whether the route is what writing `target` with its base made. */
-static bool is_as_written(const struct plan *plan, const struct target *target,
-                          const struct route *route)
+/* Whether the route is what writing the target with its base made. */
+static bool is_as_written(const struct target *target, const struct route *route)
 {
-    const struct base *base;
+    const struct route *base;
 
-    if (target->kernel.base == BASES_NONE)
+    if (!target->kernel.base)
         return false;
-    base = bases_at(&plan->bases, target->kernel.base);
+    base = &target->kernel.base->route;
     /* An IPv6 route stays without its source address when that goes. */
     return riptide_prefix_equal(&route->gateway, &base->gateway) &&
-           riptide_prefix_equal(&route->prefsrc, &base->prefsrc) && route->ifindex == base->ifindex;
+           riptide_prefix_equal(&route->prefsrc, &base->prefsrc) &&
+           route->ifindex == base->ifindex && route->priority == base->priority;
 }
 
 /* Somebody's route. Where it cannot be deleted, the next scan finds it again. */
@@ -91,7 +90,6 @@ static int on_our_route(struct scan *scan, const struct nlmsghdr *message)
     struct plan *plan = scan->plan;
     struct target *target;
     struct route route;
-    uint32_t slot;
     int r = route_parse(&route, message);
 
     if (r < 0)
@@ -102,62 +100,36 @@ static int on_our_route(struct scan *scan, const struct nlmsghdr *message)
         note_foreign(plan, &route);
     if (route.protocol != plan->config.protocol || plan->config.dry_run)
         return 0;
-    r = targets_get(&plan->targets, &route.dst, &slot);
+    r = targets_get(&plan->targets, &route.dst, &target);
     if (r == RIPTIDE_E_FULL)
         remove_stray(scan, &route);
     if (r != 0)
         return r < 0 ? r : 0;
-    target = targets_at(&plan->targets, slot);
     if (is_beside(plan, target, &route)) {
         remove_stray(scan, &route);
         return 0;
     }
-    if (!is_as_written(plan, target, &route)) {
-        bases_release(&plan->bases, target->kernel.base);
-        target->kernel.base = BASES_NONE;
-    }
+    if (!is_as_written(target, &route))
+        targets_forget_written(&plan->targets, target);
     target->kernel.priority = route.priority;
-    target->kernel.initcwnd = route.initcwnd;
-    target->kernel.initrwnd = route.initrwnd;
-    target->kernel.mtu_bytes = route.mtu_bytes;
-    target->kernel.rto_min_ms = route.rto_min_ms;
-    targets_set_exists(&plan->targets, target, true);
+    target->kernel.metrics = route.metrics;
+    target->kernel.exists = true;
     if (target->wanted.initcwnd == 0)
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
+        targets_push(&plan->targets, QUEUE_WRITE, target);
     return 0;
-}
-
-/* 1: a route of main, 0: another one, or what was learned on one. */
-static int parse_main(struct route *route, const struct nlmsghdr *message)
-{
-    int r = route_parse(route, message);
-
-    return r < 0 ? r : !route->is_cached && route->table == RT_TABLE_MAIN;
 }
 
 static int on_main_route(struct scan *scan, const struct nlmsghdr *message)
 {
     struct plan *plan = scan->plan;
     struct route route;
-    int r = parse_main(&route, message);
+    int r = route_parse(&route, message);
 
-    if (r <= 0)
+    if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
         return r;
     plan->n_same_protocol += route.protocol == plan->config.protocol;
-    targets_note_inside(&plan->targets, &route.dst);
+    plan_note_main(plan, &route);
     return main_table_add(&plan->main, &route, message);
-}
-
-/* A second time, where a neighbour has failed: rarely, and only then are the routes of interest. */
-static int on_failed_route(struct scan *scan, const struct nlmsghdr *message)
-{
-    struct plan *plan = scan->plan;
-    struct route route;
-    int r = parse_main(&route, message);
-
-    if (r <= 0)
-        return r;
-    return main_table_add_failed(&plan->main, &route, message);
 }
 
 /*
@@ -181,18 +153,15 @@ static int on_any_route(struct scan *scan, const struct nlmsghdr *message)
 
 static int on_neighbour(struct scan *scan, const struct nlmsghdr *message)
 {
-    struct plan *plan = scan->plan;
     struct riptide_prefix address;
-    struct gateway *gateway;
     uint32_t ifindex;
     bool is_failed;
+    int r;
 
     if (!neighbour_parse(&address, &ifindex, &is_failed, message))
         return -EBADMSG;
-    gateway = main_table_find_gateway(&plan->main, &address, ifindex);
-    if (gateway)
-        gateway->is_failed = is_failed;
-    return 0;
+    r = main_table_note_neighbour(&scan->plan->main, &address, ifindex, is_failed);
+    return r < 0 ? r : 0;
 }
 
 /* In such an order that each extent is a part of the row. */
@@ -200,52 +169,33 @@ static const struct step steps[] = {
     { RTM_GETLINK, AF_INET, 0, on_link },
     { RTM_GETRULE, AF_INET, 0, on_rule },
     { RTM_GETRULE, AF_INET6, 0, on_rule },
+    { RTM_GETNEIGH, AF_INET6, 0, on_neighbour },
     { RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC, on_any_route },
     { RTM_GETROUTE, AF_INET6, OURS, on_our_route },
     { RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN, on_main_route },
-    { RTM_GETNEIGH, AF_INET6, 0, on_neighbour },
-    { RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN, on_failed_route },
     { RTM_GETROUTE, AF_INET, RT_TABLE_MAIN, on_main_route },
 };
 
 static const struct {
     uint32_t first, end;
-} extents[] = { [SCAN_ALL] = { 0, 8 }, [SCAN_RULES] = { 1, 3 }, [SCAN_MAIN] = { 5, 9 } };
-
-static struct nlmsghdr *request(struct scan *scan, const struct step *step)
-{
-    void *room = netlink_room(&scan->dumps);
-
-    switch (step->type) {
-    case RTM_GETLINK:
-        return message_links_dump(room);
-    case RTM_GETRULE:
-        return message_rules_dump(room, step->family);
-    case RTM_GETNEIGH:
-        return message_neighbours_dump(room, step->family);
-    default:
-        return message_routes_dump(room, step->family,
-                                   step->table == OURS ? scan->plan->config.table : step->table);
-    }
-}
+} extents[] = { [SCAN_ALL] = { 0, 7 }, [SCAN_RULES] = { 1, 3 }, [SCAN_MAIN] = { 6, 8 } };
 
 static void forget_kernel(struct plan *plan)
 {
-    struct targets *targets = &plan->targets;
+    struct target *target;
 
-    for (uint32_t slot = 0; (slot = prefix_table_next(&targets->table, slot)) != PREFIX_TABLE_NONE;
-         slot++)
-        targets_set_exists(targets, targets_at(targets, slot), false);
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
+        target->kernel.exists = false;
 }
 
 static void forget_main(struct plan *plan)
 {
-    const struct prefix_table *table = &plan->targets.table;
+    struct target *target;
 
-    main_table_forget(&plan->main);
+    main_table_begin(&plan->main);
     plan->n_same_protocol = 0;
-    for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != PREFIX_TABLE_NONE; slot++)
-        targets_at(&plan->targets, slot)->inside = INSIDE_NONE;
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
+        target->inside = INSIDE_NONE;
 }
 
 /* What the last scan found counts no more; what this one does not find is not there. */
@@ -267,6 +217,7 @@ static void begin(struct scan *scan, enum scan_extent extent)
         links_forget(&plan->links);
         /* The words stay: the host may be reading them. */
         plan->foreign[0].n = plan->foreign[1].n = 0;
+        plan->main.n_neighbours = 0;
         plan->main.is_cut[family_index(AF_INET6)] = false;
         /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
         if (!plan->config.dry_run)
@@ -292,25 +243,14 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
 static int begin_dump(struct scan *scan)
 {
     const struct step *step = &steps[scan->step];
+    uint32_t table = step->table == OURS ? scan->plan->config.table : step->table;
 
     scan->family = step->family;
     scan->plan->main.previous = (struct route){ 0 };
     if (step->on_message == on_any_route)
         scan->plan->main.is_cut[family_index(step->family)] = true;
-    return netlink_dump(&scan->dumps, request(scan, step));
-}
-
-/* Whether there is another dump. The routes are read again only for gateways that failed. */
-static bool go_on(struct scan *scan)
-{
-    uint32_t end = extents[scan->extent].end;
-
-    scan->is_asked = false;
-    scan->step++;
-    if (scan->step < end && steps[scan->step].on_message == on_failed_route &&
-        !main_table_has_failed(&scan->plan->main))
-        scan->step++;
-    return scan->step < end;
+    return netlink_dump(&scan->dumps, message_dump(netlink_room(&scan->dumps), step->type,
+                                                   step->family, table));
 }
 
 int scan_step(struct scan *scan, enum scan_extent extent)
@@ -334,7 +274,8 @@ int scan_step(struct scan *scan, enum scan_extent extent)
         return r;
     }
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
-    if (go_on(scan))
+    scan->is_asked = false;
+    if (++scan->step < extents[scan->extent].end)
         return 0;
     plan->pass.is_scanning = false;
     return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;

@@ -3,20 +3,17 @@
  * From what is wanted to what the kernel has. Each function sends one batch and notes the answers
  * in the targets; the order of things is work.c's.
  */
-#include "sync.h"
+#include "router.h"
 
 #include "message.h"
 #include "prefix.h"
-#include "watch.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define NONE PREFIX_TABLE_NONE
-
 /* One request of a batch of routes. */
 struct write {
-    uint32_t slot;
+    struct target *target;
     bool is_put;
     int error;
 };
@@ -25,7 +22,7 @@ struct writes {
     struct plan *plan;
     struct netlink *channel;
     struct netlink_room message; /* used for one route after the other */
-    uint32_t base;               /* that it was begun with; BASES_NONE: with none */
+    const struct base *base;     /* that it was begun with; NULL: with none */
     uint32_t begun_bytes;
     struct write list[BATCH_MAX_REQUESTS];
     uint32_t n;
@@ -43,165 +40,131 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
         return;
     write->error = error;
     writes->plan->stats.failed++;
-    target_set_failure(targets_at(&writes->plan->targets, write->slot), error,
-                       text[0] ? text : strerror(-error));
+    target_set_failure(write->target, error, text[0] ? text : strerror(-error));
 }
 
-static void add_delete(struct writes *writes, uint32_t slot)
+static const struct nlmsghdr *delete_message(struct writes *writes, const struct target *target)
 {
-    struct plan *plan = writes->plan;
-    const struct target *target = targets_at(&plan->targets, slot);
     const struct route route = {
         .dst = target->wanted.dst,
-        .table = plan->config.table,
+        .table = writes->plan->config.table,
         .priority = target->kernel.priority,
-        .protocol = plan->config.protocol,
+        .protocol = writes->plan->config.protocol,
     };
 
-    writes->list[writes->n++] = (struct write){ .slot = slot };
-    if (!plan->config.dry_run)
-        netlink_add(writes->channel, message_route_delete(netlink_room(writes->channel), &route));
+    return message_route_delete(netlink_room(writes->channel), &route);
 }
 
 static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
 {
     const struct riptide_router_config *config = &writes->plan->config;
-    const struct base *base = bases_at(&writes->plan->bases, target->base);
-    const struct route_addition addition = {
-        .dst = target->wanted.dst,
-        .initcwnd = target_initcwnd(target, base),
-        .initrwnd = target_initrwnd(base, config->cwnd_max),
-        .mtu_bytes = target_mtu(target, base, &writes->plan->links),
-        .rto_min_us = target->wanted.rto_min_us,
-    };
+    const struct metrics metrics = target_metrics(target, &writes->plan->links, config);
 
     if (writes->base != target->base)
-        writes->begun_bytes = message_route_begin(&writes->message, base, config->table,
+        writes->begun_bytes = message_route_begin(&writes->message, target->base, config->table,
                                                   config->protocol);
     writes->base = target->base;
-    return message_route_put(&writes->message, writes->begun_bytes, base, &addition);
+    return message_route_put(&writes->message, writes->begun_bytes, target->base,
+                             &target->wanted.dst, &metrics);
 }
 
-static void note_failed(struct plan *plan, uint32_t slot)
+static void add(struct writes *writes, struct target *target, bool is_put)
 {
-    targets_at(&plan->targets, slot)->is_failed = true;
-    plan->has_failures = true;
-    targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_FAILED);
-}
-
-static void note_failed_put(struct plan *plan, uint32_t slot)
-{
-    note_failed(plan, slot);
-    /* What stands there may lead elsewhere by now: without us is better than wrong. */
-    if (targets_at(&plan->targets, slot)->kernel.exists)
-        targets_push(&plan->targets, QUEUE_WRITE, slot);
-}
-
-static void add_put(struct writes *writes, uint32_t slot)
-{
-    struct plan *plan = writes->plan;
-    const struct target *target = targets_at(&plan->targets, slot);
-
-    if (!plan->config.dry_run)
-        netlink_add(writes->channel, put_message(writes, target));
-    writes->list[writes->n++] = (struct write){ .slot = slot, .is_put = true };
+    writes->list[writes->n++] = (struct write){ .target = target, .is_put = is_put };
+    if (!writes->plan->config.dry_run)
+        netlink_add(writes->channel, is_put ? put_message(writes, target)
+                                            : delete_message(writes, target));
 }
 
 /* A route of another priority is another route: it goes after its successor is there. */
-static void add_write(struct writes *writes, uint32_t slot)
+static void add_write(struct writes *writes, struct target *target)
 {
-    struct plan *plan = writes->plan;
-    const struct target *target = targets_at(&plan->targets, slot);
+    bool is_put = target_is_wanted(target, &writes->plan->config);
 
-    if (target_is_wanted(target, &plan->bases, &plan->config)) {
-        add_put(writes, slot);
-        if (!target->kernel.exists ||
-            target->kernel.priority == bases_at(&plan->bases, target->base)->priority)
-            return;
-    }
-    add_delete(writes, slot);
+    if (is_put)
+        add(writes, target, true);
+    if (!is_put || (target->kernel.exists &&
+                    target->kernel.priority != target->base->route.priority))
+        add(writes, target, false);
 }
 
-static void note_put(struct plan *plan, uint32_t slot)
+static void note_failed(struct plan *plan, const struct write *write)
 {
-    struct target *target = targets_at(&plan->targets, slot);
-    const struct base *base = bases_at(&plan->bases, target->base);
-
-    if (target->kernel.base != target->base) {
-        bases_release(&plan->bases, target->kernel.base);
-        bases_share(&plan->bases, target->base);
-        target->kernel.base = target->base;
-    }
-    target->kernel.priority = base->priority;
-    target->kernel.initcwnd = target_initcwnd(target, base);
-    target->kernel.initrwnd = target_initrwnd(base, plan->config.cwnd_max);
-    target->kernel.mtu_bytes = target_mtu(target, base, &plan->links);
-    target->kernel.rto_min_ms = message_rto_min_ms(base, target->wanted.rto_min_us);
-    targets_set_exists(&plan->targets, target, true);
-    targets_set_state(&plan->targets, slot, RIPTIDE_ROUTE_APPLIED);
+    write->target->is_failed = true;
+    plan->has_failures = true;
+    targets_set_state(&plan->targets, write->target, RIPTIDE_ROUTE_FAILED);
+    /* What stands there may lead elsewhere by now: without us is better than wrong. */
+    if (write->is_put && write->target->kernel.exists)
+        targets_push(&plan->targets, QUEUE_WRITE, write->target);
 }
 
-static void note_delete(struct plan *plan, uint32_t slot)
+static void note_put(struct plan *plan, struct target *target)
 {
-    struct target *target = targets_at(&plan->targets, slot);
+    targets_forget_written(&plan->targets, target);
+    target->base->n_users++;
+    target->kernel.base = target->base;
+    target->kernel.priority = target->base->route.priority;
+    target->kernel.metrics = target_metrics(target, &plan->links, &plan->config);
+    target->kernel.exists = true;
+    targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_APPLIED);
+}
 
-    bases_release(&plan->bases, target->kernel.base);
-    target->kernel.base = BASES_NONE;
-    targets_set_exists(&plan->targets, target, false);
-    targets_set_state(&plan->targets, slot,
-                      target->error      ? RIPTIDE_ROUTE_FAILED
+static void note_delete(struct plan *plan, struct target *target)
+{
+    targets_forget_written(&plan->targets, target);
+    target->kernel.exists = false;
+    targets_set_state(&plan->targets, target,
+                      target->error             ? RIPTIDE_ROUTE_FAILED
                       : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
-                                         : RIPTIDE_ROUTE_WITHDRAWN);
+                                                : RIPTIDE_ROUTE_WITHDRAWN);
 }
 
 static void note(struct plan *plan, const struct write *write)
 {
-    const struct target *target = targets_at(&plan->targets, write->slot);
-
-    if (write->is_put && write->error)
-        note_failed_put(plan, write->slot);
+    if (write->error)
+        note_failed(plan, write);
     else if (write->is_put)
-        note_put(plan, write->slot);
-    else if (write->error)
-        note_failed(plan, write->slot);
-    else if (!target_is_wanted(target, &plan->bases, &plan->config))
-        note_delete(plan, write->slot);
+        note_put(plan, write->target);
+    else if (!target_is_wanted(write->target, &plan->config))
+        note_delete(plan, write->target);
 }
 
 /* Whether it could overwrite a foreign route. A scan that finds none queues all again. */
 static bool is_held(const struct plan *plan, const struct target *target)
 {
-    return plan->is_claimed && target_is_wanted(target, &plan->bases, &plan->config) &&
+    return plan->is_claimed && target_is_wanted(target, &plan->config) &&
            plan_foreign_reason(plan, family_index(target->wanted.dst.family));
 }
 
-static void note_unwritten(struct plan *plan, uint32_t slot)
+/* It is as it is to be, or has no route, since its base is none or does for it. */
+static void note_unwritten(struct plan *plan, struct target *target)
 {
-    plan_note_at_base(plan, slot, false);
-    targets_forget_if_done(&plan->targets, &plan->bases, slot);
+    if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
+        (target->reason || target_is_at_base(target, &plan->config)))
+        targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_LEFT_ALONE);
+    targets_forget_if_done(&plan->targets, target);
 }
 
 int sync_write(struct plan *plan, struct netlink *channel)
 {
-    struct writes writes = { .plan = plan, .channel = channel, .base = BASES_NONE };
-    uint32_t slot;
+    struct writes writes = { .plan = plan, .channel = channel };
+    struct target *target;
     int r;
 
     /* A target is at most two requests. */
     while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(channel, 2) &&
-           (slot = targets_take(&plan->targets, QUEUE_WRITE)) != NONE) {
-        if (is_held(plan, targets_at(&plan->targets, slot)))
+           (target = targets_take(&plan->targets, QUEUE_WRITE))) {
+        if (is_held(plan, target))
             continue;
-        if (target_needs_write(targets_at(&plan->targets, slot), &plan->bases, &plan->links,
-                               &plan->config))
-            add_write(&writes, slot);
+        if (target_needs_write(target, &plan->links, &plan->config))
+            add_write(&writes, target);
         else
-            note_unwritten(plan, slot);
+            note_unwritten(plan, target);
     }
     r = netlink_exchange(channel, on_written, &writes);
     if (r != 0) {
         for (uint32_t i = 0; i < writes.n; i++)
-            targets_push(&plan->targets, QUEUE_WRITE, writes.list[i].slot);
+            targets_push(&plan->targets, QUEUE_WRITE, writes.list[i].target);
         return r;
     }
     plan->stats.written += writes.n;
@@ -221,7 +184,7 @@ static int delete_rule(struct plan *plan, struct netlink *channel, int i,
         .mark = mark,
     };
     int r = netlink_request(
-        channel, message_rule_delete(netlink_room(channel), families[i], place, role, &identity),
+        channel, message_rule(netlink_room(channel), RTM_DELRULE, families[i], place, role, &identity),
         NULL);
 
     return r == -ENOENT ? 0 : r;
@@ -275,8 +238,8 @@ static int add_rule(struct plan *plan, struct netlink *channel, int i, enum rule
                     struct riptide_error *error)
 {
     return netlink_request(channel,
-                           message_rule_add(netlink_room(channel), families[i],
-                                            &plan->own[i].place, role, &plan->identity),
+                           message_rule(netlink_room(channel), RTM_NEWRULE, families[i],
+                                        &plan->own[i].place, role, &plan->identity),
                            error);
 }
 

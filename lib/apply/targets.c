@@ -4,11 +4,9 @@
  */
 #include "targets.h"
 
-#include "message.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +16,19 @@ void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
 {
     *targets = (struct targets){ 0 };
     prefix_table_init(&targets->table, sizeof(struct target), max, seed);
+    bases_init(&targets->bases);
     for (int queue = 0; queue < QUEUES; queue++)
         targets->head[queue] = targets->tail[queue] = NONE;
 }
 
 void targets_deinit(struct targets *targets)
 {
-    uint32_t slot = 0;
+    struct target *target;
 
-    while ((slot = prefix_table_next(&targets->table, slot)) != NONE)
-        free(targets_at(targets, slot++)->failure);
+    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
+        free(target->failure);
     prefix_table_deinit(&targets->table);
+    bases_deinit(&targets->bases);
     free(targets->order);
 }
 
@@ -37,24 +37,33 @@ struct target *targets_at(const struct targets *targets, uint32_t slot)
     return prefix_table_at(&targets->table, slot);
 }
 
-/* Of a target that came or went. */
-static void count(struct targets *targets, const struct riptide_prefix *dst, uint32_t n)
+static uint32_t slot_of(const struct targets *targets, const struct target *target)
 {
-    targets->is_ordered = false;
-    targets->n_of_len[family_index(dst->family)][dst->len] += n;
-    if (dst->len < prefix_family_bits(dst->family))
-        targets->n_prefixes += n;
+    return (uint32_t)(target - targets_at(targets, 0));
 }
 
-uint32_t targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
-                             uint8_t len)
+struct target *targets_next(const struct targets *targets, uint32_t *slot)
+{
+    *slot = prefix_table_next(&targets->table, *slot);
+    return *slot == NONE ? NULL : targets_at(targets, *slot);
+}
+
+struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_find(&targets->table, dst);
+
+    return slot == NONE ? NULL : targets_at(targets, slot);
+}
+
+struct target *targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
+                                   uint8_t len)
 {
     struct riptide_prefix around = *dst;
 
-    if (targets->n_of_len[family_index(dst->family)][len] == 0)
-        return NONE;
+    if (targets->n_prefixes == 0)
+        return NULL;
     prefix_truncate(&around, len);
-    return prefix_table_find(&targets->table, &around);
+    return targets_find(targets, &around);
 }
 
 static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
@@ -75,16 +84,17 @@ static int compare_places(const void *a, const void *b)
 /* Targets come and go by the hundred, and events that ask for their order do between: so late. */
 static int put_in_order(struct targets *targets)
 {
+    const struct target *target;
     struct target_place *order;
-    uint32_t slot = 0, n = 0;
+    uint32_t n = 0;
 
     if (targets->is_ordered || targets->table.n == 0)
         return 0;
     order = realloc(targets->order, targets->table.n * sizeof(*order));
     if (!order)
         return -ENOMEM;
-    for (; (slot = prefix_table_next(&targets->table, slot)) != NONE; slot++)
-        order[n++] = (struct target_place){ targets_at(targets, slot)->wanted.dst, slot };
+    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
+        order[n++] = (struct target_place){ target->wanted.dst, slot };
     qsort(order, n, sizeof(*order), compare_places);
     targets->order = order;
     targets->is_ordered = true;
@@ -115,33 +125,25 @@ int targets_find_inside(struct targets *targets, const struct riptide_prefix *pr
     return 0;
 }
 
-void targets_note_inside(struct targets *targets, const struct riptide_prefix *dst)
+int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
 {
-    for (uint8_t len = 0; len < dst->len; len++) {
-        uint32_t slot = targets_find_around(targets, dst, len);
+    uint32_t n = targets->table.n, slot;
+    int r = prefix_table_insert(&targets->table, dst, &slot);
 
-        if (slot != NONE)
-            targets_at(targets, slot)->inside = INSIDE_SOME;
+    if (r != 0)
+        return r;
+    *targetp = targets_at(targets, slot);
+    if (targets->table.n != n) {
+        targets->is_ordered = false;
+        targets->n_prefixes += !target_is_host(*targetp);
+        (*targetp)->state = RIPTIDE_ROUTE_WITHDRAWN;
     }
+    return 0;
 }
 
-int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp)
+void targets_push(struct targets *targets, enum target_queue queue, struct target *target)
 {
-    uint32_t n = targets->table.n;
-    int r = prefix_table_insert(&targets->table, dst, slotp);
-
-    if (r == 0 && targets->table.n != n) {
-        count(targets, dst, 1);
-        targets_at(targets, *slotp)->state = RIPTIDE_ROUTE_WITHDRAWN;
-        targets_at(targets, *slotp)->base = BASES_NONE;
-        targets_at(targets, *slotp)->kernel.base = BASES_NONE;
-    }
-    return r;
-}
-
-void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot)
-{
-    struct target *target = targets_at(targets, slot);
+    uint32_t slot = slot_of(targets, target);
 
     if (target->is_queued[queue])
         return;
@@ -154,17 +156,18 @@ void targets_push(struct targets *targets, enum target_queue queue, uint32_t slo
     targets->tail[queue] = slot;
 }
 
-uint32_t targets_take(struct targets *targets, enum target_queue queue)
+struct target *targets_take(struct targets *targets, enum target_queue queue)
 {
-    uint32_t slot = targets->head[queue];
+    struct target *target;
 
-    if (slot == NONE)
-        return NONE;
-    targets->head[queue] = targets_at(targets, slot)->next[queue];
+    if (targets_is_empty(targets, queue))
+        return NULL;
+    target = targets_at(targets, targets->head[queue]);
+    targets->head[queue] = target->next[queue];
     if (targets->head[queue] == NONE)
         targets->tail[queue] = NONE;
-    targets_at(targets, slot)->is_queued[queue] = false;
-    return slot;
+    target->is_queued[queue] = false;
+    return target;
 }
 
 bool targets_is_empty(const struct targets *targets, enum target_queue queue)
@@ -172,45 +175,53 @@ bool targets_is_empty(const struct targets *targets, enum target_queue queue)
     return targets->head[queue] == NONE;
 }
 
-void targets_set_exists(struct targets *targets, struct target *target, bool exists)
+void targets_set_state(struct targets *targets, struct target *target,
+                       enum riptide_route_state state)
 {
-    targets->n_in_kernel += exists;
-    targets->n_in_kernel -= target->kernel.exists;
-    target->kernel.exists = exists;
-}
-
-void targets_set_state(struct targets *targets, uint32_t slot, enum riptide_route_state state)
-{
-    struct target *target = targets_at(targets, slot);
-
-    /* A retry that fails as the one before is no news. */
-    if (state == RIPTIDE_ROUTE_FAILED && target->state == (uint8_t)state &&
-        target->said_error == target->error)
+    /* A retry that fails as the one before is no news, nor is a reason that still holds. */
+    if ((state == RIPTIDE_ROUTE_FAILED || state == RIPTIDE_ROUTE_LEFT_ALONE) &&
+        target->state == (uint8_t)state && target->said.error == target->error &&
+        target->said.reason == target->reason)
         return;
-    target->said_error = target->error;
-    targets->n_left_alone += state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->said.error = target->error;
+    target->said.reason = target->reason;
     target->state = (uint8_t)state;
-    targets_push(targets, QUEUE_POP, slot);
+    targets_push(targets, QUEUE_POP, target);
 }
 
-void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32_t slot)
+void targets_forget_written(struct targets *targets, struct target *target)
 {
-    struct target *target = targets_at(targets, slot);
+    bases_release(&targets->bases, target->kernel.base);
+    target->kernel.base = NULL;
+}
 
+void targets_set_base(struct targets *targets, struct target *target, struct base *base,
+                      const char *reason)
+{
+    /* What was learned without us, before its first base was asked for, is of that base. */
+    bool is_first = !target->base && !target->reason;
+
+    if (base != target->base && !is_first)
+        target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
+    bases_release(&targets->bases, target->base);
+    target->base = base;
+    target->reason = reason;
+}
+
+void targets_forget_if_done(struct targets *targets, struct target *target)
+{
     if (target->wanted.initcwnd != 0 || target->kernel.exists)
         return;
     for (int queue = 0; queue < QUEUES; queue++) {
         if (target->is_queued[queue])
             return;
     }
-    targets->n_left_alone -= target->state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_ending -= target->reason == base_ending;
-    bases_release(bases, target->base);
-    bases_release(bases, target->kernel.base);
-    target_set_failure(target, 0, NULL);
-    count(targets, &target->wanted.dst, UINT32_MAX);
-    prefix_table_remove(&targets->table, slot);
+    bases_release(&targets->bases, target->base);
+    targets_forget_written(targets, target);
+    free(target->failure);
+    targets->is_ordered = false;
+    targets->n_prefixes -= !target_is_host(target);
+    prefix_table_remove(&targets->table, slot_of(targets, target));
 }
 
 void target_set_failure(struct target *target, int error, const char *text)
@@ -218,6 +229,11 @@ void target_set_failure(struct target *target, int error, const char *text)
     free(target->failure);
     target->error = error;
     target->failure = error ? strdup(text) : NULL;
+}
+
+bool target_is_host(const struct target *target)
+{
+    return target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 }
 
 static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
@@ -228,59 +244,67 @@ static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_rout
            (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
 }
 
-uint32_t target_initcwnd(const struct target *target, const struct base *base)
+static uint32_t initcwnd_of(const struct target *target)
 {
-    if (target->wanted.may_lower)
-        return target->wanted.initcwnd;
-    return target->wanted.initcwnd > base->initcwnd && target->wanted.initcwnd > target->for_base
-               ? target->wanted.initcwnd
-               : base->initcwnd;
+    uint32_t wanted = target->wanted.initcwnd, base = target->base->route.metrics.initcwnd;
+
+    return target->wanted.may_lower || (wanted > base && wanted > target->judged_initcwnd) ? wanted
+                                                                                           : base;
 }
 
-bool target_is_at_base(const struct target *target, const struct bases *bases,
-                       const struct riptide_router_config *config)
+bool target_is_at_base(const struct target *target, const struct riptide_router_config *config)
 {
-    const struct base *base;
-    uint32_t initcwnd;
+    uint32_t initcwnd, base;
 
-    if (target->wanted.initcwnd == 0 || target->base == BASES_NONE || target->wanted.rto_min_us > 0)
+    if (target->wanted.initcwnd == 0 || !target->base || target->wanted.rto_min_us > 0)
         return false;
-    base = bases_at(bases, target->base);
-    initcwnd = target_initcwnd(target, base);
-    return initcwnd == base->initcwnd || (!target->kernel.exists && initcwnd > base->initcwnd &&
-                                          base->initcwnd > 0 &&
-                                          is_within_step(base->initcwnd, initcwnd, config));
+    base = target->base->route.metrics.initcwnd;
+    initcwnd = initcwnd_of(target);
+    return initcwnd == base || (!target->kernel.exists && initcwnd > base && base > 0 &&
+                                is_within_step(base, initcwnd, config));
 }
 
-bool target_is_wanted(const struct target *target, const struct bases *bases,
-                      const struct riptide_router_config *config)
+bool target_is_wanted(const struct target *target, const struct riptide_router_config *config)
 {
-    return target->wanted.initcwnd != 0 && target->base != BASES_NONE && target->error == 0 &&
-           !target_is_at_base(target, bases, config);
-}
-
-uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max)
-{
-    if (base->initrwnd == 0)
-        return 0;
-    return base->initrwnd < cwnd_max ? cwnd_max : base->initrwnd;
+    return target->wanted.initcwnd != 0 && target->base && target->error == 0 &&
+           !target_is_at_base(target, config);
 }
 
 /* A lock without a figure keeps the kernel to 576 bytes behind a gateway (ipv4_mtu). */
 static uint32_t base_mtu(const struct base *base, const struct links *links)
 {
-    return base->mtu_bytes || base->locks & 1u << RTAX_MTU ? base->mtu_bytes
-                                                           : links_mtu(links, base);
+    const struct metrics *metrics = &base->route.metrics;
+
+    return metrics->mtu_bytes || metrics->locks & 1u << RTAX_MTU ? metrics->mtu_bytes
+                                                                 : links_mtu(links, base);
 }
 
 /* Where the base has none that is known, what is shown may be that of one of several links. */
-uint32_t target_mtu(const struct target *target, const struct base *base, const struct links *links)
+static uint32_t mtu_of(const struct target *target, const struct links *links)
 {
-    uint32_t mtu_bytes = base_mtu(base, links), pmtu_bytes = target->wanted.pmtu_bytes;
+    uint32_t mtu_bytes = base_mtu(target->base, links), pmtu_bytes = target->wanted.pmtu_bytes;
     bool is_used = target->pmtu_use == PMTU_USED && pmtu_bytes > 0 && pmtu_bytes < mtu_bytes &&
-                   !(base->locks & 1u << RTAX_MTU);
+                   !(target->base->route.metrics.locks & 1u << RTAX_MTU);
 
     return is_used ? pmtu_bytes : mtu_bytes;
+}
+
+struct metrics target_metrics(const struct target *target, const struct links *links,
+                              const struct riptide_router_config *config)
+{
+    struct metrics metrics = target->base->route.metrics;
+    uint32_t rto_min_us = target->wanted.rto_min_us;
+
+    metrics.initcwnd = initcwnd_of(target);
+    if (metrics.initrwnd > 0 && metrics.initrwnd < config->cwnd_max)
+        metrics.initrwnd = config->cwnd_max;
+    metrics.mtu_bytes = mtu_of(target, links);
+    if (rto_min_us > 0) {
+        metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;
+        /* The kernel heeds it only where it is locked (tcp_rto_min in include/net/tcp.h). */
+        metrics.locks |= 1u << RTAX_RTO_MIN;
+    }
+    return metrics;
 }
 
 /*
@@ -289,22 +313,21 @@ uint32_t target_mtu(const struct target *target, const struct base *base, const 
  * without end.
  */
 static bool is_made_smaller(const struct target *target, uint32_t pmtu_bytes,
-                            const struct bases *bases, const struct links *links)
+                            const struct links *links)
 {
-    uint32_t said_bytes = target->kernel.mtu_bytes;
+    uint32_t said_bytes = target->kernel.metrics.mtu_bytes;
 
-    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->base != BASES_NONE &&
+    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->base &&
            target->kernel.base == target->base && pmtu_bytes > 0 && pmtu_bytes < said_bytes &&
-           said_bytes < base_mtu(bases_at(bases, target->base), links);
+           said_bytes < base_mtu(target->base, links);
 }
 
 void target_want(struct target *target, const struct riptide_wanted *wanted,
-                 const struct bases *bases, const struct links *links)
+                 const struct links *links)
 {
-    bool is_host = wanted->dst.len == prefix_family_bits(wanted->dst.family);
-    uint32_t pmtu_bytes = is_host ? wanted->pmtu_bytes : 0;
+    uint32_t pmtu_bytes = target_is_host(target) ? wanted->pmtu_bytes : 0;
 
-    if (is_made_smaller(target, pmtu_bytes, bases, links))
+    if (is_made_smaller(target, pmtu_bytes, links))
         target->pmtu_use = PMTU_WRONG;
     else if (pmtu_bytes == 0 && target->pmtu_use == PMTU_OLD)
         target->pmtu_use = PMTU_USED;
@@ -314,36 +337,19 @@ void target_want(struct target *target, const struct riptide_wanted *wanted,
         target->wanted.initcwnd = wanted->cwnd_max;
 }
 
-void targets_set_base(struct targets *targets, struct target *target, uint32_t base,
-                      const char *reason)
+bool target_needs_write(const struct target *target, const struct links *links,
+                        const struct riptide_router_config *config)
 {
-    /* What was learned without us, before its first base was asked for, is of that base. */
-    bool is_first = target->base == BASES_NONE && !target->reason;
+    const struct metrics *has = &target->kernel.metrics;
+    uint32_t cwnd_max = target->wanted.cwnd_max;
+    struct metrics wanted;
 
-    if (base != target->base && !is_first)
-        target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
-    targets->n_ending += reason == base_ending;
-    targets->n_ending -= target->reason == base_ending;
-    target->base = base;
-    target->reason = reason;
-}
-
-bool target_needs_write(const struct target *target, const struct bases *bases,
-                        const struct links *links, const struct riptide_router_config *config)
-{
-    const struct base *base;
-    uint32_t initcwnd;
-
-    if (!target_is_wanted(target, bases, config))
+    if (!target_is_wanted(target, config))
         return target->kernel.exists;
-    base = bases_at(bases, target->base);
-    initcwnd = target_initcwnd(target, base);
+    wanted = target_metrics(target, links, config);
     return !target->kernel.exists || target->kernel.base != target->base ||
-           target->kernel.priority != base->priority ||
-           target->kernel.mtu_bytes != target_mtu(target, base, links) ||
-           target->kernel.rto_min_ms != message_rto_min_ms(base, target->wanted.rto_min_us) ||
-           (target->wanted.cwnd_max > 0 && target->kernel.initcwnd > target->wanted.cwnd_max &&
-            target->kernel.initcwnd > initcwnd) ||
-           !is_within_step(target->kernel.initcwnd, initcwnd, config) ||
-           target->kernel.initrwnd != target_initrwnd(base, config->cwnd_max);
+           has->mtu_bytes != wanted.mtu_bytes || has->rto_min_ms != wanted.rto_min_ms ||
+           has->initrwnd != wanted.initrwnd ||
+           (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted.initcwnd) ||
+           !is_within_step(has->initcwnd, wanted.initcwnd, config);
 }

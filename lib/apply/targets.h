@@ -6,19 +6,18 @@
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
-#include "bases.h"
+#include "base.h"
 #include "links.h"
-#include "prefix_table.h"
 
 #include <riptide/apply.h>
 
 /* What waits to be done with a target; each is a queue. */
 enum target_queue {
-    QUEUE_LOOK,    /* an event touched it: to be resolved in the next pass */
+    QUEUE_TOUCHED, /* an event touched it: to be resolved in the next pass */
     QUEUE_RESOLVE, /* its base route must be asked for */
     QUEUE_WRITE,   /* the kernel has something else than is wanted */
-    QUEUE_POP,     /* the host has not heard of its state */
-    QUEUE_BASE,    /* its base's initcwnd is another than was told */
+    QUEUE_POP,     /* the host does not know its state yet */
+    QUEUE_BASE,    /* nor the agent the initcwnd of its base */
     QUEUES,
 };
 
@@ -36,6 +35,7 @@ enum pmtu_use {
     PMTU_WRONG, /* not what connections make of it: not used as long as the base stays */
 };
 
+/* Pointers to a target are good until another one comes. */
 struct target {
     struct riptide_wanted wanted; /* its destination comes first: it is the table's */
     bool is_queued[QUEUES];
@@ -45,22 +45,22 @@ struct target {
     uint8_t state;      /* enum riptide_route_state */
     uint8_t pmtu_use;   /* enum pmtu_use */
     uint32_t next[QUEUES];
-    uint32_t base;       /* number in bases; BASES_NONE: left alone or not resolved */
-    uint32_t told_base;  /* the base's initcwnd as router_take_base gave it; */
-    uint32_t for_base;   /* the one of the time when the window was asked for */
+    struct base *base;        /* NULL: left alone or not resolved */
+    uint32_t popped_initcwnd; /* its base's, as router_take_base gave it; */
+    uint32_t judged_initcwnd; /* the one of the time when the window was asked for */
     struct {
         bool exists;
-        uint32_t base;     /* it was written with; BASES_NONE: not known */
+        struct base *base; /* it was written with; NULL: not known */
         uint32_t priority; /* part of its key */
-        uint32_t initcwnd; /* segments */
-        uint32_t initrwnd; /* segments */
-        uint32_t mtu_bytes;
-        uint32_t rto_min_ms; /* ours or the base's */
+        struct metrics metrics;
     } kernel;
     int error;          /* -errno of the last write; 0: none */
-    int said_error;     /* the one that the host has heard of while the state is FAILED */
-    const char *reason; /* why it is left alone, static; NULL: it is not */
+    const char *reason; /* why it is left alone, static; NULL: it is not, or is at its base */
     char *failure;      /* the kernel's words with `error`, owned; NULL: none */
+    struct {
+        int error;
+        const char *reason;
+    } said; /* with its state */
 };
 
 /* A target where its address stands in order. */
@@ -71,27 +71,31 @@ struct target_place {
 
 struct targets {
     struct prefix_table table;
+    struct bases bases;
     struct target_place *order; /* by address, the shorter prefix first; see targets_find_inside */
     bool is_ordered;            /* `order` has all targets, and no others */
     uint32_t head[QUEUES], tail[QUEUES];
-    uint64_t n_in_kernel;
-    uint64_t n_left_alone;
     uint32_t n_prefixes; /* targets that are no hosts */
-    uint32_t n_ending;   /* left alone for a base that ends soon: it may be refreshed in silence */
-    uint32_t n_of_len[2][129]; /* targets of each length */
 };
 
 void targets_init(struct targets *targets, uint32_t max, uint64_t seed);
 void targets_deinit(struct targets *targets);
 
-struct target *targets_at(const struct targets *targets, uint32_t slot);
-
 /* The target of that prefix, made where there is none. Outcomes and errors: prefix_table_insert. */
-int targets_get(struct targets *targets, const struct riptide_prefix *dst, uint32_t *slotp);
+int targets_get(struct targets *targets, const struct riptide_prefix *dst,
+                struct target **targetp);
 
-/* The target of `len` bits that holds `dst`, or PREFIX_TABLE_NONE. */
-uint32_t targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
-                             uint8_t len);
+/* The target of that prefix; NULL: there is none. */
+struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst);
+
+/*
+ * A walk over all that begins with *slot 0 and goes on with one more; NULL behind the last.
+ */
+struct target *targets_next(const struct targets *targets, uint32_t *slot);
+
+/* The target of `len` bits that holds `dst`, or NULL. */
+struct target *targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
+                                   uint8_t len);
 
 /*
  * The targets inside `prefix`, itself included: a run of *n elements in order of their addresses,
@@ -100,68 +104,64 @@ uint32_t targets_find_around(const struct targets *targets, const struct riptide
 int targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
                         const struct target_place **placesp, uint32_t *n);
 
-/* Every target around `dst`, a route of main, would capture what that route is for. */
-void targets_note_inside(struct targets *targets, const struct riptide_prefix *dst);
+/* The target of a slot that is in use. */
+struct target *targets_at(const struct targets *targets, uint32_t slot);
 
 /* Puts a target at the end of a queue, unless it is in it. */
-void targets_push(struct targets *targets, enum target_queue queue, uint32_t slot);
+void targets_push(struct targets *targets, enum target_queue queue, struct target *target);
 
-/* Takes the first of a queue; PREFIX_TABLE_NONE where it is empty. */
-uint32_t targets_take(struct targets *targets, enum target_queue queue);
+/* Takes the first of a queue; NULL where it is empty. */
+struct target *targets_take(struct targets *targets, enum target_queue queue);
 
 bool targets_is_empty(const struct targets *targets, enum target_queue queue);
 
-/* Keeps count of what is in the kernel. */
-void targets_set_exists(struct targets *targets, struct target *target, bool exists);
-
 /* Says where the target stands; what is news waits to be popped. */
-void targets_set_state(struct targets *targets, uint32_t slot, enum riptide_route_state state);
+void targets_set_state(struct targets *targets, struct target *target,
+                       enum riptide_route_state state);
 
-/* Forgets a target that is not wanted, not in the kernel and in no queue; its bases lose a user. */
-void targets_forget_if_done(struct targets *targets, struct bases *bases, uint32_t slot);
+/* Forgets what its route in the kernel was written with. */
+void targets_forget_written(struct targets *targets, struct target *target);
+
+/* Its base is another one, which becomes the target's; NULL: it has none, for that reason. */
+void targets_set_base(struct targets *targets, struct target *target, struct base *base,
+                      const char *reason);
+
+/* Forgets a target that is not wanted, not in the kernel and in no queue. */
+void targets_forget_if_done(struct targets *targets, struct target *target);
 
 /* The failure of the last write, or none with error 0. A text that finds no memory is left out. */
 void target_set_failure(struct target *target, int error, const char *text);
 
-/*
- * The initcwnd that the route gets: no less than the base route has, as its owner knows the path,
- * unless what took the window down holds there, too. What was asked for as the base had it stands
- * for the base, also where that has changed since: who asked will think again.
- */
-uint32_t target_initcwnd(const struct target *target, const struct base *base);
+/* Whether it is one address. */
+bool target_is_host(const struct target *target);
 
 /*
  * Whether its base does for it, as it starts with as much: no route is made for no more than a step
  * above that, and none stays for nothing.
  */
-bool target_is_at_base(const struct target *target, const struct bases *bases,
-                       const struct riptide_router_config *config);
+bool target_is_at_base(const struct target *target, const struct riptide_router_config *config);
 
 /* Whether the kernel should have a route for it. */
-bool target_is_wanted(const struct target *target, const struct bases *bases,
-                      const struct riptide_router_config *config);
+bool target_is_wanted(const struct target *target, const struct riptide_router_config *config);
 
-/* The initrwnd that the route gets: the base's, raised to what a peer with our bound sends. */
-uint32_t target_initrwnd(const struct base *base, uint32_t cwnd_max);
+/*
+ * What its route says, which has a base. Its initcwnd: no less than the base route has, as its owner
+ * knows the path, unless what took the window down holds there, too. What was asked for as the base
+ * had it stands for the base, also where that has changed since: who asked will think again. Its
+ * initrwnd: the base's, raised to what a peer with our bound sends. Its mtu: the base's, or its
+ * links', or less where less was learned. The base's links' would be the same without a word, but
+ * for open connections when the route goes: the kernel then takes its device away, and they read
+ * the MTU of none (docs/decisions.md).
+ */
+struct metrics target_metrics(const struct target *target, const struct links *links,
+                              const struct riptide_router_config *config);
 
 /* Takes over what is wanted now. */
 void target_want(struct target *target, const struct riptide_wanted *wanted,
-                 const struct bases *bases, const struct links *links);
-
-/* Its base is another one; BASES_NONE: it has none, for that reason. */
-void targets_set_base(struct targets *targets, struct target *target, uint32_t base,
-                      const char *reason);
-
-/*
- * The mtu that the route gets: the base's, or its links', or less where less was learned. 0: none.
- * The base's links' would be the same without a word, but for open connections when the route goes:
- * the kernel then takes its device away, and they read the MTU of none (docs/decisions.md).
- */
-uint32_t target_mtu(const struct target *target, const struct base *base,
-                    const struct links *links);
+                 const struct links *links);
 
 /* Whether what the kernel has is not what is wanted, or a window within a step of it. */
-bool target_needs_write(const struct target *target, const struct bases *bases,
-                        const struct links *links, const struct riptide_router_config *config);
+bool target_needs_write(const struct target *target, const struct links *links,
+                        const struct riptide_router_config *config);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The socket of notifications. What follows from them is follow.c's.
+ * The socket of notifications. What follows from them is event.c's.
  */
-#include "watch.h"
+#include "router.h"
 
-#include "follow.h"
+#include "event.h"
 #include "netlink.h"
 
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
     else if (r < 0)
         return r;
     for (r = 0; r == 0 && (message = netlink_next_message(&walk));)
-        r = follow(plan, message);
+        r = event_follow(plan, message);
     if (r == 0 && walk.left > 0)
         touch_unread(plan);
     return r < 0 ? r : 1;

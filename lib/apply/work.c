@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a router's work: scan, resolve, write, and the rules at last.
+ * The order of a router's work: notifications, scan, resolve, write, and the rules at last.
  */
-#include "work.h"
+#include "router.h"
 
-#include "resolve.h"
-#include "sync.h"
+/* Notifications of one dispatch: a storm brings them one by one, and each is a little work. */
+enum { MAX_READ = 16 };
 
 /* A query that takes a wrong turn through our own table tells nothing. */
 static int check_rules(struct plan *plan, struct netlink *channel)
@@ -65,7 +65,7 @@ static int settle(struct plan *plan, struct netlink *channel, bool is_paused)
  * A pass is finished before the next one, however much changes meanwhile: in a storm of changes
  * routes that are a moment old are better than routes that are never put right.
  */
-int work_step(struct scan *scan, bool is_paused)
+static int go_on(struct scan *scan, bool is_paused)
 {
     struct plan *plan = scan->plan;
 
@@ -78,4 +78,30 @@ int work_step(struct scan *scan, bool is_paused)
     if (!targets_is_empty(&plan->targets, QUEUE_WRITE))
         return sync_write(plan, scan->requests);
     return settle(plan, scan->requests, is_paused);
+}
+
+/* Reads what the kernel has to say; a rule that an event lifts goes before the next one is read. */
+static int read_notifications(struct riptide_router *router)
+{
+    int r, lifted, n = 0;
+
+    do {
+        r = watch_read(router->notifications, &router->plan);
+        lifted = r > 0 ? sync_lift(&router->plan, &router->channel) : 0;
+    } while (r > 0 && lifted == 0 && ++n < MAX_READ);
+    return r < 0 ? r : lifted < 0 ? lifted : n;
+}
+
+int work_step(struct riptide_router *router)
+{
+    int lifted, r, n = read_notifications(router);
+
+    if (n < 0)
+        return n;
+    r = n < MAX_READ && router->plan.has_work ? go_on(&router->scan, router->is_paused) : 0;
+    router->plan.has_work |= n == MAX_READ;
+    if (r < 0)
+        return r;
+    lifted = sync_lift(&router->plan, &router->channel);
+    return lifted < 0 ? lifted : n;
 }

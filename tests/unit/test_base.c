@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/base: what is carried over of a base route, attribute by attribute in the order of the
- * kernel's fib_dump_info and rt6_fill_node.
+ * kernel's fib_dump_info and rt6_fill_node, and answers that give none, some of which no kernel
+ * sends. What every route message must be is in test_route.c.
  */
 #include "apply/base.h"
 
@@ -11,8 +12,119 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 
-#include "base_case.h"
+#include "bytes.h"
+
+enum { UNKNOWN = 250, PAYLOAD_MAX = ATTRS_MAX_BYTES - 4 };
+
+static const char malformed[] = "the kernel's answer makes no sense";
+static const char no_room[] = "its base route has more attributes than fit";
+
+static struct rtmsg *rtm(struct bytes *answer)
+{
+    return bytes_header(answer);
+}
+
+/* A unicast route of main, up to what makes its next hop. */
+static void begin(struct bytes *answer, const char *match)
+{
+    struct riptide_prefix dst = prefix(match);
+    const struct rtmsg header = { .rtm_family = dst.family,
+                                  .rtm_dst_len = dst.len,
+                                  .rtm_table = RT_TABLE_MAIN,
+                                  .rtm_protocol = RTPROT_STATIC,
+                                  .rtm_type = RTN_UNICAST };
+
+    bytes_begin(answer, RTM_NEWROUTE, &header, sizeof(header));
+    bytes_put_u32(answer, RTA_TABLE, RT_TABLE_MAIN);
+    if (dst.len > 0)
+        bytes_put(answer, RTA_DST, dst.addr, dst.family == AF_INET ? 4 : 16);
+}
+
+static void begin_gateway(struct bytes *answer)
+{
+    begin(answer, "0.0.0.0/0");
+    bytes_put_u32(answer, RTA_PRIORITY, 100);
+    bytes_put_address(answer, RTA_PREFSRC, "192.0.2.1");
+    bytes_put_address(answer, RTA_GATEWAY, "192.0.2.254");
+    bytes_put_u32(answer, RTA_OIF, 3);
+}
+
+static void put_metric(struct bytes *answer, int type, uint32_t value)
+{
+    size_t metrics = bytes_nest(answer, RTA_METRICS);
+
+    bytes_put_u32(answer, type, value);
+    bytes_nest_end(answer, metrics);
+}
+
+static void put_expiry(struct bytes *answer, int32_t hundredths)
+{
+    const struct rta_cacheinfo cacheinfo = { .rta_expires = hundredths };
+
+    bytes_put(answer, RTA_CACHEINFO, &cacheinfo, sizeof(cacheinfo));
+}
+
+/* One hop of a multipath route through a gateway. */
+static void put_hop(struct bytes *answer, uint8_t flags, uint8_t weight, int ifindex,
+                           const char *gateway)
+{
+    struct nlmsghdr *message = bytes_message(answer);
+    const struct rtnexthop hop = { .rtnh_len = sizeof(hop) + 8,
+                                   .rtnh_flags = flags,
+                                   .rtnh_hops = (uint8_t)(weight - 1),
+                                   .rtnh_ifindex = ifindex };
+
+    memcpy(answer->data + message->nlmsg_len, &hop, sizeof(hop));
+    message->nlmsg_len += (uint32_t)sizeof(hop);
+    bytes_put_address(answer, RTA_GATEWAY, gateway);
+}
+
+static void put_hops(struct bytes *answer, uint8_t flags, uint8_t weight)
+{
+    size_t multipath = bytes_nest(answer, RTA_MULTIPATH);
+
+    put_hop(answer, flags, weight, 3, "192.0.2.254");
+    put_hop(answer, 0, 1, 5, "198.51.100.254");
+    bytes_nest_end(answer, multipath);
+}
+
+/* That a base is to have. */
+enum { LEAST_LIFE_S = 10 };
+
+/* Over bytes that are not zero: base_equal compares padding, too. */
+static const char *parse(struct base *base, struct bytes *answer, const char *dst)
+{
+    struct riptide_prefix asked = prefix(dst);
+    const char *reason = "not written";
+    bool is_base;
+
+    memset(base, 0xa5, sizeof(*base));
+    is_base = base_parse(base, &asked, bytes_message(answer), LEAST_LIFE_S, &reason);
+    assert_int_equal(is_base, !reason);
+    return reason;
+}
+
+static struct base *parsed(struct bytes *answer, const char *dst)
+{
+    /* More than any test makes. */
+    static struct base bases[16];
+    static unsigned int turn;
+    struct base *base = &bases[turn++ % 16];
+
+    assert_null(parse(base, answer, dst));
+    return base;
+}
+
+static void assert_reason(struct bytes *answer, const char *dst, const char *expected)
+{
+    struct base base;
+    const char *reason = parse(&base, answer, dst);
+
+    assert_non_null(reason);
+    assert_string_equal(reason, expected);
+}
 
 /* That what is carried over is this, in this order: types of attributes, metrics last, -1 at the
  * end. */
@@ -53,14 +165,15 @@ static void test_a_gateway_and_its_source(void **state)
     (void)state;
     begin_gateway(&answer);
     base = parsed(&answer, "203.0.113.9");
-    assert_prefix(&base->match, "0.0.0.0/0");
-    assert_prefix(&base->gateway, "192.0.2.254");
-    assert_int_equal(base->ifindex, 3);
-    assert_int_equal(base->priority, 100);
-    assert_int_equal(base->scope, RT_SCOPE_UNIVERSE);
-    assert_int_equal(base->initrwnd, 0);
-    assert_int_equal(base->mtu_bytes, 0);
-    assert_false(base->is_onlink || base->has_expiry || base->is_multipath);
+    assert_prefix(&base->route.dst, "0.0.0.0/0");
+    assert_prefix(&base->route.gateway, "192.0.2.254");
+    assert_int_equal(base->route.ifindex, 3);
+    assert_int_equal(base->route.priority, 100);
+    assert_int_equal(base->route.scope, RT_SCOPE_UNIVERSE);
+    assert_int_equal(base->route.metrics.initrwnd, 0);
+    assert_int_equal(base->route.metrics.mtu_bytes, 0);
+    assert_false(base->route.is_onlink || base->is_multipath);
+    assert_int_equal(base->route.expires_s, ROUTE_NEVER_S);
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF));
     assert_memory_equal(base->attrs.bytes + 12, hop, sizeof(hop));
     assert_int_equal(base->metrics_bytes, 0);
@@ -77,10 +190,10 @@ static void test_on_link_has_no_gateway(void **state)
     bytes_put_address(&answer, RTA_PREFSRC, "192.0.2.1");
     bytes_put_u32(&answer, RTA_OIF, 3);
     base = parsed(&answer, "192.0.2.77");
-    assert_prefix(&base->match, "192.0.2.0/24");
-    assert_int_equal(base->scope, RT_SCOPE_LINK);
-    assert_int_equal(base->gateway.family, 0);
-    assert_int_equal(base->ifindex, 3);
+    assert_prefix(&base->route.dst, "192.0.2.0/24");
+    assert_int_equal(base->route.scope, RT_SCOPE_LINK);
+    assert_int_equal(base->route.gateway.family, 0);
+    assert_int_equal(base->route.ifindex, 3);
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_OIF));
 }
 
@@ -97,7 +210,7 @@ static void test_flags_of_the_moment_make_no_difference(void **state)
     assert_true(base_equal(plain, base));
     rtm(&answer)->rtm_flags = RTNH_F_ONLINK | RTNH_F_LINKDOWN;
     base = parsed(&answer, "203.0.113.9");
-    assert_true(base->is_onlink);
+    assert_true(base->route.is_onlink);
     assert_false(base_equal(plain, base));
 }
 
@@ -111,8 +224,8 @@ static void test_several_hops_go_with_their_weights(void **state)
     put_hops(&answer, 0, 3);
     base = parsed(&answer, "10.1.0.1");
     assert_true(base->is_multipath);
-    assert_int_equal(base->gateway.family, 0);
-    assert_int_equal(base->ifindex, 0);
+    assert_int_equal(base->route.gateway.family, 0);
+    assert_int_equal(base->route.ifindex, 0);
     assert_int_equal(base->attrs.n_bytes, 36);
     assert_memory_equal(base->attrs.bytes, answer.data + bytes_message(&answer)->nlmsg_len - 36,
                         36);
@@ -155,8 +268,8 @@ static void test_v4_through_a_v6_next_hop(void **state)
     bytes_put(&answer, RTA_VIA, &via, sizeof(via));
     bytes_put_u32(&answer, RTA_OIF, 3);
     base = parsed(&answer, "10.2.0.1");
-    assert_prefix(&base->match, "10.2.0.0/16");
-    assert_prefix(&base->gateway, "fe80::1");
+    assert_prefix(&base->route.dst, "10.2.0.0/16");
+    assert_prefix(&base->route.gateway, "fe80::1");
     assert_attrs(base, TYPES(RTA_VIA, RTA_OIF));
 }
 
@@ -173,7 +286,7 @@ static void test_the_hop_of_an_object_is_carried_without_it(void **state)
     bytes_put_address(&answer, RTA_GATEWAY, "192.0.2.253");
     bytes_put_u32(&answer, RTA_OIF, 3);
     base = parsed(&answer, "10.3.0.1");
-    assert_true(base->is_onlink);
+    assert_true(base->route.is_onlink);
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF));
 }
 
@@ -214,11 +327,11 @@ static void test_metrics_go_without_those_that_we_set(void **state)
     base = parsed(&answer, "203.0.113.9");
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF, RTAX_CC_ALGO));
     assert_int_equal(base->metrics_bytes, 12);
-    assert_int_equal(base->locks, 1u << RTAX_MTU);
-    assert_int_equal(base->rto_min_ms, 50);
-    assert_int_equal(base->initcwnd, 30);
-    assert_int_equal(base->initrwnd, 20);
-    assert_int_equal(base->mtu_bytes, 1400);
+    assert_int_equal(base->route.metrics.locks, 1u << RTAX_MTU);
+    assert_int_equal(base->route.metrics.rto_min_ms, 50);
+    assert_int_equal(base->route.metrics.initcwnd, 30);
+    assert_int_equal(base->route.metrics.initrwnd, 20);
+    assert_int_equal(base->route.metrics.mtu_bytes, 1400);
 }
 
 static void test_expiry_is_not_copied(void **state)
@@ -234,7 +347,7 @@ static void test_expiry_is_not_copied(void **state)
         put_expiry(&answer, hundredths[i]);
         bytes_put_u8(&answer, RTA_PREF, 1);
         assert_null(parse(&base, &answer, "2001:db8:99::1"));
-        assert_int_equal(base.has_expiry, hundredths[i] > 0);
+        assert_int_equal(base.route.expires_s != ROUTE_NEVER_S, hundredths[i] > 0);
         assert_attrs(&base, TYPES(RTA_PREF));
     }
 }
@@ -311,6 +424,305 @@ static void test_equal_is_what_means_the_same(void **state)
     }
 }
 
+static void test_several_v6_routes_are_left_alone(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "2001:db8:97::/48");
+    put_hops(&answer, 0, 1);
+    assert_reason(&answer, "2001:db8:97::1", "its base route is made of several IPv6 routes");
+}
+
+static void test_hops_whose_lengths_lie_are_refused(void **state)
+{
+    (void)state;
+    for (uint32_t claimed = 0; claimed <= 64; claimed++) {
+        uint16_t len = (uint16_t)claimed;
+        struct bytes answer;
+        size_t first;
+
+        begin(&answer, "10.1.0.0/16");
+        first = bytes_message(&answer)->nlmsg_len + 4;
+        put_hops(&answer, 0, 1);
+        memcpy(answer.data + first, &len, sizeof(len));
+        if (len < sizeof(struct rtnexthop) || len > 32)
+            assert_reason(&answer, "10.1.0.1", malformed);
+        /* A hop that ends where its gateway begins leaves bytes that are none. */
+        if (len == 12)
+            assert_reason(&answer, "10.1.0.1", malformed);
+    }
+}
+
+/* net.ipv4.nexthop_compat_mode decides whether the kernel shows them. */
+static void test_objects_of_many_hops_or_unseen_ones_are_left_alone(void **state)
+{
+    static const char group[] = "its base route leads through a next-hop group";
+    static const char unseen[] = "the kernel does not show the hop of its next-hop object";
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "10.3.0.0/16");
+    bytes_put_address(&answer, RTA_PREFSRC, "192.0.2.1");
+    bytes_put_u32(&answer, RTA_NH_ID, 7);
+    assert_reason(&answer, "10.3.0.1", unseen);
+    put_hops(&answer, 0, 4);
+    assert_reason(&answer, "10.3.0.1", group);
+    begin(&answer, "2001:db8:97::/48");
+    bytes_put_u32(&answer, RTA_NH_ID, 7);
+    assert_reason(&answer, "2001:db8:97::1", unseen);
+    put_hops(&answer, 0, 4);
+    assert_reason(&answer, "2001:db8:97::1", group);
+}
+
+static void test_locked_windows_are_left_alone(void **state)
+{
+    static const struct {
+        uint32_t lock;
+        bool is_ours;
+    } cases[] = { { 1u << RTAX_INITCWND, true },
+                  { 1u << RTAX_INITRWND, true },
+                  { 1u << RTAX_MTU | 1u << RTAX_INITCWND, true },
+                  { ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND), false } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct bytes answer;
+
+        begin_gateway(&answer);
+        put_metric(&answer, RTAX_LOCK, cases[i].lock);
+        if (cases[i].is_ours)
+            assert_reason(&answer, "203.0.113.9", "its base route locks initcwnd or initrwnd");
+        else
+            parsed(&answer, "203.0.113.9");
+    }
+}
+
+static void test_an_mtu_that_would_be_cut_down_is_left_alone(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin_gateway(&answer);
+    put_metric(&answer, RTAX_MTU, 65521);
+    assert_reason(&answer, "203.0.113.9",
+                  "its base route has a larger mtu than can be given to another");
+    begin_gateway(&answer);
+    put_metric(&answer, RTAX_MTU, 65520);
+    assert_int_equal(parsed(&answer, "203.0.113.9")->route.metrics.mtu_bytes, 65520);
+}
+
+/* Ours has no lifetime, and is to go before it. */
+static void test_a_base_about_to_expire_is_left_alone(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "2001:db8:99::/48");
+    put_expiry(&answer, 100 * LEAST_LIFE_S - 1);
+    assert_reason(&answer, "2001:db8:99::1", base_ending);
+}
+
+static void test_more_attributes_than_fit_are_refused(void **state)
+{
+    static const int types[] = { RTA_ENCAP, UNKNOWN, RTA_MULTIPATH };
+    static const uint8_t payload[PAYLOAD_MAX + 4];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        struct bytes answer;
+
+        begin(&answer, "10.1.0.0/16");
+        bytes_put(&answer, types[i], payload, PAYLOAD_MAX);
+        /* Zeros are attributes to nobody, but no hops. */
+        if (types[i] == RTA_MULTIPATH)
+            assert_reason(&answer, "10.1.0.1", malformed);
+        else
+            parsed(&answer, "10.1.0.1");
+        begin(&answer, "10.1.0.0/16");
+        bytes_put(&answer, types[i], payload, PAYLOAD_MAX + 1);
+        assert_reason(&answer, "10.1.0.1", no_room);
+        begin(&answer, "10.1.0.0/16");
+        bytes_put(&answer, types[i], payload, PAYLOAD_MAX - 4);
+        bytes_put(&answer, types[i] == RTA_ENCAP ? RTA_OIF : RTA_PREFSRC, payload, 4);
+        assert_reason(&answer, "10.1.0.1", types[i] == RTA_MULTIPATH ? malformed : no_room);
+    }
+}
+
+static void test_more_metrics_than_fit_are_refused(void **state)
+{
+    enum { OTHERS = 24, ROOM = PAYLOAD_MAX - OTHERS };
+    static const uint8_t payload[PAYLOAD_MAX];
+
+    (void)state;
+    for (size_t n = ROOM; n <= ROOM + 4; n += 4) {
+        struct bytes answer;
+        size_t metrics;
+
+        begin_gateway(&answer);
+        metrics = bytes_nest(&answer, RTA_METRICS);
+        bytes_put(&answer, RTAX_CC_ALGO, payload, n);
+        bytes_nest_end(&answer, metrics);
+        if (n == ROOM)
+            parsed(&answer, "203.0.113.9");
+        else
+            assert_reason(&answer, "203.0.113.9", no_room);
+    }
+}
+
+static void test_every_errno_has_its_reason(void **state)
+{
+    static const char denied[] = "its base route is blackhole, unreachable or prohibit";
+    static const char refused[] = "the kernel refused the route query";
+
+    (void)state;
+    for (int number = 0; number <= 133; number++) {
+        const struct nlmsgerr error = { .error = -number };
+        const char *expected = refused;
+        struct bytes answer;
+
+        if (number == ENETUNREACH)
+            expected = "there is no route to it";
+        else if (number == EINVAL || number == EHOSTUNREACH || number == EACCES)
+            expected = denied;
+        bytes_begin(&answer, NLMSG_ERROR, &error, sizeof(error));
+        assert_reason(&answer, "10.6.0.1", expected);
+        bytes_message(&answer)->nlmsg_len--;
+        assert_reason(&answer, "10.6.0.1", malformed);
+    }
+}
+
+static void test_only_unicast_is_ours(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    for (unsigned int type = 0; type < 256; type++) {
+        begin(&answer, "192.0.2.1");
+        rtm(&answer)->rtm_type = (uint8_t)type;
+        bytes_put_u32(&answer, RTA_OIF, 3);
+        if (type == RTN_UNICAST)
+            parsed(&answer, "192.0.2.1");
+        else
+            assert_reason(&answer, "192.0.2.1",
+                          type == RTN_LOCAL ? "it is an address of this host"
+                                            : "its base route is not unicast");
+    }
+}
+
+static void test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "192.0.2.0/25");
+    rtm(&answer)->rtm_type = RTN_LOCAL;
+    assert_reason(&answer, "192.0.2.1", "it is an address of this host");
+    assert_reason(&answer, "192.0.2.0/26", "its addresses are this host's own");
+    assert_reason(&answer, "192.0.2.0/24", "an address of this host lies in it");
+}
+
+static void test_only_main_is_ours(void **state)
+{
+    static const char other_table[] = "a rule sends it to another table than main";
+    static const uint32_t tables[] = { 0, 100, RT_TABLE_DEFAULT, RT_TABLE_LOCAL, 254 + 256, 7230 };
+    struct bytes answer;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+        begin_gateway(&answer);
+        bytes_put_u32(&answer, RTA_TABLE, tables[i]);
+        assert_reason(&answer, "203.0.113.9", other_table);
+    }
+}
+
+static void test_routes_that_choose_by_more_than_the_destination(void **state)
+{
+    static const char by_packet[] = "its base route depends on tos or source";
+    struct bytes answer;
+
+    (void)state;
+    begin_gateway(&answer);
+    rtm(&answer)->rtm_tos = 4;
+    assert_reason(&answer, "203.0.113.9", by_packet);
+    begin_gateway(&answer);
+    rtm(&answer)->rtm_src_len = 1;
+    assert_reason(&answer, "203.0.113.9", by_packet);
+}
+
+static void test_routes_that_do_not_hold_all_that_was_asked(void **state)
+{
+    static const char inside[] = "main has more specific routes inside it";
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "10.1.2.0/24");
+    bytes_put_u32(&answer, RTA_OIF, 3);
+    parsed(&answer, "10.1.2.0/24");
+    parsed(&answer, "10.1.2.3");
+    assert_reason(&answer, "10.1.2.0/23", inside);
+    assert_reason(&answer, "10.0.0.0/8", inside);
+}
+
+static void test_answers_for_another_destination_are_malformed(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin(&answer, "198.51.100.0/24");
+    assert_reason(&answer, "203.0.113.9/32", malformed);
+    ((struct rtmsg *)bytes_header(&answer))->rtm_type = RTN_LOCAL;
+    assert_reason(&answer, "203.0.113.9/32", malformed);
+    assert_reason(&answer, "2001:db8::1", malformed);
+    begin(&answer, "2001:db8::/32");
+    assert_reason(&answer, "2001:db9::/48", malformed);
+}
+
+static void test_other_messages_are_malformed(void **state)
+{
+    static const uint16_t types[] = { RTM_DELROUTE, RTM_GETROUTE, RTM_NEWLINK, NLMSG_DONE };
+    struct bytes answer;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        begin_gateway(&answer);
+        bytes_message(&answer)->nlmsg_type = types[i];
+        assert_reason(&answer, "203.0.113.9", malformed);
+    }
+}
+
+static void begin_with_all(struct bytes *answer)
+{
+    size_t metrics;
+
+    begin_gateway(answer);
+    metrics = bytes_nest(answer, RTA_METRICS);
+    bytes_put_u32(answer, RTAX_LOCK, 1u << RTAX_MTU);
+    bytes_put_u32(answer, RTAX_MTU, 1400);
+    bytes_nest_end(answer, metrics);
+    put_hops(answer, 0, 2);
+    put_expiry(answer, 100);
+    bytes_put(answer, UNKNOWN, "\1\2\3\4\5", 5);
+}
+
+static bool parses(const struct nlmsghdr *message)
+{
+    struct riptide_prefix dst = prefix("203.0.113.9");
+    const char *reason;
+    struct base base;
+
+    return base_parse(&base, &dst, message, 1, &reason);
+}
+
+static void test_a_cut_inside_an_attribute_is_malformed(void **state)
+{
+    struct bytes answer;
+
+    (void)state;
+    begin_with_all(&answer);
+    bytes_check_cuts(&answer, sizeof(struct rtmsg), parses);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +738,23 @@ int main(void)
         cmocka_unit_test(test_expiry_is_not_copied),
         cmocka_unit_test(test_unknown_attributes_are_carried),
         cmocka_unit_test(test_equal_is_what_means_the_same),
+        cmocka_unit_test(test_several_v6_routes_are_left_alone),
+        cmocka_unit_test(test_hops_whose_lengths_lie_are_refused),
+        cmocka_unit_test(test_objects_of_many_hops_or_unseen_ones_are_left_alone),
+        cmocka_unit_test(test_locked_windows_are_left_alone),
+        cmocka_unit_test(test_an_mtu_that_would_be_cut_down_is_left_alone),
+        cmocka_unit_test(test_a_base_about_to_expire_is_left_alone),
+        cmocka_unit_test(test_more_attributes_than_fit_are_refused),
+        cmocka_unit_test(test_more_metrics_than_fit_are_refused),
+        cmocka_unit_test(test_every_errno_has_its_reason),
+        cmocka_unit_test(test_only_unicast_is_ours),
+        cmocka_unit_test(test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes),
+        cmocka_unit_test(test_only_main_is_ours),
+        cmocka_unit_test(test_routes_that_choose_by_more_than_the_destination),
+        cmocka_unit_test(test_routes_that_do_not_hold_all_that_was_asked),
+        cmocka_unit_test(test_answers_for_another_destination_are_malformed),
+        cmocka_unit_test(test_other_messages_are_malformed),
+        cmocka_unit_test(test_a_cut_inside_an_attribute_is_malformed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

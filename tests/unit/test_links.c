@@ -175,7 +175,7 @@ static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
     struct nlattr several = { (uint16_t)(sizeof(several) + n * sizeof(*hops)), RTA_MULTIPATH };
 
     memset(base, 0, sizeof(*base));
-    base->match.family = AF_INET;
+    base->route.dst.family = AF_INET;
     base->is_multipath = true;
     for (size_t i = 0; i < n; i++)
         hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
@@ -203,8 +203,25 @@ static void test_hops_have_one_where_their_links_have_the_same(void **state)
     }
     put_hops(&base, hops[0], 0);
     assert_int_equal(links_mtu(&links, &base), 0);
-    base = (struct base){ .match.family = AF_INET6, .ifindex = ETH0 };
+    base = (struct base){ .route = { .dst.family = AF_INET6, .ifindex = ETH0 } };
     assert_int_equal(links_mtu(&links, &base), 1280);
+    links_forget(&links);
+}
+
+static void test_routes_of_main_lead_through_links_that_they_were_seen_on(void **state)
+{
+    struct links links = { 0 };
+
+    (void)state;
+    assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
+    assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
+    links_note_main(&links, ETH0);
+    assert_int_equal(take(&links, ETH0, 9000, 1280), 1);
+    assert_true(links_is_of_main(&links, ETH0));
+    assert_false(links_is_of_main(&links, ETH1));
+    assert_false(links_is_of_main(&links, 99));
+    links_note_main(&links, 0); /* several */
+    assert_true(links_is_of_main(&links, ETH1));
     links_forget(&links);
 }
 
@@ -218,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_what_makes_no_sense_changes_nothing),
         cmocka_unit_test(test_cut_anywhere_it_is_read_to_its_end),
         cmocka_unit_test(test_hops_have_one_where_their_links_have_the_same),
+        cmocka_unit_test(test_routes_of_main_lead_through_links_that_they_were_seen_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

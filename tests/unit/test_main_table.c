@@ -65,7 +65,7 @@ static void test_a_route_beside_another_of_its_metric_begins_a_contest(void **st
         assert_int_equal(is_contested(&main, "203.0.113.0/24", "203.0.113.7"), cases[i].is_contest);
         assert_false(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
         assert_false(main.is_stale);
-        main_table_forget(&main);
+        main_table_deinit(&main);
     }
 }
 
@@ -78,7 +78,7 @@ static void test_a_route_for_some_packets_contests_what_overlaps(void **state)
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.0.0/16"));
     assert_false(is_contested(&main, "203.0.0.0/16", "203.0.112.7"));
-    main_table_forget(&main);
+    main_table_deinit(&main);
 }
 
 static void test_a_storm_of_one_prefix_takes_no_memory(void **state)
@@ -91,7 +91,7 @@ static void test_a_storm_of_one_prefix_takes_no_memory(void **state)
         follow(&main, RTM_NEWROUTE, ADDED, "203.0.114.0/24", 8, "192.0.2.1");
     }
     assert_int_equal(main.n_contested, 2);
-    main_table_forget(&main);
+    main_table_deinit(&main);
 }
 
 static void test_what_goes_leaves_its_contest_in_doubt(void **state)
@@ -105,26 +105,50 @@ static void test_what_goes_leaves_its_contest_in_doubt(void **state)
     follow(&main, RTM_DELROUTE, 0, "203.0.113.0/24", 0, "192.0.2.1");
     assert_true(main.is_stale);
     assert_true(is_contested(&main, "203.0.113.0/24", "203.0.113.7"));
-    main_table_forget(&main);
+    main_table_begin(&main);
     assert_false(main.is_stale);
+    main_table_deinit(&main);
 }
 
-static void test_a_new_gateway_of_ipv6_has_an_unknown_state_and_a_failed_one_contests(void **state)
+static int note(struct main_table *main, const char *text, bool is_failed)
+{
+    struct riptide_prefix address = prefix(text);
+
+    return main_table_note_neighbour(main, &address, 3, is_failed);
+}
+
+static void test_a_gateway_of_ipv6_that_fails_contests_what_leads_through_it(void **state)
 {
     struct main_table main = { 0 };
 
     (void)state;
-    follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 0, "192.0.2.1");
-    assert_false(main.has_new_gateways);
     follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
-    assert_true(main.has_new_gateways);
-    main.has_new_gateways = false;
-    main.gateways[0].is_failed = true;
+    assert_int_equal(note(&main, "2001:db8::1", false), 0);
+    assert_int_equal(note(&main, "2001:db8::1", true), 1); /* to be read again */
+    assert_int_equal(note(&main, "2001:db8::1", true), 0);
     follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:2::/48", 0, "2001:db8::1");
-    assert_false(main.has_new_gateways);
     assert_true(is_contested(&main, "2001:db8:2::/48", "2001:db8:2::7"));
     assert_false(is_contested(&main, "2001:db8:3::/48", "2001:db8:3::7"));
-    main_table_forget(&main);
+    assert_int_equal(note(&main, "2001:db8::1", false), 1);
+    main_table_deinit(&main);
+}
+
+static void test_a_neighbour_is_known_to_have_failed_before_it_is_a_gateway(void **state)
+{
+    struct main_table main = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(note(&main, "2001:db8::1", true), 0);
+        assert_int_equal(note(&main, "2001:db8::2", true), 0);
+        assert_int_equal(note(&main, "2001:db8::2", false), 0);
+        assert_int_equal(main.n_neighbours, 1);
+        follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+        assert_true(is_contested(&main, "2001:db8:1::/48", "2001:db8:1::7"));
+        main_table_begin(&main);
+        assert_false(is_contested(&main, "2001:db8:1::/48", "2001:db8:1::7"));
+    }
+    main_table_deinit(&main);
 }
 
 int main(void)
@@ -134,7 +158,8 @@ int main(void)
         cmocka_unit_test(test_a_route_for_some_packets_contests_what_overlaps),
         cmocka_unit_test(test_a_storm_of_one_prefix_takes_no_memory),
         cmocka_unit_test(test_what_goes_leaves_its_contest_in_doubt),
-        cmocka_unit_test(test_a_new_gateway_of_ipv6_has_an_unknown_state_and_a_failed_one_contests),
+        cmocka_unit_test(test_a_gateway_of_ipv6_that_fails_contests_what_leads_through_it),
+        cmocka_unit_test(test_a_neighbour_is_known_to_have_failed_before_it_is_a_gateway),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

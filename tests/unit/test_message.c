@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/message: the routes that are written, read back attribute by attribute, and where
- * libnl-route is at hand by a reader that shares nothing with ours.
+ * lib/apply/message: requests read back attribute by attribute, and the routes that are written,
+ * where libnl-route is at hand, by a reader that shares nothing with ours.
  */
 #include "apply/message.h"
 
@@ -11,26 +11,107 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <linux/fib_rules.h>
+#include <linux/if_link.h>
+#include <netinet/in.h>
 #ifdef HAVE_LIBNL_ROUTE
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 #endif
 
-#include "message_case.h"
+#include "bytes.h"
+
+/* Where requests are built one after the other; what is not written there shows. */
+static void *room(void)
+{
+    static struct netlink_room room;
+
+    memset(&room, 0xdd, sizeof(room));
+    return &room;
+}
+
+enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x72697074 };
+
+static const struct nlattr *find(const struct nlmsghdr *message, size_t header_n,
+                                         uint16_t type)
+{
+    return netlink_find(netlink_attrs(message, header_n), type);
+}
+
+static uint32_t u32_of(struct nlmsghdr *message, size_t header_n, uint16_t type)
+{
+    const struct nlattr *attribute = find(message, header_n, type);
+
+    assert_non_null(attribute);
+    assert_int_equal(mnl_attr_get_payload_len(attribute), 4);
+    return mnl_attr_get_u32(attribute);
+}
+
+static void assert_payload(const struct nlattr *attribute, const void *expected, size_t n)
+{
+    assert_non_null(attribute);
+    assert_int_equal(mnl_attr_get_payload_len(attribute), n);
+    assert_memory_equal(mnl_attr_get_payload(attribute), expected, n);
+}
+
+static void assert_header(struct nlmsghdr *message, int type, int flags, const void *header,
+                                 size_t n)
+{
+    assert_non_null(message);
+    assert_int_equal(message->nlmsg_type, type);
+    assert_int_equal(message->nlmsg_flags, flags | NLM_F_REQUEST);
+    assert_true(mnl_nlmsg_get_payload_len(message) >= n);
+    assert_memory_equal(mnl_nlmsg_get_payload(message), header, n);
+}
+
+/* That the attributes are of these types and no others: -1 at the end. */
+static void assert_types(struct nlmsghdr *message, size_t header_n, const int *types)
+{
+    struct netlink_attrs attrs = netlink_attrs(message, header_n);
+    const struct nlattr *attribute;
+
+    while ((attribute = netlink_next(&attrs))) {
+        assert_int_equal(mnl_attr_get_type(attribute), *types);
+        types++;
+    }
+    assert_int_equal(attrs.left, 0);
+    assert_int_equal(*types, -1);
+}
+
+#define TYPES(...)                                                                                 \
+    (const int[])                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__, -1                                                                            \
+    }
+#define RTM sizeof(struct rtmsg)
+#define FRH sizeof(struct fib_rule_hdr)
+#define IFI sizeof(struct ifinfomsg)
+
+static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
 
 /* Into a room that held something else before, as they are used one after the other. */
-static struct nlmsghdr *put(const struct base *base, uint32_t table,
-                            const struct route_addition *addition)
+static struct nlmsghdr *put_at(const struct base *base, uint32_t table, const char *dst,
+                               const struct metrics *metrics)
 {
-    const struct route_addition other = { .dst = base->match, .initcwnd = 7 };
+    struct riptide_prefix at_dst = prefix(dst), other_dst = base->route.dst;
+    const struct metrics other = { .initcwnd = 7 };
     static const uint8_t other_header[100];
     void *at = room();
     uint32_t begun_bytes;
 
     netlink_begin(at, RTM_DELROUTE, NLM_F_DUMP, other_header, sizeof(other_header));
     begun_bytes = message_route_begin(at, base, table, PROTOCOL);
-    message_route_put(at, begun_bytes, base, &other);
-    return message_route_put(at, begun_bytes, base, addition);
+    message_route_put(at, begun_bytes, base, &other_dst, &other);
+    return message_route_put(at, begun_bytes, base, &at_dst, metrics);
+}
+
+/* For all that the base is for. */
+static struct nlmsghdr *put(const struct base *base, uint32_t table, const struct metrics *metrics)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&base->route.dst, text);
+    return put_at(base, table, text, metrics);
 }
 
 static void add(struct attrs *attrs, int type, const void *payload, size_t n)
@@ -57,22 +138,25 @@ static void add_address(struct attrs *attrs, int type, const char *text)
 static void base_init(struct base *base, const char *match)
 {
     memset(base, 0, sizeof(*base));
-    base->match = prefix(match);
+    base->route.dst = prefix(match);
+    base->route.table = RT_TABLE_MAIN;
+    base->route.type = RTN_UNICAST;
+    base->route.expires_s = ROUTE_NEVER_S;
 }
 
 static void init_gateway(struct base *base)
 {
     base_init(base, "203.0.113.0/24");
-    base->priority = 100;
-    base->initrwnd = 20;
-    base->gateway = prefix("192.0.2.254");
-    base->ifindex = 3;
+    base->route.priority = 100;
+    base->route.metrics.initrwnd = 20;
+    base->route.gateway = prefix("192.0.2.254");
+    base->route.ifindex = 3;
     add_address(&base->attrs, RTA_GATEWAY, "192.0.2.254");
     add_u32(&base->attrs, RTA_OIF, 3);
-    base->prefsrc = prefix("192.0.2.1");
+    base->route.prefsrc = prefix("192.0.2.1");
     add_address(&base->attrs, RTA_PREFSRC, "192.0.2.1");
-    base->locks = 1u << RTAX_MTU;
-    base->mtu_bytes = 1400;
+    base->route.metrics.locks = 1u << RTAX_MTU;
+    base->route.metrics.mtu_bytes = 1400;
 }
 
 static void init_hops(struct base *base)
@@ -98,52 +182,46 @@ static void init_via(struct base *base)
     } via = { AF_INET6, { 0xfe, 0x80, [15] = 1 } };
 
     base_init(base, "10.2.0.0/16");
-    base->gateway = prefix("fe80::1");
-    base->ifindex = 3;
+    base->route.gateway = prefix("fe80::1");
+    base->route.ifindex = 3;
     add(&base->attrs, RTA_VIA, &via, sizeof(via));
     add_u32(&base->attrs, RTA_OIF, 3);
 }
 
-static struct route_addition addition_to(const struct base *base)
+static struct metrics metrics_on(const struct base *base)
 {
-    return (struct route_addition){
-        .dst = base->match,
-        .initcwnd = 36,
-        .initrwnd = base->initrwnd,
-        .mtu_bytes = base->mtu_bytes,
-    };
+    struct metrics metrics = base->route.metrics;
+
+    metrics.initcwnd = 36;
+    return metrics;
 }
 
 /* As an answer of main the message reads as the base that it was made of. */
-static void assert_reads_as(struct nlmsghdr *message, const struct base *base,
-                            const struct route_addition *addition)
+static void assert_reads_as(struct base *base)
 {
+    struct metrics metrics = metrics_on(base);
+    struct nlmsghdr *message = put(base, RT_TABLE_MAIN, &metrics);
     const char *reason;
     struct route route;
     struct base read;
 
-    assert_non_null(message);
-    assert_true(base_parse(&read, &base->match, message, 1, &reason));
-    assert_int_equal(read.initcwnd, addition->initcwnd);
-    read.initcwnd = base->initcwnd;
+    assert_true(base_parse(&read, &base->route.dst, message, 1, &reason));
+    base->route.metrics.initcwnd = metrics.initcwnd;
     assert_true(base_equal(&read, base));
     assert_int_equal(route_parse(&route, message), 0);
     assert_int_equal(route.protocol, PROTOCOL);
-    assert_int_equal(route.initcwnd, addition->initcwnd);
-    assert_int_equal(route.initrwnd, addition->initrwnd);
 }
 
 static void test_a_route_is_its_base_and_the_windows(void **state)
 {
-    struct route_addition addition;
+    struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     init_gateway(&base);
-    addition = addition_to(&base);
-    addition.dst = prefix("203.0.113.9");
-    message = put(&base, TABLE, &addition);
+    metrics = metrics_on(&base);
+    message = put_at(&base, TABLE, "203.0.113.9", &metrics);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET,
                                    .rtm_dst_len = 32,
@@ -163,48 +241,41 @@ static void test_a_route_is_its_base_and_the_windows(void **state)
 
 static void test_every_kind_of_base_comes_back(void **state)
 {
-    struct route_addition addition;
     struct base base;
 
     (void)state;
     init_gateway(&base);
-    addition = addition_to(&base);
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
-    base.is_onlink = true;
-    base.priority = 0;
-    base.initrwnd = addition.initrwnd = 0;
-    base.mtu_bytes = addition.mtu_bytes = 0;
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
+    assert_reads_as(&base);
+    base.route.is_onlink = true;
+    base.route.priority = 0;
+    base.route.metrics = (struct metrics){ 0 };
+    assert_reads_as(&base);
 
     init_hops(&base);
-    addition = addition_to(&base);
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
+    assert_reads_as(&base);
 
     base_init(&base, "192.0.2.0/24");
-    base.scope = RT_SCOPE_LINK;
-    base.ifindex = 3;
+    base.route.scope = RT_SCOPE_LINK;
+    base.route.ifindex = 3;
     add_u32(&base.attrs, RTA_OIF, 3);
-    addition = addition_to(&base);
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
+    assert_reads_as(&base);
 
     init_via(&base);
-    addition = addition_to(&base);
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
+    assert_reads_as(&base);
 
     base_init(&base, "2001:db8:98::/48");
-    base.gateway = prefix("fe80::2");
+    base.route.gateway = prefix("fe80::2");
     add_address(&base.attrs, RTA_GATEWAY, "fe80::2");
     add(&base.attrs, RTA_ENCAP, "\x20\0\1\0\1\0\0\0", 8);
     add(&base.attrs, RTA_ENCAP_TYPE, "\5\0", 2);
     add(&base.attrs, RTA_PREF, "\1", 1);
     add(&base.attrs, 250, "\1\2\3\4\5", 5);
-    addition = addition_to(&base);
-    assert_reads_as(put(&base, RT_TABLE_MAIN, &addition), &base, &addition);
+    assert_reads_as(&base);
 }
 
 static void test_an_object_of_the_base_is_not_named(void **state)
 {
-    struct route_addition addition;
+    struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
@@ -212,8 +283,8 @@ static void test_an_object_of_the_base_is_not_named(void **state)
     base_init(&base, "10.3.0.0/16");
     add_address(&base.attrs, RTA_GATEWAY, "192.0.2.253");
     add_u32(&base.attrs, RTA_OIF, 3);
-    addition = addition_to(&base);
-    message = put(&base, RT_TABLE_MAIN, &addition);
+    metrics = metrics_on(&base);
+    message = put(&base, RT_TABLE_MAIN, &metrics);
     assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
 }
 
@@ -230,66 +301,198 @@ static uint32_t metric(const struct nlmsghdr *message, uint16_t type)
 
 static void test_metrics_are_the_bases_and_ours(void **state)
 {
-    struct route_addition addition;
+    struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     init_gateway(&base);
-    addition = addition_to(&base);
+    metrics = metrics_on(&base);
     /* What was learned counts, not what the base says. */
-    addition.mtu_bytes = 1300;
-    addition.initrwnd = 100;
-    message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU);
+    metrics.mtu_bytes = 1300;
+    metrics.initrwnd = 100;
+    metrics.rto_min_ms = 50;
+    metrics.locks |= 1u << RTAX_RTO_MIN;
+    message = put(&base, RT_TABLE_MAIN, &metrics);
+    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
+    assert_int_equal(metric(message, RTAX_RTO_MIN), 50);
     assert_int_equal(metric(message, RTAX_INITCWND), 36);
     assert_int_equal(metric(message, RTAX_MTU), 1300);
     assert_int_equal(metric(message, RTAX_INITRWND), 100);
-    addition.mtu_bytes = addition.initrwnd = 0;
-    message = put(&base, RT_TABLE_MAIN, &addition);
+    metrics = (struct metrics){ .initcwnd = 36 };
+    message = put(&base, RT_TABLE_MAIN, &metrics);
     assert_int_equal(metric(message, RTAX_INITCWND), 36);
     assert_int_equal(metric(message, RTAX_MTU), 0);
     assert_int_equal(metric(message, RTAX_INITRWND), 0);
     assert_int_equal(metric(message, RTAX_RTO_MIN), 0);
 }
 
-/* The kernel heeds it only with its lock. */
-static void test_rto_min_comes_with_its_lock(void **state)
-{
-    struct route_addition addition;
-    struct nlmsghdr *message;
-    struct base base;
-
-    (void)state;
-    init_gateway(&base);
-    base.rto_min_ms = 20;
-    addition = addition_to(&base);
-    addition.rto_min_us = 49001; /* the kernel counts in ms */
-    message = put(&base, RT_TABLE_MAIN, &addition);
-    assert_int_equal(metric(message, RTAX_RTO_MIN), 50);
-    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
-}
-
 static void test_the_largest_base_fits_a_message(void **state)
 {
     enum { HALF = ATTRS_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
-    struct route_addition addition;
+    struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     base_init(&base, "2001:db8::1");
-    base.priority = 100;
+    base.route.priority = 100;
     add(&base.attrs, RTA_ENCAP, payload, sizeof(payload));
     add(&base.attrs, RTAX_CC_ALGO, payload, sizeof(payload));
     base.metrics_bytes = HALF;
-    addition = addition_to(&base);
-    addition.initrwnd = addition.mtu_bytes = 1;
-    message = put(&base, RT_TABLE_MAIN, &addition);
+    metrics = metrics_on(&base);
+    metrics.initrwnd = metrics.mtu_bytes = 1;
+    message = put(&base, RT_TABLE_MAIN, &metrics);
     assert_non_null(message);
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
     assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
+}
+
+static void test_a_query_says_mark_and_protocol_where_given(void **state)
+{
+    struct riptide_prefix address = prefix("203.0.113.9");
+    struct nlmsghdr *message = message_route_query(room(), &address, MARK, IPPROTO_TCP);
+
+    (void)state;
+    assert_header(message, RTM_GETROUTE, 0,
+                  &(struct rtmsg){ .rtm_family = AF_INET,
+                                   .rtm_dst_len = 32,
+                                   .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
+    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
+    assert_int_equal(u32_of(message, RTM, RTA_MARK), MARK);
+    assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
+
+    address = prefix("2001:db8::9");
+    message = message_route_query(room(), &address, 0, 0);
+    assert_header(
+        message, RTM_GETROUTE, 0,
+        &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
+        RTM);
+    assert_types(message, RTM, TYPES(RTA_DST));
+    assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
+}
+
+static void test_a_delete_names_exactly_one_route(void **state)
+{
+    struct route route = {
+        .dst = prefix("2001:db8:99::/48"),
+        .table = TABLE,
+        .priority = 1024,
+        .tos = 4,
+        .protocol = PROTOCOL,
+        .metrics.initcwnd = 36,
+    };
+    struct nlmsghdr *message = message_route_delete(room(), &route);
+
+    (void)state;
+    assert_header(message, RTM_DELROUTE, 0,
+                  &(struct rtmsg){ .rtm_family = AF_INET6,
+                                   .rtm_dst_len = 48,
+                                   .rtm_tos = 4,
+                                   .rtm_protocol = PROTOCOL,
+                                   .rtm_scope = RT_SCOPE_NOWHERE },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY));
+    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
+    assert_payload(find(message, RTM, RTA_DST), route.dst.addr, 16);
+    assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 1024);
+    route.dst = prefix("203.0.113.9");
+    route.priority = 0;
+    message = message_route_delete(room(), &route);
+    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST));
+    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
+}
+
+static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    static const enum rule_role roles[] = { RULE_SKIP, RULE_LOOKUP };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        enum rule_role role = roles[i % 2];
+        struct nlmsghdr *message =
+            message_rule(room(), RTM_NEWRULE, families[i / 2], &place, role, &identity);
+        struct fib_rule_hdr header = {
+            .family = families[i / 2],
+            .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL,
+        };
+        struct rule rule;
+
+        assert_header(message, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, FRH);
+        assert_int_equal(rule_parse(&rule, &identity, message), 0);
+        assert_int_equal(rule.role, role);
+        assert_int_equal(rule.priority, 32765);
+        assert_int_equal(rule.target, role == RULE_SKIP ? 32766 : 0);
+        assert_int_equal(rule.table, role == RULE_SKIP ? 0 : TABLE);
+    }
+}
+
+static void test_rules_say_nothing_more_than_they_must(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+    struct nlmsghdr *message = message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_SKIP, &identity);
+
+    (void)state;
+    assert_types(message, FRH,
+                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_GOTO, FRA_FWMARK,
+                       FRA_FWMASK));
+    assert_payload(find(message, FRH, FRA_IIFNAME), "lo", 3);
+    assert_payload(find(message, FRH, FRA_IP_PROTO), "\6", 1);
+    assert_int_equal(u32_of(message, FRH, FRA_FWMARK), MARK);
+    assert_int_equal(u32_of(message, FRH, FRA_FWMASK), UINT32_MAX);
+    message = message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_LOOKUP, &identity);
+    assert_types(message, FRH,
+                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
+}
+
+/* Somebody else's rule may look up our table: the kernel takes the first that fits. */
+static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
+{
+    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
+
+    (void)state;
+    for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
+        struct netlink_room other;
+        struct nlmsghdr *added = message_rule(&other, RTM_NEWRULE, AF_INET6, &place, role, &identity);
+        struct nlmsghdr *message = message_rule(room(), RTM_DELRULE, AF_INET6, &place, role, &identity);
+
+        assert_int_equal(message->nlmsg_type, RTM_DELRULE);
+        assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);
+        assert_int_equal(message->nlmsg_len, added->nlmsg_len);
+        assert_memory_equal(message + 1, added + 1, added->nlmsg_len - sizeof(*added));
+    }
+}
+
+/* The kernel refuses strict dumps with anything more in the header. */
+static void test_dumps_and_short_deletes(void **state)
+{
+    struct nlmsghdr *message = message_dump(room(), RTM_GETRULE, AF_INET6, 0);
+
+    (void)state;
+    assert_header(message, RTM_GETRULE, NLM_F_DUMP, &(struct fib_rule_hdr){ .family = AF_INET6 },
+                  FRH);
+    assert_types(message, FRH, TYPES(-1));
+    message = message_dump(room(), RTM_GETROUTE, AF_INET, TABLE);
+    assert_header(message, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = AF_INET }, RTM);
+    assert_types(message, RTM, TYPES(RTA_TABLE));
+    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
+    message = message_dump(room(), RTM_GETLINK, AF_UNSPEC, 0);
+    assert_header(message, RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ 0 }, IFI);
+    assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
+    assert_int_equal(u32_of(message, IFI, IFLA_EXT_MASK), RTEXT_FILTER_SKIP_STATS);
+    message = message_link_query(room(), 3);
+    assert_header(message, RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_index = 3 }, IFI);
+    assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
+    message = message_lookup_delete(room(), AF_INET, TABLE);
+    assert_header(message, RTM_DELRULE, 0,
+                  &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
+    assert_types(message, FRH, TYPES(FRA_TABLE));
+    assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
 }
 
 #ifdef HAVE_LIBNL_ROUTE
@@ -310,15 +513,15 @@ static uint32_t metric_of(struct rtnl_route *route, int metric)
 
 static void test_libnl_reads_the_same_route(void **state)
 {
-    struct route_addition addition;
+    struct metrics metrics;
     struct rtnl_route *route;
     struct nlmsghdr *message;
     struct base base;
 
     (void)state;
     init_gateway(&base);
-    addition = addition_to(&base);
-    message = put(&base, TABLE, &addition);
+    metrics = metrics_on(&base);
+    message = put(&base, TABLE, &metrics);
     assert_int_equal(rtnl_route_parse(message, &route), 0);
     assert_address(rtnl_route_get_dst(route), "203.0.113.0/24");
     assert_address(rtnl_route_get_pref_src(route), "192.0.2.1");
@@ -339,7 +542,7 @@ static void test_libnl_reads_the_same_route(void **state)
 
 static void test_libnl_reads_the_same_hops(void **state)
 {
-    struct route_addition addition;
+    struct metrics metrics;
     struct rtnl_nexthop *hops[2];
     struct rtnl_route *route;
     struct nlmsghdr *message;
@@ -347,8 +550,8 @@ static void test_libnl_reads_the_same_hops(void **state)
 
     (void)state;
     init_hops(&base);
-    addition = addition_to(&base);
-    message = put(&base, RT_TABLE_MAIN, &addition);
+    metrics = metrics_on(&base);
+    message = put(&base, RT_TABLE_MAIN, &metrics);
     assert_int_equal(rtnl_route_parse(message, &route), 0);
     assert_int_equal(rtnl_route_get_nnexthops(route), 2);
     for (int i = 0; i < 2; i++)
@@ -373,8 +576,13 @@ int main(void)
         cmocka_unit_test(test_every_kind_of_base_comes_back),
         cmocka_unit_test(test_an_object_of_the_base_is_not_named),
         cmocka_unit_test(test_metrics_are_the_bases_and_ours),
-        cmocka_unit_test(test_rto_min_comes_with_its_lock),
         cmocka_unit_test(test_the_largest_base_fits_a_message),
+        cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
+        cmocka_unit_test(test_a_delete_names_exactly_one_route),
+        cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
+        cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
+        cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
+        cmocka_unit_test(test_dumps_and_short_deletes),
 #ifdef HAVE_LIBNL_ROUTE
         cmocka_unit_test(test_libnl_reads_the_same_route),
         cmocka_unit_test(test_libnl_reads_the_same_hops),

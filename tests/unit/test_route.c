@@ -86,9 +86,9 @@ static void test_every_figure_of_a_v4_route(void **state)
     assert_int_equal(route.table, 7230);
     assert_int_equal(route.priority, 100);
     assert_int_equal(route.ifindex, 3);
-    assert_int_equal(route.initcwnd, 36);
-    assert_int_equal(route.initrwnd, 100);
-    assert_int_equal(route.mtu_bytes, 1400);
+    assert_int_equal(route.metrics.initcwnd, 36);
+    assert_int_equal(route.metrics.initrwnd, 100);
+    assert_int_equal(route.metrics.mtu_bytes, 1400);
     assert_int_equal(route.protocol, 230);
     assert_int_equal(route.type, RTN_UNICAST);
     assert_int_equal(route.tos, 0);
@@ -110,8 +110,8 @@ static void test_a_v6_route(void **state)
     assert_prefix(&route.dst, "2001:db8:99::/48");
     assert_prefix(&route.gateway, "fe80::2");
     assert_int_equal(route.table, RT_TABLE_MAIN);
-    assert_int_equal(route.initcwnd, 0);
-    assert_int_equal(route.initrwnd, 0);
+    assert_int_equal(route.metrics.initcwnd, 0);
+    assert_int_equal(route.metrics.initrwnd, 0);
 }
 
 static void test_default_routes_have_no_address(void **state)

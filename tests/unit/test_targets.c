@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/targets: the queues, what is counted, what is forgotten.
+ * lib/apply/targets: the queues, what is forgotten, what a target's route is to say and whether the
+ * kernel's is near enough.
  */
 #include "apply/targets.h"
-#include "prefix.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,276 +12,164 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <linux/rtnetlink.h>
-#include <string.h>
-#include <sys/socket.h>
 
-#include "targets_case.h"
+#include "bytes.h"
 #include "tools.h"
+
+enum { CWND_MAX = 100, IFINDEX = 3, LINK_BYTES = 1500 };
+
+static const struct riptide_router_config config = { .cwnd_max = CWND_MAX };
+
+/* One link, which the bases below lead through where they have an ifindex. */
+static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
+static const struct links links = { .list = &one_link, .n = 1, .capacity = 1 };
+
+static struct riptide_prefix dst_of(uint32_t i)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 10, 0, (uint8_t)(i >> 8), (uint8_t)i } };
+}
+
+static struct target *get(struct targets *targets, uint32_t i)
+{
+    struct riptide_prefix dst = dst_of(i);
+    struct target *target;
+
+    assert_int_equal(targets_get(targets, &dst, &target), 0);
+    return target;
+}
+
+/* A base that differs from others by its priority and metrics alone. */
+static struct base *hold(struct targets *targets, uint32_t priority, struct metrics metrics,
+                         uint32_t ifindex)
+{
+    struct base base, *held;
+
+    memset(&base, 0, sizeof(base));
+    base.route.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
+    base.route.priority = priority;
+    base.route.ifindex = ifindex;
+    base.route.metrics = metrics;
+    assert_int_equal(bases_hold(&targets->bases, &base, &held), 0);
+    return held;
+}
 
 static void test_a_new_target_waits_for_nothing(void **state)
 {
     struct targets targets;
     struct target *target;
-    uint32_t slot;
 
     (void)state;
     targets_init(&targets, 4, 1);
-    slot = get(&targets, 0);
-    target = targets_at(&targets, slot);
+    target = get(&targets, 0);
     assert_int_equal(target->state, RIPTIDE_ROUTE_WITHDRAWN);
-    assert_int_equal(target->base, BASES_NONE);
-    assert_int_equal(target->kernel.base, BASES_NONE);
-    assert_int_equal(target->wanted.initcwnd, 0);
+    assert_null(target->base);
     assert_false(target->kernel.exists);
-    for (int queue = 0; queue < QUEUES; queue++) {
-        assert_true(targets_is_empty(&targets, (enum target_queue)queue));
-        assert_int_equal(targets_take(&targets, (enum target_queue)queue), NONE);
-    }
+    for (int queue = 0; queue < QUEUES; queue++)
+        assert_null(targets_take(&targets, (enum target_queue)queue));
     target->wanted.initcwnd = 36;
-    target->base = 7;
-    assert_int_equal(get(&targets, 0), slot);
-    assert_int_equal(targets_at(&targets, slot)->wanted.initcwnd, 36);
-    assert_int_equal(targets_at(&targets, slot)->base, 7);
+    assert_ptr_equal(get(&targets, 0), target);
+    assert_int_equal(target->wanted.initcwnd, 36);
     targets_deinit(&targets);
 }
 
 static void test_no_more_targets_than_allowed(void **state)
 {
     struct riptide_prefix dst = dst_of(2);
+    struct target *target = NULL;
     struct targets targets;
-    uint32_t slot = 55;
 
     (void)state;
     targets_init(&targets, 2, 1);
     get(&targets, 0);
     get(&targets, 1);
-    assert_int_equal(targets_get(&targets, &dst, &slot), RIPTIDE_E_FULL);
-    assert_int_equal(slot, 55);
+    assert_int_equal(targets_get(&targets, &dst, &target), RIPTIDE_E_FULL);
+    assert_null(target);
     get(&targets, 1);
     targets_deinit(&targets);
 }
 
 /* More targets than the table begins with: entries move while they are queued. */
-static void test_a_queue_keeps_its_order(void **state)
+static void test_a_queue_keeps_its_order_and_each_target_once(void **state)
 {
     struct targets targets;
+    struct target *target;
 
     (void)state;
     targets_init(&targets, 500, 1);
-    for (uint32_t i = 0; i < 500; i++)
+    for (uint32_t i = 0; i < 1000; i++)
         targets_push(&targets, QUEUE_WRITE, get(&targets, i * 7 % 500));
+    targets_push(&targets, QUEUE_POP, get(&targets, 3));
     for (uint32_t i = 0; i < 500; i++) {
-        uint32_t slot = targets_take(&targets, QUEUE_WRITE);
         struct riptide_prefix expected = dst_of(i * 7 % 500);
 
-        assert_true(riptide_prefix_equal(&targets_at(&targets, slot)->wanted.dst, &expected));
-        assert_false(targets_at(&targets, slot)->is_queued[QUEUE_WRITE]);
+        target = targets_take(&targets, QUEUE_WRITE);
+        assert_true(riptide_prefix_equal(&target->wanted.dst, &expected));
+        assert_false(target->is_queued[QUEUE_WRITE]);
     }
     assert_true(targets_is_empty(&targets, QUEUE_WRITE));
+    /* Taken, it may come again. */
+    targets_push(&targets, QUEUE_WRITE, get(&targets, 9));
+    assert_ptr_equal(targets_take(&targets, QUEUE_WRITE), get(&targets, 9));
+    assert_ptr_equal(targets_take(&targets, QUEUE_POP), get(&targets, 3));
     targets_deinit(&targets);
-}
-
-static void test_a_target_stands_in_a_queue_once(void **state)
-{
-    struct targets targets;
-    uint32_t a, b;
-
-    (void)state;
-    targets_init(&targets, 4, 1);
-    a = get(&targets, 0);
-    b = get(&targets, 1);
-    targets_push(&targets, QUEUE_POP, a);
-    targets_push(&targets, QUEUE_POP, b);
-    targets_push(&targets, QUEUE_POP, a);
-    targets_push(&targets, QUEUE_POP, b);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), a);
-    /* Taken, it may come again, and then behind the others. */
-    targets_push(&targets, QUEUE_POP, a);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), b);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), a);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), NONE);
-    targets_push(&targets, QUEUE_POP, b);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), b);
-    assert_true(targets_is_empty(&targets, QUEUE_POP));
-    targets_deinit(&targets);
-}
-
-static void test_queues_know_nothing_of_each_other(void **state)
-{
-    struct targets targets;
-    uint32_t slots[3];
-
-    (void)state;
-    targets_init(&targets, 4, 1);
-    for (uint32_t i = 0; i < 3; i++)
-        slots[i] = get(&targets, i);
-    for (uint32_t i = 0; i < 3; i++) {
-        targets_push(&targets, QUEUE_RESOLVE, slots[i]);
-        targets_push(&targets, QUEUE_WRITE, slots[2 - i]);
-    }
-    assert_true(targets_is_empty(&targets, QUEUE_POP));
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(targets_take(&targets, QUEUE_RESOLVE), slots[i]);
-        targets_push(&targets, QUEUE_WRITE, slots[i]);
-    }
-    assert_true(targets_is_empty(&targets, QUEUE_RESOLVE));
-    assert_false(targets_is_empty(&targets, QUEUE_WRITE));
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(targets_take(&targets, QUEUE_WRITE), slots[2 - i]);
-    assert_true(targets_is_empty(&targets, QUEUE_WRITE));
-    targets_deinit(&targets);
-}
-
-static void test_what_is_in_the_kernel_is_counted(void **state)
-{
-    struct target *a, *b;
-    struct targets targets;
-
-    (void)state;
-    targets_init(&targets, 4, 1);
-    a = targets_at(&targets, get(&targets, 0));
-    b = targets_at(&targets, get(&targets, 1));
-    targets_set_exists(&targets, a, false);
-    assert_int_equal(targets.n_in_kernel, 0);
-    targets_set_exists(&targets, a, true);
-    targets_set_exists(&targets, a, true);
-    targets_set_exists(&targets, b, true);
-    assert_int_equal(targets.n_in_kernel, 2);
-    assert_true(a->kernel.exists);
-    targets_set_exists(&targets, a, false);
-    targets_set_exists(&targets, a, false);
-    assert_int_equal(targets.n_in_kernel, 1);
-    assert_false(a->kernel.exists);
-    targets_deinit(&targets);
-}
-
-static void test_what_is_left_alone_is_counted_and_popped(void **state)
-{
-    struct targets targets;
-    uint32_t a, b;
-
-    (void)state;
-    targets_init(&targets, 4, 1);
-    a = get(&targets, 0);
-    b = get(&targets, 1);
-    targets_set_state(&targets, a, RIPTIDE_ROUTE_LEFT_ALONE);
-    targets_set_state(&targets, a, RIPTIDE_ROUTE_LEFT_ALONE);
-    targets_set_state(&targets, b, RIPTIDE_ROUTE_LEFT_ALONE);
-    assert_int_equal(targets.n_left_alone, 2);
-    targets_set_state(&targets, b, RIPTIDE_ROUTE_APPLIED);
-    targets_set_state(&targets, b, RIPTIDE_ROUTE_FAILED);
-    assert_int_equal(targets.n_left_alone, 1);
-    assert_int_equal(targets_at(&targets, b)->state, RIPTIDE_ROUTE_FAILED);
-    targets_set_state(&targets, a, RIPTIDE_ROUTE_WITHDRAWN);
-    assert_int_equal(targets.n_left_alone, 0);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), a);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), b);
-    assert_int_equal(targets_take(&targets, QUEUE_POP), NONE);
-    targets_deinit(&targets);
-}
-
-static bool is_forgotten(struct targets *targets, struct bases *bases, uint32_t i)
-{
-    struct riptide_prefix dst = dst_of(i);
-
-    targets_forget_if_done(targets, bases, get(targets, i));
-    return prefix_table_find(&targets->table, &dst) == NONE;
 }
 
 static void test_a_target_is_forgotten_only_when_done(void **state)
 {
-    struct bases bases = { 0 };
-    struct targets targets;
-    uint32_t slot;
-
-    (void)state;
-    targets_init(&targets, 4, 1);
-    slot = get(&targets, 0);
-    targets_at(&targets, slot)->wanted.initcwnd = 10;
-    assert_false(is_forgotten(&targets, &bases, 0));
-    targets_at(&targets, slot)->wanted.initcwnd = 0;
-    targets_set_exists(&targets, targets_at(&targets, slot), true);
-    assert_false(is_forgotten(&targets, &bases, 0));
-    targets_set_exists(&targets, targets_at(&targets, slot), false);
-    for (int i = 0; i < QUEUES; i++) {
-        enum target_queue queue = (enum target_queue)i;
-
-        targets_push(&targets, queue, slot);
-        assert_false(is_forgotten(&targets, &bases, 0));
-        assert_int_equal(targets_take(&targets, queue), slot);
-    }
-    assert_true(is_forgotten(&targets, &bases, 0));
-    assert_int_equal(targets.table.n, 0);
-    targets_deinit(&targets);
-    bases_deinit(&bases);
-}
-
-static void test_forgetting_gives_everything_back(void **state)
-{
-    struct bases bases = { 0 };
     struct targets targets;
     struct target *target;
 
     (void)state;
     targets_init(&targets, 4, 1);
-    target = targets_at(&targets, get(&targets, 0));
-    target->base = hold(&bases, 100, 0);
-    target->kernel.base = hold(&bases, 200, 0);
-    assert_int_equal(hold(&bases, 200, 0), target->kernel.base);
+    target = get(&targets, 0);
+    target->base = hold(&targets, 100, (struct metrics){ 0 }, 0);
+    target->kernel.base = hold(&targets, 200, (struct metrics){ 0 }, 0);
+    assert_ptr_equal(hold(&targets, 200, (struct metrics){ 0 }, 0), target->kernel.base);
+    target->kernel.base->n_users--;
     target_set_failure(target, -EINVAL, "no such device");
-    assert_true(is_forgotten(&targets, &bases, 0));
-    assert_null(bases.list[0]);
-    assert_non_null(bases.list[1]);
-    bases_release(&bases, 1);
-    assert_null(bases.list[1]);
-    targets_deinit(&targets);
-    bases_deinit(&bases);
-}
-
-/* Found again by what they are, whoever went before. */
-static void test_equal_bases_are_one(void **state)
-{
-    enum { N = 100 };
-    struct bases bases = { 0 };
-    uint32_t numbers[N];
-
-    (void)state;
-    for (uint32_t i = 0; i < N; i++)
-        numbers[i] = hold(&bases, i, 0);
-    for (uint32_t i = 0; i < N; i += 2)
-        bases_release(&bases, numbers[i]);
-    for (uint32_t i = 1; i < N; i += 2) {
-        assert_int_equal(hold(&bases, i, 0), numbers[i]);
-        assert_int_equal(bases_at(&bases, numbers[i])->priority, i);
+    target->wanted.initcwnd = 10;
+    targets_forget_if_done(&targets, target);
+    target->wanted.initcwnd = 0;
+    target->kernel.exists = true;
+    targets_forget_if_done(&targets, target);
+    target->kernel.exists = false;
+    for (int i = 0; i < QUEUES; i++) {
+        targets_push(&targets, (enum target_queue)i, target);
+        targets_forget_if_done(&targets, target);
+        assert_int_equal(targets.table.n, 1);
+        assert_ptr_equal(targets_take(&targets, (enum target_queue)i), target);
     }
-    for (uint32_t i = 0; i < N; i += 2)
-        assert_true(hold(&bases, N + i, 0) < N);
-    assert_int_equal(bases.n, N);
-    bases_deinit(&bases);
+    targets_forget_if_done(&targets, target);
+    assert_int_equal(targets.table.n, 0);
+    assert_int_equal(targets.bases.table.n, 0);
+    targets_deinit(&targets);
 }
 
-static void test_forgetting_what_is_left_alone_counts(void **state)
+static void test_failures_are_kept_until_the_next(void **state)
 {
-    struct bases bases = { 0 };
     struct targets targets;
+    struct target *target;
 
     (void)state;
     targets_init(&targets, 4, 1);
-    targets_set_state(&targets, get(&targets, 0), RIPTIDE_ROUTE_LEFT_ALONE);
-    targets_take(&targets, QUEUE_POP);
-    assert_true(is_forgotten(&targets, &bases, 0));
-    assert_int_equal(targets.n_left_alone, 0);
+    target = get(&targets, 0);
+    target_set_failure(target, -EINVAL, "first");
+    target_set_failure(target, -EEXIST, "second");
+    assert_int_equal(target->error, -EEXIST);
+    assert_string_equal(target->failure, "second");
+    target_set_failure(target, 0, NULL);
+    assert_null(target->failure);
+    /* The deinit frees this one. */
+    target_set_failure(target, -EINVAL, "third");
     targets_deinit(&targets);
-    bases_deinit(&bases);
 }
 
 /* Against a walk over all of them, with targets that come and go between. */
-static void test_targets_inside_a_prefix_are_found_without_a_walk(void **state)
+static void test_targets_inside_and_around_a_prefix_are_found_without_a_walk(void **state)
 {
     static const uint8_t lens[] = { 8, 22, 24, 30, 32 };
-    struct bases bases = { 0 };
     struct targets targets;
+    struct target *target;
     uint32_t random = 1;
 
     (void)state;
@@ -289,18 +177,24 @@ static void test_targets_inside_a_prefix_are_found_without_a_walk(void **state)
     for (int i = 0; i < 2000; i++) {
         struct riptide_prefix dst = dst_of((random = random * 1664525 + 1013904223) >> 20);
         const struct target_place *places;
-        uint32_t n, n_inside = 0, slot;
+        uint32_t n, n_inside = 0, n_around = 0;
 
         dst.len = lens[random % sizeof(lens)];
         prefix_truncate(&dst, dst.len);
         if (i % 4 == 0 && targets.table.n < 600)
-            assert_int_equal(targets_get(&targets, &dst, &slot), 0);
+            assert_int_equal(targets_get(&targets, &dst, &target), 0);
         if (i % 9 == 0)
-            targets_forget_if_done(&targets, &bases, prefix_table_next(&targets.table, 0));
+            targets_forget_if_done(&targets, targets_next(&targets, &(uint32_t){ 0 }));
         assert_int_equal(targets_find_inside(&targets, &dst, &places, &n), 0);
-        for (slot = 0; (slot = prefix_table_next(&targets.table, slot)) != NONE; slot++)
-            n_inside += riptide_prefix_contains(&dst, &targets_at(&targets, slot)->wanted.dst);
+        for (uint8_t len = 0; len < dst.len; len++)
+            n_around += targets_find_around(&targets, &dst, len) != NULL;
+        for (uint32_t slot = 0; (target = targets_next(&targets, &slot)); slot++) {
+            n_inside += riptide_prefix_contains(&dst, &target->wanted.dst);
+            n_around -= riptide_prefix_contains(&target->wanted.dst, &dst) &&
+                        target->wanted.dst.len < dst.len;
+        }
         assert_int_equal(n, n_inside);
+        assert_int_equal(n_around, 0);
         for (uint32_t k = 0; k < n; k++)
             assert_true(riptide_prefix_equal(&places[k].dst,
                                              &targets_at(&targets, places[k].slot)->wanted.dst));
@@ -308,21 +202,273 @@ static void test_targets_inside_a_prefix_are_found_without_a_walk(void **state)
     targets_deinit(&targets);
 }
 
+static void test_wanted_is_a_window_with_a_base_that_works(void **state)
+{
+    struct base base = { .n_users = 1 };
+
+    (void)state;
+    for (int bits = 0; bits < 8; bits++) {
+        const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,
+                                       .base = bits & 2 ? &base : NULL,
+                                       .error = bits & 4 ? 0 : -EINVAL };
+
+        assert_int_equal(target_is_wanted(&target, &config), bits == 7);
+    }
+}
+
+static void test_a_route_says_its_bases_metrics_and_ours(void **state)
+{
+    static const struct {
+        struct metrics base;
+        uint32_t ifindex, pmtu_bytes, rto_min_us;
+        struct metrics expected;
+    } cases[] = {
+        { { 0 }, 0, 0, 0, { 36, 0, 0, 0, 0 } },
+        /* initrwnd never shrinks below the bound, and is not introduced */
+        { { .initrwnd = 1 }, 0, 0, 0, { 36, 100, 0, 0, 0 } },
+        { { .initrwnd = 101 }, 0, 0, 0, { 36, 101, 0, 0, 0 } },
+        { { .initrwnd = UINT32_MAX }, 0, 0, 0, { 36, UINT32_MAX, 0, 0, 0 } },
+        /* the smaller mtu counts, where that of the base or its link is known */
+        { { 0 }, 0, 1400, 0, { 36, 0, 0, 0, 0 } },
+        { { .mtu_bytes = 1400 }, 0, 0, 0, { 36, 0, 1400, 0, 0 } },
+        { { .mtu_bytes = 1400 }, 0, 1300, 0, { 36, 0, 1300, 0, 0 } },
+        { { .mtu_bytes = 1300 }, 0, 1400, 0, { 36, 0, 1300, 0, 0 } },
+        { { 0 }, IFINDEX, 0, 0, { 36, 0, LINK_BYTES, 0, 0 } },
+        { { 0 }, IFINDEX, 1400, 0, { 36, 0, 1400, 0, 0 } },
+        { { 0 }, IFINDEX, 1501, 0, { 36, 0, LINK_BYTES, 0, 0 } },
+        { { .mtu_bytes = 9000 }, IFINDEX, 1400, 0, { 36, 0, 1400, 0, 0 } },
+        /* a lock of the mtu is left as it is */
+        { { .locks = 1u << RTAX_MTU }, IFINDEX, 576, 0, { 36, 0, 0, 0, 1u << RTAX_MTU } },
+        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU },
+          0, 576, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
+        /* the kernel counts in ms, and heeds rto_min only with its lock */
+        { { .rto_min_ms = 20 }, 0, 0, 0, { 36, 0, 0, 20, 0 } },
+        { { .rto_min_ms = 20, .locks = 1u << RTAX_MTU },
+          0, 0, 49001, { 36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct base base = { .route = { .dst.family = AF_INET,
+                                        .ifindex = cases[i].ifindex,
+                                        .metrics = cases[i].base } };
+        const struct target target = { .wanted = { .initcwnd = 36,
+                                                   .pmtu_bytes = cases[i].pmtu_bytes,
+                                                   .rto_min_us = cases[i].rto_min_us },
+                                       .base = &base };
+        struct metrics metrics = target_metrics(&target, &links, &config);
+
+        if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
+            fail_msg("case %zu", i);
+    }
+}
+
+/* What a host's connections show, in a row; as its route, once it is written, has said before. */
+static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
+{
+    static const struct {
+        const char *what;
+        uint32_t shown[4]; /* one after the other */
+        uint8_t len;
+        int moves_before; /* this one the base moves; 0: never */
+        uint32_t said;    /* by the route at last */
+    } cases[] = {
+        { "learned", { 1500, 1300, 1300, 1300 }, 32, 0, 1300 },
+        { "let go", { 1500, 1300, 1300, 0 }, 32, 0, 1500 },
+        { "learned again", { 1300, 0, 1300, 1300 }, 32, 0, 1300 },
+        { "grown", { 1300, 0, 1400, 1400 }, 32, 0, 1400 },
+        { "of a prefix", { 1300, 1300, 1300, 1300 }, 24, 0, 1500 },
+        { "of another base", { 1300, 1300, 1300, 1300 }, 32, 2, 1500 },
+        { "smaller, of another base", { 1300, 1300, 1300, 1200 }, 32, 2, 1500 },
+        { "let go behind another base", { 1300, 1300, 0, 1300 }, 32, 1, 1300 },
+        { "without a tunnel's headers", { 1480, 1460, 1460, 1460 }, 32, 0, 1500 },
+        { "without them, let go", { 1480, 1460, 0, 1480 }, 32, 0, 1500 },
+        { "without them, another base", { 1480, 1460, 0, 1300 }, 32, 2, 1300 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct riptide_wanted wanted = { .dst = { AF_INET, cases[i].len, { 10 } }, .initcwnd = 36 };
+        struct target *target;
+        struct targets targets;
+
+        targets_init(&targets, 1, 1);
+        assert_int_equal(targets_get(&targets, &wanted.dst, &target), 0);
+        for (int n = 0; n < 4; n++) {
+            bool is_other = cases[i].moves_before && n >= cases[i].moves_before;
+
+            wanted.pmtu_bytes = cases[i].shown[n];
+            target_want(target, &wanted, &links);
+            targets_set_base(&targets, target,
+                             hold(&targets, is_other, (struct metrics){ 0 }, IFINDEX), NULL);
+            target->kernel.exists = true;
+            target->kernel.base = target->base;
+            target->kernel.metrics = target_metrics(target, &links, &config);
+        }
+        if (target->kernel.metrics.mtu_bytes != cases[i].said)
+            fail_msg("%s: %u", cases[i].what, target->kernel.metrics.mtu_bytes);
+        targets_deinit(&targets);
+    }
+}
+
+/* In the kernel exactly as it is wanted. */
+static struct target settled(struct base *base)
+{
+    return (struct target){ .wanted.initcwnd = 36,
+                            .base = base,
+                            .kernel = { .exists = true,
+                                        .base = base,
+                                        .priority = 100,
+                                        .metrics = { .initcwnd = 36, .initrwnd = CWND_MAX } } };
+}
+
+static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 } };
+
+static void test_what_is_not_as_wanted_needs_a_write(void **state)
+{
+    const struct riptide_router_config wider = { .cwnd_max = CWND_MAX + 1 };
+    struct base other = plain;
+    struct target target = settled(&plain);
+
+    (void)state;
+    assert_false(target_needs_write(&target, &links, &config));
+    assert_true(target_needs_write(&target, &links, &wider));
+    for (int what = 0; what < 8; what++) {
+        target = settled(&plain);
+        target.wanted.initcwnd += what == 0;
+        target.base = what == 1 ? &other : target.base;
+        target.kernel.base = what == 2 ? &other : what == 3 ? NULL : target.kernel.base;
+        target.kernel.exists = what != 4;
+        target.kernel.metrics.initrwnd -= what == 5;
+        target.kernel.metrics.mtu_bytes += what == 6;
+        target.kernel.metrics.rto_min_ms += what == 7;
+        if (!target_needs_write(&target, &links, &config))
+            fail_msg("%d", what);
+    }
+    for (int why = 0; why < 3; why++) {
+        target = settled(&plain);
+        target.wanted.initcwnd = why == 0 ? 0 : 36;
+        target.base = why == 1 ? NULL : target.base;
+        target.error = why == 2 ? -EINVAL : 0;
+        assert_true(target_needs_write(&target, &links, &config));
+        target.kernel.exists = false;
+        assert_false(target_needs_write(&target, &links, &config));
+    }
+}
+
+static void test_a_window_moves_in_steps(void **state)
+{
+    static const struct {
+        uint32_t segments, percent, from, to;
+        bool is_step;
+        uint32_t cwnd_max;
+    } cases[] = {
+        { 0, 0, 36, 36, false, 0 },
+        { 0, 0, 36, 37, true, 0 },
+        { 0, 0, 36, 35, true, 0 },
+        { 2, 0, 36, 38, false, 0 },
+        { 2, 0, 36, 39, true, 0 },
+        { 2, 0, 36, 34, false, 0 },
+        { 2, 0, 36, 33, true, 0 },
+        { 0, 10, 100, 110, false, 0 },
+        { 0, 10, 100, 111, true, 0 },
+        { 0, 10, 100, 90, false, 0 },
+        { 0, 10, 100, 89, true, 0 },
+        { 2, 10, 10, 12, false, 0 },
+        /* Of what the kernel has: 10 percent of 9 are none. */
+        { 0, 10, 9, 10, true, 0 },
+        { 0, 10, 10, 9, false, 0 },
+        { 0, 100, 65535, 1, false, 0 },
+        { UINT32_MAX, 0, 1, 65535, false, 0 },
+        /* A bound is no matter of steps. */
+        { 5, 0, 22, 20, false, 22 },
+        { 5, 0, 22, 20, true, 21 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct riptide_router_config stepping = {
+            .cwnd_max = CWND_MAX,
+            .step_segments = cases[i].segments,
+            .step_percent = cases[i].percent,
+        };
+        struct target target = settled(&plain);
+
+        target.kernel.metrics.initcwnd = cases[i].from;
+        target.wanted.initcwnd = cases[i].to;
+        target.wanted.cwnd_max = cases[i].cwnd_max;
+        if (target_needs_write(&target, &links, &stepping) != cases[i].is_step)
+            fail_msg("case %zu", i);
+    }
+}
+
+/* What its owner gave a base is the least that a destination gets, but for what lowers it. */
+static void test_no_route_is_below_its_base_but_on_purpose(void **state)
+{
+    const struct riptide_router_config stepping = { .cwnd_max = CWND_MAX, .step_segments = 2 };
+    static const struct {
+        uint32_t of_base, initcwnd;
+        bool may_lower, exists;
+        uint32_t rto_min_us, written; /* 0: no route */
+    } cases[] = {
+        { 0, 8, false, false, 0, 8 },     { 32, 24, false, false, 0, 0 },
+        { 32, 24, false, true, 0, 0 },    { 32, 32, true, true, 0, 0 },
+        { 32, 24, true, false, 0, 24 },   { 32, 31, true, false, 0, 31 },
+        { 32, 34, false, false, 0, 0 },   { 32, 34, true, false, 0, 0 },
+        { 32, 34, false, true, 0, 34 },   { 32, 35, false, false, 0, 35 },
+        { 32, 24, false, false, 9, 32 },  { 32, 40, false, false, 9, 40 },
+        { 150, 100, false, true, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct base base = { .route.metrics.initcwnd = cases[i].of_base };
+        const struct target target = { .base = &base,
+                                       .wanted = { .initcwnd = cases[i].initcwnd,
+                                                   .cwnd_max = CWND_MAX,
+                                                   .may_lower = cases[i].may_lower,
+                                                   .rto_min_us = cases[i].rto_min_us },
+                                       .kernel = { .exists = cases[i].exists,
+                                                   .base = &base,
+                                                   .metrics.initcwnd = 90 } };
+
+        if (target_is_wanted(&target, &stepping) != (cases[i].written > 0) ||
+            (cases[i].written > 0 &&
+             target_metrics(&target, &links, &stepping).initcwnd != cases[i].written) ||
+            target_needs_write(&target, &links, &stepping) !=
+                (cases[i].written > 0 || cases[i].exists))
+            fail_msg("case %zu", i);
+    }
+}
+
+/* Of a window that was the base's there is nothing to keep when that has gone. */
+static void test_a_window_that_was_the_bases_goes_with_it(void **state)
+{
+    struct target target = settled(&plain);
+
+    (void)state;
+    target.judged_initcwnd = target.wanted.initcwnd;
+    assert_true(target_is_at_base(&target, &config));
+    target.wanted.initcwnd++;
+    assert_false(target_is_at_base(&target, &config));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_target_waits_for_nothing),
         cmocka_unit_test(test_no_more_targets_than_allowed),
-        cmocka_unit_test(test_a_queue_keeps_its_order),
-        cmocka_unit_test(test_a_target_stands_in_a_queue_once),
-        cmocka_unit_test(test_queues_know_nothing_of_each_other),
-        cmocka_unit_test(test_what_is_in_the_kernel_is_counted),
-        cmocka_unit_test(test_what_is_left_alone_is_counted_and_popped),
+        cmocka_unit_test(test_a_queue_keeps_its_order_and_each_target_once),
         cmocka_unit_test(test_a_target_is_forgotten_only_when_done),
-        cmocka_unit_test(test_forgetting_gives_everything_back),
-        cmocka_unit_test(test_equal_bases_are_one),
-        cmocka_unit_test(test_forgetting_what_is_left_alone_counts),
-        cmocka_unit_test(test_targets_inside_a_prefix_are_found_without_a_walk),
+        cmocka_unit_test(test_failures_are_kept_until_the_next),
+        cmocka_unit_test(test_targets_inside_and_around_a_prefix_are_found_without_a_walk),
+        cmocka_unit_test(test_wanted_is_a_window_with_a_base_that_works),
+        cmocka_unit_test(test_a_route_says_its_bases_metrics_and_ours),
+        cmocka_unit_test(test_a_path_mtu_is_used_as_long_as_it_can_be_true),
+        cmocka_unit_test(test_what_is_not_as_wanted_needs_a_write),
+        cmocka_unit_test(test_a_window_moves_in_steps),
+        cmocka_unit_test(test_no_route_is_below_its_base_but_on_purpose),
+        cmocka_unit_test(test_a_window_that_was_the_bases_goes_with_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
  * lib/apply/watch: datagrams of notifications that do not end where their messages do. The kernel
  * sends none, so that recvmsg(2) is the test's own here.
  */
-#include "apply/watch.h"
+#include "apply/router.h"
 
 #include "netlink.h"
 
