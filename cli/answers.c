@@ -367,7 +367,9 @@ static int do_load(void *userdata, const char *state, size_t n, bool is_replacin
                    struct riptide_load_counts *counts, struct riptide_error *error)
 {
     const struct daemon *daemon = userdata;
-    int r = riptide_agent_load_bytes(daemon->agent, state, n, is_replacing, counts, error);
+    int r = riptide_estimator_load(riptide_agent_get_estimator(daemon->agent),
+                                   clock_read_ns(CLOCK_BOOTTIME), clock_read_ns(CLOCK_REALTIME),
+                                   state, n, is_replacing, counts, error);
 
     if (r != 0 && !error->text[0])
         snprintf(error->text, sizeof(error->text), "not loaded: %s",

@@ -4,6 +4,7 @@
  */
 #include "state.h"
 
+#include "clock.h"
 #include "lib/tools.h"
 #include "log.h"
 
@@ -32,7 +33,7 @@ void state_load(const struct daemon *daemon)
 
     if (!path)
         return;
-    r = riptide_agent_load(daemon->agent, path, &counts, &error);
+    r = riptide_state_load(riptide_agent_get_estimator(daemon->agent), path, &counts, &error);
     if (r == 0)
         log_line(LOG_LEVEL_INFO,
                  "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
@@ -45,11 +46,14 @@ void state_load(const struct daemon *daemon)
 
 int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np)
 {
-    *np = riptide_agent_save_bytes(agent, NULL, 0);
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME), realtime_ns = clock_read_ns(CLOCK_REALTIME);
+
+    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
     *bytesp = malloc(*np);
     if (!*bytesp)
         return -ENOMEM;
-    *np = riptide_agent_save_bytes(agent, *bytesp, *np);
+    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, *bytesp, *np);
     return 0;
 }
 

@@ -120,13 +120,4 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
 int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
                                 struct riptide_hint *hint);
 
-/*
- * riptide_estimator_save and riptide_estimator_load on the agent's estimator, by the clocks of now.
- * What is taken over is felt at the end of the round.
- */
-size_t riptide_agent_save_bytes(const struct riptide_agent *agent, char *text, size_t size);
-int riptide_agent_load_bytes(struct riptide_agent *agent, const char *text, size_t size,
-                             bool is_replacing, struct riptide_load_counts *counts,
-                             struct riptide_error *error);
-
 #endif

@@ -124,9 +124,9 @@ int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error
 
 /*
  * Removes all from the kernel: riptide_router_stop. The agent does nothing any more: what it knows
- * may be read and saved, and riptide_agent_dispatch finds nothing to do; but start, reconfigure,
- * loading and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such
- * as its exit handlers: the parent's agent goes on.
+ * may be read and saved, and riptide_agent_dispatch finds nothing to do; but start, reconfigure
+ * and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such as its exit handlers:
+ * the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
 
@@ -165,8 +165,9 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 
 /*
  * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
- * renamed. Blocks for as long as the disk takes. Errors, each with a line that names the file:
- * those of open(2), write(2), fsync(2) and rename(2), -ENOMEM.
+ * renamed. Blocks for as long as the disk takes. In a child of fork(2) an older state would take a
+ * newer one's place. Errors, each with a line that names the file: those of open(2), write(2),
+ * fsync(2) and rename(2), -ENOMEM.
  */
 int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
                        struct riptide_error *error);
@@ -182,23 +183,13 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 #define RIPTIDE_STATE_MODE      0600u
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 
-/*
- * riptide_state_load and riptide_state_save on the agent's estimator. Load before the start. A
- * child of fork(2) gets -ECHILD where it saves: an older state would take a newer one's place. One
- * that is forked in order to save calls riptide_state_save itself.
- */
-int riptide_agent_load(struct riptide_agent *agent, const char *path,
-                       struct riptide_load_counts *counts, struct riptide_error *error);
-int riptide_agent_save(const struct riptide_agent *agent, const char *path,
-                       struct riptide_error *error);
-
 /* riptide_router_set_paused on the agent's router. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
  * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the
- * estimator and removed from it, which is felt at the end of the round; all else that would change
- * it is the agent's to call.
+ * estimator and removed from it, and states loaded into it, which is felt at the end of the round; a
+ * state is best loaded before the start. All else that would change it is the agent's to call.
  */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
 struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);

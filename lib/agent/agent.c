@@ -5,20 +5,14 @@
  */
 #include "agent/parts.h"
 
-#include "agent/clock.h"
-#include "agent/config.h"
-#include "agent/round.h"
 #include "apply/router.h"
 #include "compute/estimator.h"
-#include "internal.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -51,11 +45,9 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
 /* Behind the observer, which has checked the number of slices. */
 static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
 {
-    interval_init(&agent->interval, stages->interval_ns,
-                  stages->estimator.ttl_ns / stages->observer.slices, stages->max_share);
-    agent->router_config = stages->router;
-    agent->on_sample = stages->on_sample;
-    agent->user = stages->user;
+    interval_init(&agent->interval, stages->agent.interval_ns,
+                  stages->estimator.ttl_ns / stages->observer.slices, stages->agent.max_share);
+    agent->stages = *stages;
 }
 
 static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
@@ -73,15 +65,9 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         return -ENOMEM;
     agent->pid = getpid();
     agent->next_ns = RIPTIDE_NEVER_NS;
-    agent->epoll_fd = agent->timer_fd = agent->work_fd = -1;
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (agent->epoll_fd < 0)
-        return -errno;
     agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (agent->timer_fd < 0)
-        return -errno;
-    agent->work_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (agent->work_fd < 0)
+    if (agent->epoll_fd < 0 || agent->timer_fd < 0)
         return -errno;
     r = stages_new(agent, &stages, error);
     if (r == 0)
@@ -114,7 +100,6 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     riptide_router_free(agent->router);
     riptide_estimator_free(agent->estimator);
     riptide_observer_free(agent->observer);
-    closep(&agent->work_fd);
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent);
@@ -148,7 +133,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
-    const int fds[] = { agent->timer_fd, agent->work_fd, riptide_observer_get_fd(agent->observer),
+    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer),
                         agent->backend->get_fd(agent->backend_self) };
 
     if (is_forked(agent->pid, NULL))
@@ -170,7 +155,7 @@ static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
         return r;
     r = estimator_reconfigure(agent->estimator, &stages->estimator, &stages->observer.scope, error);
     if (r < 0)
-        riptide_router_reconfigure(agent->router, &agent->router_config, NULL);
+        riptide_router_reconfigure(agent->router, &agent->stages.router, NULL);
     return r;
 }
 
@@ -236,8 +221,6 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
         return dispatch_backend(agent);
     if (fd == agent->timer_fd)
         r = round_on_timer(agent);
-    else if (fd == agent->work_fd)
-        r = round_on_work(agent);
     else
         r = round_on_observer(agent);
     return r < 0 ? r : RIPTIDE_E_MORE;
@@ -330,42 +313,6 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
     int r = check_not_stopped(agent, NULL);
 
     return r < 0 ? r : round_add(agent, sample);
-}
-
-RIPTIDE_PUBLIC int riptide_agent_load(struct riptide_agent *agent, const char *path,
-                                      struct riptide_load_counts *counts,
-                                      struct riptide_error *error)
-{
-    int r = check_not_stopped(agent, error);
-
-    return r < 0 ? r : riptide_state_load(agent->estimator, path, counts, error);
-}
-
-RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, const char *path,
-                                      struct riptide_error *error)
-{
-    if (is_forked(agent->pid, error))
-        return -ECHILD;
-    return riptide_state_save(agent->estimator, path, error);
-}
-
-size_t riptide_agent_save_bytes(const struct riptide_agent *agent, char *text, size_t size)
-{
-    return riptide_estimator_save(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                                  read_clock(CLOCK_REALTIME), text, size);
-}
-
-int riptide_agent_load_bytes(struct riptide_agent *agent, const char *text, size_t size,
-                             bool is_replacing, struct riptide_load_counts *counts,
-                             struct riptide_error *error)
-{
-    int r = check_not_stopped(agent, error);
-
-    if (r < 0)
-        return r;
-    return riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                                  read_clock(CLOCK_REALTIME), text, size, is_replacing, counts,
-                                  error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

@@ -43,12 +43,12 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     struct riptide_router_config *router = &stages->router;
     uint32_t slices = observer->slices;
 
-    if (stages->interval_ns < 10 * NS_PER_MS || stages->interval_ns > 3600 * NS_PER_S)
+    if (stages->agent.interval_ns < 10 * NS_PER_MS || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
-    if (!(stages->max_share >= 0 && stages->max_share <= 1))
-        return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->max_share);
+    if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
+        return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
     /* A connection is looked at once in that many rounds. */
-    if (estimator->ttl_ns <= stages->interval_ns * slices)
+    if (estimator->ttl_ns <= stages->agent.interval_ns * slices)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
                                      "%smust be shorter than the time to live, or each window is "
@@ -78,32 +78,28 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
                 struct riptide_error *error)
 {
     static const struct config_kind kind = CONFIG_KIND(agent, "", user);
-    struct riptide_agent_config checked;
+    const struct riptide_agent_config *given = &stages->agent;
     int r;
 
-    riptide_agent_config_init(&checked, sizeof(checked));
+    riptide_agent_config_init(&stages->agent, sizeof(stages->agent));
     riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_router_config_init(&stages->router, sizeof(stages->router));
     stages->router.max_routes = RIPTIDE_MAX_DESTINATIONS;
-    r = config ? config_copy(&checked, &kind, config, error) : 0;
+    r = config ? config_copy(&stages->agent, &kind, config, error) : 0;
     if (r == 0)
-        r = reserved_check(&checked.reserved, 1, "reserved", error);
-    if (r == 0 && checked.observer)
-        r = observer_config_check(&stages->observer, checked.observer, error);
-    if (r == 0 && checked.estimator)
-        r = estimator_config_check(&stages->estimator, checked.estimator, error);
+        r = reserved_check(&given->reserved, 1, "reserved", error);
+    if (r == 0 && given->observer)
+        r = observer_config_check(&stages->observer, given->observer, error);
+    if (r == 0 && given->estimator)
+        r = estimator_config_check(&stages->estimator, given->estimator, error);
     /* What it has from the estimator need not be right here: it is checked as it will be. */
-    if (r == 0 && checked.router)
-        r = router_config_copy(&stages->router, checked.router, error);
+    if (r == 0 && given->router)
+        r = router_config_copy(&stages->router, given->router, error);
     if (r < 0)
         return r;
-    stages->interval_ns = checked.interval_ns;
-    stages->max_share = checked.max_share;
-    stages->on_sample = checked.on_sample;
-    stages->user = checked.user;
-    if (checked.netns_fd != -1)
-        stages->observer.netns_fd = stages->router.netns_fd = checked.netns_fd;
+    if (given->netns_fd != -1)
+        stages->observer.netns_fd = stages->router.netns_fd = given->netns_fd;
     stages->observer.size = sizeof(stages->observer);
     stages->estimator.size = sizeof(stages->estimator);
     stages->router.size = sizeof(stages->router);

@@ -7,11 +7,9 @@
 
 #include <riptide/agent.h>
 
+/* Those of the stages are not where the agent's points, but here. */
 struct stages {
-    uint64_t interval_ns;
-    double max_share;
-    void (*on_sample)(void *user, const struct riptide_sample *sample);
-    void *user;
+    struct riptide_agent_config agent;
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;

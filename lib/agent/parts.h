@@ -5,11 +5,22 @@
 #ifndef RIPTIDE_LIB_AGENT_PARTS_H
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
+#include "agent/config.h"
 #include "agent/interval.h"
 #include "apply/backend.h"
+#include "internal.h"
 
 #include <riptide/agent.h>
-#include <sys/types.h>
+#include <time.h>
+
+/* The only place of the library that reads a clock. */
+static inline uint64_t read_clock(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
 
 /* Where a round stands. */
 enum phase {
@@ -25,15 +36,12 @@ struct riptide_agent {
     struct interval interval;
     int epoll_fd;
     int timer_fd;
-    int work_fd; /* readable always; we wait for it while there is something to hand over */
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
     const struct backend *backend; /* that windows are given to, */
     void *backend_self;            /* and what it is called for */
-    struct riptide_router_config router_config; /* as the router has it */
-    void (*on_sample)(void *user, const struct riptide_sample *sample); /* or NULL */
-    void *user;
+    struct stages stages; /* as they have it; the arrays are gone */
     enum phase phase;
     bool has_dumped;          /* open connections of this round are in the estimator */
     uint64_t next_ns;         /* when the next round begins */
@@ -50,5 +58,28 @@ struct riptide_agent {
     struct riptide_estimate estimate;
     struct riptide_agent_event event;
 };
+
+/* round.c: observe, compute, apply, once per interval. */
+
+/* Has the first round begin at once. Errors: those of timerfd_settime(2). */
+int round_first(struct riptide_agent *agent);
+
+/*
+ * The observer is another one, the interval may be, and the samples of before are forgotten: where
+ * a dump is under way, the round begins anew with the next dispatch. Does nothing that may fail.
+ */
+void round_restart(struct riptide_agent *agent);
+
+/* The timer's fd is readable. */
+int round_on_timer(struct riptide_agent *agent);
+
+/* The observer's fd is readable: reads one buffer, of the dump or of connections that closed. */
+int round_on_observer(struct riptide_agent *agent);
+
+/* riptide_agent_add. */
+int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
+
+/* Ends the round where all of it is in the kernel. */
+void round_end_if_applied(struct riptide_agent *agent);
 
 #endif

@@ -2,16 +2,12 @@
 /*
  * A round from its timer to its last route.
  */
-#include "agent/round.h"
-
 #include "agent/parts.h"
-#include "agent/clock.h"
+
 #include "apply/router.h"
-#include "internal.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -23,13 +19,20 @@ static uint64_t now(void)
     return read_clock(CLOCK_BOOTTIME);
 }
 
-static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
+/* While there is something to hand over its fd is readable for that, until the time is set again. */
+static int arm(const struct riptide_agent *agent)
 {
+    uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;
     const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
                                                  .tv_nsec = (long)(at_ns % NS_PER_S) } };
 
-    agent->next_ns = at_ns;
     return timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
+}
+
+static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
+{
+    agent->next_ns = at_ns;
+    return arm(agent);
 }
 
 int round_first(struct riptide_agent *agent)
@@ -57,22 +60,13 @@ static int adapt(struct riptide_agent *agent, bool is_complete)
     return set_timer(agent, agent->next_ns - before_ns + agent->interval.current_ns);
 }
 
-/* Whether the fd stays readable for what there is to hand over. */
-static int set_work(const struct riptide_agent *agent, bool is_there)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = agent->work_fd };
-    int action = is_there ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
-
-    return epoll_ctl(agent->epoll_fd, action, agent->work_fd, &event) < 0 ? -errno : 0;
-}
-
 static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 {
     riptide_estimator_tick(agent->estimator, now_ns);
     agent->tick.interval_ns = agent->interval.current_ns;
     agent->tick.observe_mean_ns = agent->interval.mean_ns;
     agent->phase = PHASE_HANDING;
-    return set_work(agent, true);
+    return arm(agent);
 }
 
 static struct riptide_wanted wanted_of(const struct riptide_estimate *estimate)
@@ -105,7 +99,8 @@ static int hand_over_one(struct riptide_agent *agent)
     return 0;
 }
 
-int round_on_work(struct riptide_agent *agent)
+/* A part of it, in each dispatch. */
+static int hand_over(struct riptide_agent *agent)
 {
     int r = 0;
 
@@ -114,7 +109,7 @@ int round_on_work(struct riptide_agent *agent)
     if (r != RIPTIDE_E_AGAIN)
         return r;
     agent->phase = PHASE_APPLYING;
-    return set_work(agent, false);
+    return arm(agent);
 }
 
 static void forget_samples(struct riptide_tick *tick)
@@ -195,11 +190,12 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
+    const struct riptide_agent_config *config = &agent->stages.agent;
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
-    for (size_t i = 0; agent->on_sample && i < n; i++)
-        agent->on_sample(agent->user, samples[i]);
+    for (size_t i = 0; config->on_sample && i < n; i++)
+        config->on_sample(config->user, samples[i]);
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
     if (r < 0)
         return r;
@@ -281,10 +277,11 @@ void round_end_if_applied(struct riptide_agent *agent)
 int round_on_timer(struct riptide_agent *agent)
 {
     uint64_t n_expirations, now_ns = now();
-    ssize_t n = read(agent->timer_fd, &n_expirations, sizeof(n_expirations));
     int r;
 
-    if (n < 0)
+    if (agent->phase == PHASE_HANDING)
+        return hand_over(agent);
+    if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     router_set_round(agent->router, agent->interval.current_ns);
     riptide_router_retry(agent->router);

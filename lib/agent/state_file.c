@@ -1,15 +1,116 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file. What the text means is lib/compute/state.c's.
+ * An estimator's state in a file. What the text means is lib/compute/state.c's. Files are replaced
+ * whole or not at all, and read whole: so are those of the programs.
  */
-#include "agent/clock.h"
+#include "agent/parts.h"
 #include "internal.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <riptide/agent.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(struct riptide_error *error, const char *path, const char *action, int code)
+{
+    error_set(error, "%s: %s%s", path, action, strerror(code));
+    return -code;
+}
+
+static int write_all(int fd, const unsigned char *bytes, size_t n)
+{
+    for (ssize_t written = 0; n > 0; bytes += written, n -= (size_t)written) {
+        written = write(fd, bytes, n);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        written = written < 0 ? 0 : written;
+    }
+    return 0;
+}
+
+/* The new name is on the disk only when its directory is. */
+static int sync_directory(const char *path)
+{
+    char copy[PATH_MAX];
+    CLEANUP(closep) int fd = -1;
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || fsync(fd) < 0 ? errno : 0;
+}
+
+int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned int mode,
+                       bool is_synced, struct riptide_error *error)
+{
+    char temporary[PATH_MAX];
+    CLEANUP(closep) int fd = -1;
+    struct stat there;
+    int r;
+
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
+        return fail(error, path, "write: ", ENAMETOOLONG);
+    /* A rename takes the place of whatever it finds: devices, FIFOs and links are somebody else's. */
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+        error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
+        return -EINVAL;
+    }
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return fail(error, path, "make a file beside it: ", errno);
+    r = fchmod(fd, mode) < 0 ? errno : write_all(fd, bytes, n);
+    if (r == 0 && is_synced && fsync(fd) < 0)
+        r = errno;
+    if (r == 0 && rename(temporary, path) < 0)
+        r = errno;
+    if (r != 0) {
+        unlink(temporary);
+        return fail(error, path, "write: ", r);
+    }
+    r = is_synced ? sync_directory(path) : 0;
+    return r ? fail(error, path, "sync its directory: ", r) : 0;
+}
+
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
+                      struct riptide_error *error)
+{
+    /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    CLEANUP(freep) unsigned char *bytes = NULL;
+    struct stat stat;
+    size_t n = 0;
+    ssize_t got;
+
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return fail(error, path, "", errno);
+    if (!S_ISREG(stat.st_mode)) {
+        error_set(error, "%s: is %s", path,
+                  S_ISDIR(stat.st_mode) ? "a directory" : "no regular file");
+        return -EINVAL;
+    }
+    if ((size_t)stat.st_size > max_bytes) {
+        error_set(error, "%s: is larger than %zu bytes", path, max_bytes);
+        return -EINVAL;
+    }
+    bytes = malloc((size_t)stat.st_size + 1);
+    if (!bytes)
+        return fail(error, path, "", ENOMEM);
+    /* Fewer where it has become shorter meanwhile. */
+    while (n < (size_t)stat.st_size && (got = read(fd, bytes + n, (size_t)stat.st_size - n)) != 0) {
+        if (got < 0 && errno != EINTR)
+            return fail(error, path, "", errno);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    *np = n;
+    *bytesp = bytes;
+    bytes = NULL;
+    return 0;
+}
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
                                       struct riptide_error *error)

@@ -23,7 +23,6 @@ struct riptide_observer {
     struct filter filter;
     uint32_t slice; /* of config.slices the next one to be dumped */
     struct riptide_observer_stats stats;
-    struct sample_layout layout;                           /* of the message read last */
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
     unsigned int next;                                     /* where the next one goes */
     struct seen seen;
@@ -229,8 +228,8 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
 {
     struct riptide_observer_stats *stats = &observer->stats;
     struct riptide_sample *sample = &observer->samples[observer->next];
-    uint64_t *counter = left_out(stats, sample_parse(sample, &observer->layout, NLMSG_DATA(message),
-                                                     NLMSG_PAYLOAD(message, 0)));
+    uint64_t *counter =
+        left_out(stats, sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0)));
 
     stats->sockets++;
     stats->closed += is_closed;

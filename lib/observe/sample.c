@@ -64,58 +64,31 @@ static enum sample_verdict classify(const struct inet_diag_msg *msg)
     return classify_v4(address);
 }
 
-static bool layout_holds(const struct sample_layout *layout, const unsigned char *payload,
-                         size_t len)
+/* Those that a sample is made of; NULL: not there. */
+struct attributes {
+    const struct nlattr *info, *mark, *congestion_control;
+};
+
+/* False where they do not fill the message exactly: then none of them can be trusted. */
+static inline bool find_attributes(struct attributes *found, const void *payload, size_t len)
 {
-    uint32_t header;
+    struct netlink_attrs walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
+                                  (int)(len - sizeof(struct inet_diag_msg)) };
+    const struct nlattr *attr;
 
-    if (layout->len != len)
-        return false;
-    for (uint32_t i = 0; i < layout->n; i++) {
-        memcpy(&header, payload + layout->attributes[i].at, sizeof(header));
-        if (header != layout->attributes[i].header)
-            return false;
+    while ((attr = netlink_next(&walk))) {
+        switch (attr->nla_type & NLA_TYPE_MASK) {
+        case INET_DIAG_INFO:
+            found->info = attr;
+            break;
+        case INET_DIAG_MARK:
+            found->mark = attr;
+            break;
+        case INET_DIAG_CONG:
+            found->congestion_control = attr;
+            break;
+        }
     }
-    return true;
-}
-
-static void note_attribute(struct sample_layout *layout, const struct nlattr *attribute,
-                           uint32_t at)
-{
-    struct sample_span span = { at + (uint32_t)sizeof(*attribute),
-                                attribute->nla_len - (uint32_t)sizeof(*attribute) };
-
-    if (layout->n < sizeof(layout->attributes) / sizeof(layout->attributes[0])) {
-        layout->attributes[layout->n].at = at;
-        memcpy(&layout->attributes[layout->n].header, attribute, sizeof(uint32_t));
-    }
-    layout->n++;
-    switch (attribute->nla_type & NLA_TYPE_MASK) {
-    case INET_DIAG_INFO:
-        layout->info = span;
-        break;
-    case INET_DIAG_MARK:
-        layout->mark = span;
-        break;
-    case INET_DIAG_CONG:
-        layout->congestion_control = span;
-        break;
-    }
-}
-
-/* False where the attributes do not fill the message exactly: then none of them can be trusted. */
-__attribute__((noinline)) static bool find_attributes(struct sample_layout *layout,
-                                                      const unsigned char *payload, size_t len)
-{
-    const size_t begin = sizeof(struct inet_diag_msg);
-    struct netlink_attrs walk = { (const void *)(payload + begin), (int)(len - begin) };
-    const struct nlattr *attribute;
-
-    *layout = (struct sample_layout){ 0 };
-    while ((attribute = netlink_next(&walk)))
-        note_attribute(layout, attribute, (uint32_t)((const unsigned char *)attribute - payload));
-    if (walk.left == 0 && layout->n <= sizeof(layout->attributes) / sizeof(layout->attributes[0]))
-        layout->len = len;
     return walk.left == 0;
 }
 
@@ -164,42 +137,43 @@ __attribute__((noinline)) static void fill_from_short(struct riptide_sample *sam
     fill(sample, msg, &copy);
 }
 
-static void copy_name(char name[16], const unsigned char *given, size_t n)
+static void copy_name(char name[16], const char *given, size_t n)
 {
-    memcpy(name, given, strnlen((const char *)given, n < 15 ? n : 15));
+    memcpy(name, given, strnlen(given, n < 15 ? n : 15));
 }
 
-enum sample_verdict sample_parse(struct riptide_sample *sample, struct sample_layout *layout,
-                                 const void *payload, size_t len)
+enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
     const struct inet_diag_msg *msg = payload;
-    const unsigned char *bytes = payload;
+    struct attributes found = { NULL, NULL, NULL };
     const struct tcp_info_at4 *info;
     enum sample_verdict verdict;
+    size_t n_bytes;
 
     if (len < sizeof(*msg))
         return SAMPLE_MALFORMED;
     verdict = classify(msg);
     if (verdict != SAMPLE_OK)
         return verdict;
-    if (!layout_holds(layout, bytes, len) && !find_attributes(layout, bytes, len))
+    if (!find_attributes(&found, payload, len))
         return SAMPLE_MALFORMED;
-    if (layout->info.at == 0)
+    if (!found.info)
         return SAMPLE_NO_INFO;
-    info = (const void *)(bytes + layout->info.at);
-    if (layout->info.n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
+    info = (const void *)(found.info + 1);
+    n_bytes = found.info->nla_len - sizeof(*found.info);
+    if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
         return SAMPLE_MALFORMED;
 
-    if (layout->info.n_bytes >= sizeof(*info))
+    if (n_bytes >= sizeof(*info))
         fill(sample, msg, info);
     else
-        fill_from_short(sample, msg, info, layout->info.n_bytes);
-    if (layout->mark.n_bytes >= sizeof(sample->mark)) {
-        memcpy(&sample->mark, bytes + layout->mark.at, sizeof(sample->mark));
+        fill_from_short(sample, msg, info, n_bytes);
+    if (found.mark && found.mark->nla_len >= sizeof(*found.mark) + sizeof(sample->mark)) {
+        memcpy(&sample->mark, found.mark + 1, sizeof(sample->mark));
         sample->has_mark = true;
     }
-    if (layout->congestion_control.at != 0)
-        copy_name(sample->congestion_control, bytes + layout->congestion_control.at,
-                  layout->congestion_control.n_bytes);
+    if (found.congestion_control)
+        copy_name(sample->congestion_control, (const char *)(found.congestion_control + 1),
+                  found.congestion_control->nla_len - sizeof(*found.congestion_control));
     return SAMPLE_OK;
 }

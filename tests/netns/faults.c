@@ -304,7 +304,9 @@ static int live(struct run *run)
     configure(&all);
     r = riptide_agent_new(&run->agent, &all.agent, &error);
     if (r == 0) {
-        if (riptide_agent_load(run->agent, state_path, &counts, NULL) != 0 && run->must_load)
+        if (riptide_state_load(riptide_agent_get_estimator(run->agent), state_path, &counts, NULL) !=
+                0 &&
+            run->must_load)
             is_right = complain("the state was not loaded", "");
         r = riptide_agent_start(run->agent, &error);
     }
@@ -390,7 +392,7 @@ static enum ending run_plan(const struct shim_plan *plan)
         is_right = complain("the routes did not become right", reached[1]);
     shim_resume();
     if (run.is_started) {
-        riptide_agent_save(run.agent, state_path, NULL);
+        riptide_state_save(riptide_agent_get_estimator(run.agent), state_path, NULL);
         stopped = riptide_agent_stop(run.agent);
     }
     riptide_agent_free(run.agent);

@@ -180,7 +180,6 @@ static void try_all(void)
     TRY(router_stop, router);
     TRY(agent_start, agent, &error);
     TRY(agent_reconfigure, agent, &config, &error);
-    TRY(agent_save, agent, "/run/nothing/state", &error);
     TRY(agent_set_paused, agent, true);
     riptide_agent_set_paused(agent, false);
     TRY(agent_dispatch, agent);

@@ -97,28 +97,10 @@ static inline void make_message(struct message *message, size_t info_len)
     put_attribute(message, CONG, "cubic", 6);
 }
 
-/* By itself, and as the one that comes behind whatever was parsed before: it must not matter. */
-static inline enum sample_verdict parse_bytes(struct riptide_sample *sample, const void *bytes,
-                                              size_t len)
-{
-    static struct sample_layout before;
-    struct sample_layout unknown = { 0 };
-    struct riptide_sample alone, behind;
-    enum sample_verdict verdict;
-
-    memset(&alone, 0x5a, sizeof(alone));
-    memset(&behind, 0x5a, sizeof(behind));
-    verdict = sample_parse(&alone, &unknown, bytes, len);
-    assert_int_equal(sample_parse(&behind, &before, bytes, len), verdict);
-    assert_memory_equal(&behind, &alone, sizeof(alone));
-    *sample = alone;
-    return verdict;
-}
-
 static inline enum sample_verdict parse(struct riptide_sample *sample,
                                         const struct message *message)
 {
-    return parse_bytes(sample, message->bytes, message->len);
+    return sample_parse(sample, message->bytes, message->len);
 }
 
 #endif

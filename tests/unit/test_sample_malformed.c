@@ -87,7 +87,7 @@ static void test_truncated_anywhere(void **state)
             expected = SAMPLE_NO_INFO;
         else if (len == info_end || len >= info_end + 10) /* only padding is missing */
             expected = SAMPLE_OK;
-        verdict = parse_bytes(&sample, bytes, len);
+        verdict = sample_parse(&sample, bytes, len);
         free(bytes);
         if (verdict != expected)
             fail_msg("cut to %zu bytes: %d instead of %d", len, verdict, expected);

@@ -185,4 +185,5 @@ class Agent(KernelHandle):
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """As Estimator.load; before start()."""
         with self._use as c:
-            return load(lib.riptide_agent_load, c, path_bytes(path))
+            return load(lib.riptide_state_load, lib.riptide_agent_get_estimator(c),
+                        path_bytes(path))
