@@ -17,7 +17,7 @@ faults=(
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
     estimator lib/compute/bound.c 'cwnd < limits->base' 'false'
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
-    estimator lib/compute/reconfigure.c 'estimator_forget_base(to, \&old->dst)' '(void)to'
+    estimator lib/compute/reconfigure.c 'old->popped_cwnd == 0' 'true'
     event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
     json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'

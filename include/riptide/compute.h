@@ -44,7 +44,7 @@ struct riptide_policy_input {
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine: of this tick */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
-    uint32_t samples;   /* combine: how many counted in this tick */
+    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     uint32_t cwnd;      /* the destination's present window, segments; 0: none */
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
     void *user;         /* the policy's own */

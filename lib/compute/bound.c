@@ -11,43 +11,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct base_cwnd *base_at(const struct riptide_estimator *estimator, uint32_t slot)
-{
-    return prefix_table_at(&estimator->bases, slot);
-}
-
-uint32_t estimator_base(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
-{
-    uint32_t slot = estimator->bases.n > 0 ? prefix_table_find(&estimator->bases, dst) : NONE;
-
-    return slot == NONE ? 0 : base_at(estimator, slot)->cwnd;
-}
-
-void estimator_forget_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
-{
-    uint32_t slot = estimator->bases.n > 0 ? prefix_table_find(&estimator->bases, dst) : NONE;
-
-    if (slot != NONE)
-        prefix_table_remove(&estimator->bases, slot);
-}
-
-/* Without memory for it, it is unknown: the router knows it all the same. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd)
 {
-    uint32_t slot = prefix_table_find(&estimator->table, dst), place;
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    struct destination *destination;
 
     if (slot == NONE || is_windowless(destination_at(estimator, slot)))
         return;
-    if (cwnd == 0)
-        estimator_forget_base(estimator, dst);
-    else if (prefix_table_insert(&estimator->bases, dst, &place) == 0)
-        base_at(estimator, place)->cwnd =
-            cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
-    if (destination_at(estimator, slot)->cwnd == 0)
+    destination = destination_at(estimator, slot);
+    destination->base_cwnd = cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
+    if (destination->cwnd == 0)
         return;
     /* Where the window stays, what lowers it does so from now on. */
-    destination_at(estimator, slot)->flags |= IS_NEWS;
+    destination->flags |= IS_NEWS;
     bound_destination(estimator, slot);
 }
 
@@ -59,7 +36,7 @@ struct limits limits_of(const struct riptide_estimator *estimator,
     struct limits limits = {
         .min = estimator->config.cwnd_min,
         .max = estimator->config.cwnd_max,
-        .base = estimator_base(estimator, dst),
+        .base = destination->base_cwnd,
         .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
         .scale = 1,
     };

@@ -60,12 +60,12 @@ void choose_policy(struct riptide_estimator *estimator, struct destination *dest
 
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
-    const struct destination *destination = destination_at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
 
     if (destination->cwnd > 0 || destination->popped_cwnd > 0 ||
         destination->flags & (IS_TOUCHED | IS_CHANGED))
         return;
-    estimator_forget_base(estimator, &destination->dst);
+    destination->base_cwnd = 0;
     if (!is_windowless(destination))
         prefix_table_remove(&estimator->table, slot);
 }
@@ -104,13 +104,14 @@ static void make_room(struct riptide_estimator *estimator)
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     uint32_t *slotp)
 {
-    uint32_t n;
-    int r;
+    uint32_t n = estimator->table.n;
+    int r = prefix_table_insert(&estimator->table, dst, slotp);
 
-    if (estimator->table.n >= estimator->table.max && !estimator->has_made_room)
+    if (r == RIPTIDE_E_FULL && !estimator->has_made_room) {
         make_room(estimator);
-    n = estimator->table.n;
-    r = prefix_table_insert(&estimator->table, dst, slotp);
+        n = estimator->table.n;
+        r = prefix_table_insert(&estimator->table, dst, slotp);
+    }
     if (r == 0 && estimator->table.n != n)
         choose_policy(estimator, destination_at(estimator, *slotp));
     return r;
@@ -160,9 +161,7 @@ void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slo
 
 void keep_counts(struct destination *destination)
 {
-    uint32_t n = destination->n_counted;
-
-    destination->samples = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+    destination->samples = destination->n_counted;
     memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
 }
 

@@ -29,8 +29,10 @@ bool has_method(struct riptide_estimator *estimator, const struct riptide_policy
     if (i == MAX_METHODS ||
         sizeof(struct destination) + bytes_behind(policy) > estimator->table.entry_bytes)
         return false;
-    if (i == estimator->n_methods)
-        estimator->methods[estimator->n_methods++] = policy;
+    estimator->methods[i] = policy;
+    estimator->memory_at[i] = bytes_behind(policy) > 0 ? sizeof(struct destination)
+                                                       : offsetof(struct destination, memory);
+    estimator->n_methods += i == estimator->n_methods;
     return true;
 }
 
@@ -50,9 +52,7 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
         behind = bytes_behind(hints[i].policy) > behind ? bytes_behind(hints[i].policy) : behind;
     prefix_table_init(&estimator->table, sizeof(struct destination) + behind,
                       config->max_destinations, config->hash_seed);
-    prefix_table_init(&estimator->bases, sizeof(struct base_cwnd), config->max_destinations,
-                      config->hash_seed);
-    estimator->methods[estimator->n_methods++] = config->policy;
+    has_method(estimator, config->policy);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
@@ -89,7 +89,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     if (!estimator)
         return NULL;
     prefix_table_deinit(&estimator->table);
-    prefix_table_deinit(&estimator->bases);
     free(estimator->aggregates);
     free(estimator->hints);
     free(estimator);
@@ -106,7 +105,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     input->since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
-    input->base_cwnd = estimator_base(estimator, &destination->dst);
+    input->base_cwnd = destination->base_cwnd;
     input->user = policy_of(estimator, destination)->user;
     return input;
 }

@@ -44,13 +44,14 @@ struct destination {
     uint8_t rto_step; /* of rto_min, see bound.c; 0: none */
     uint16_t cwnd;    /* 0: none */
     uint16_t popped_cwnd;
+    uint16_t n_counted; /* samples of the coming tick; UINT16_MAX: so many, or more */
+    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
     uint32_t next_touched;
-    uint32_t n_counted;                /* samples of the coming tick */
     uint64_t memory[MEMORY_BYTES / 8]; /* the policy's; see memory_of */
     double smoothed;                   /* NO_HISTORY: never computed, or expired */
     int64_t updated_ns;                /* negative: restored, computed before this host booted */
     float combined;                    /* NO_HISTORY: it is windowless */
-    uint16_t samples;    /* behind `combined`; UINT16_MAX: so many, or more */
+    uint16_t samples;    /* behind `combined` */
     uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
     uint32_t next_changed;
     uint32_t newer; /* on the list by age */
@@ -64,12 +65,6 @@ static_assert(sizeof(struct destination) <= 128, "the budget of a destination");
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= MEMORY_BYTES, "memory of a policy is over its budget")
 
-/* What connections to it start with without us. Few hosts are tuned: it has no place above. */
-struct base_cwnd {
-    struct riptide_prefix dst;
-    uint16_t cwnd; /* segments */
-};
-
 enum { MAX_METHODS = 1 + RIPTIDE_MAX_HINT_POLICIES };
 static_assert(MAX_METHODS <= 1 << (8 - METHOD_SHIFT), "the number of a method fits in the flags");
 
@@ -77,10 +72,10 @@ struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
     const struct riptide_policy *methods[MAX_METHODS]; /* the configuration's, then of hints */
+    size_t memory_at[MAX_METHODS]; /* in a destination */
     size_t n_methods;
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
-    struct prefix_table bases; /* struct base_cwnd: of hosts that are tuned, empty on all others */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
@@ -112,10 +107,7 @@ static inline const struct riptide_policy *policy_of(const struct riptide_estima
 static inline void *memory_of(const struct riptide_estimator *estimator,
                               const struct destination *destination)
 {
-    bool fits = policy_of(estimator, destination)->bytes <= MEMORY_BYTES;
-
-    return (unsigned char *)destination +
-           (fits ? offsetof(struct destination, memory) : sizeof(struct destination));
+    return (unsigned char *)destination + estimator->memory_at[destination->flags >> METHOD_SHIFT];
 }
 
 /* Whether its last samples made no window and are there to be explained. */
@@ -250,8 +242,6 @@ void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
 /* What connections to a destination start with without us, by struct riptide_route; 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
-uint32_t estimator_base(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
-void estimator_forget_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {

@@ -14,6 +14,7 @@
 /* Paper, Algorithm 1: the average of all current windows of the group. */
 struct mean {
     uint64_t cwnd_total;
+    uint64_t n;
 };
 ASSERT_MEMORY_FITS(struct mean);
 
@@ -40,6 +41,7 @@ static enum riptide_left_out paper_add(const struct riptide_policy_input *input,
     if (sample->closed && !has_used_window(input, sample))
         return RIPTIDE_LEFT_OUT_UNUSED;
     mean->cwnd_total += sample->cwnd;
+    mean->n++;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
@@ -47,7 +49,8 @@ static double paper_combine(const struct riptide_policy_input *input, void *memo
 {
     const struct mean *mean = memory;
 
-    return (double)mean->cwnd_total / input->samples;
+    (void)input;
+    return (double)mean->cwnd_total / (double)mean->n;
 }
 
 static const struct riptide_policy policy_paper = {

@@ -62,8 +62,6 @@ static int take(struct change *change, struct destination *old)
     uint32_t slot;
     int r;
 
-    if (!has_window)
-        estimator_forget_base(to, &old->dst);
     if (!has_window && old->popped_cwnd == 0)
         return 0;
     r = destination_get(to, &old->dst, &slot);
@@ -117,8 +115,6 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     if (r < 0)
         return error_fill(error, r);
     change.to = fresh;
-    /* They are both's until one of them goes. */
-    fresh->bases = estimator->bases;
     fresh->stats = estimator->stats;
     fresh->now_ns = estimator->now_ns;
     fresh->first_tick_ns = estimator->first_tick_ns;
@@ -128,15 +124,12 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     fresh->table.max = UINT32_MAX;
     r = take_all(&change);
     fresh->table.max = fresh->config.max_destinations;
-    estimator->bases = fresh->bases;
     if (r == 0) {
-        fresh->bases.max = fresh->config.max_destinations;
         /* It stays where it is: the host has its address. */
         old = *estimator;
         *estimator = *fresh;
         estimator->input.config = &estimator->config;
         *fresh = old;
     }
-    fresh->bases = (struct prefix_table){ 0 };
     return error_fill(error, r);
 }

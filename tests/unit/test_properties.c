@@ -68,6 +68,13 @@ struct told {
     uint32_t cwnd;
 };
 
+static uint32_t base_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    struct riptide_explanation why;
+
+    return riptide_estimator_explain(estimator, dst, &why, sizeof(why)) == 0 ? why.base_cwnd : 0;
+}
+
 static void pop_all(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,
                     struct told told[HOSTS], uint64_t now_ns)
 {
@@ -77,7 +84,7 @@ static void pop_all(struct riptide_estimator *estimator, const struct riptide_es
         struct told *host_told = &told[estimate->dst.addr[3]];
 
         if (estimate->cwnd != 0) {
-            uint32_t base = estimator_base(estimator, &estimate->dst);
+            uint32_t base = base_of(estimator, &estimate->dst);
 
             assert_in_range(estimate->cwnd, c->cwnd_min, base > c->cwnd_max ? base : c->cwnd_max);
             assert_true(estimate->cwnd >= base || estimate->may_lower);
