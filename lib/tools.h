@@ -99,7 +99,7 @@ int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
  */
 bool riptide_netns_is_at(int netns_fd, const char *path);
 
-/* Whether the scope asks for this connection; false where a count has no array. Pure. */
+/* Whether the scope, which has an array for each count, asks for this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 
 /* The n-th built-in one, or NULL behind the last. */

@@ -55,12 +55,7 @@ bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix 
 bool riptide_scope_matches(const struct riptide_scope *scope,
                            const struct riptide_sample *sample)
 {
-    bool has_arrays = (scope->n_learn == 0 || scope->learn) &&
-                      (scope->n_exclude == 0 || scope->exclude) &&
-                      (scope->n_local_ports == 0 || scope->local_ports) &&
-                      (scope->n_remote_ports == 0 || scope->remote_ports);
-
-    return has_arrays && scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
+    return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
 }
 
 static const char *prefix_fault(const void *element)

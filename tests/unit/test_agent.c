@@ -102,6 +102,7 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
 {
     struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
     struct riptide_estimate estimate;
+    struct riptide_error error;
     struct riptide_agent *agent;
     struct configs configs;
 
@@ -119,6 +120,12 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
     configs.agent.interval_ns = 1;
     assert_refused(agent, &configs, -EINVAL, "interval_ns: must be 10 ms to one hour");
     configs.agent.interval_ns = configs.estimator.ttl_ns;
+    for (int i = 0; i < 3; i++) {
+        configs.agent.max_share = (const double[]){ -0.01, 1.01, 0.0 / 0.0 }[i];
+        assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), -EINVAL);
+        assert_string_equal(error.field, "max_share");
+    }
+    configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
     assert_refused(agent, &configs, -EINVAL,
                    "interval_ns: must be shorter than the time to live, or each window is "
                    "forgotten");

@@ -66,121 +66,49 @@ static void test_empty_scope_has_no_code(void **state)
     filter_deinit(&filter);
 }
 
+/* IPv6 prefixes say nothing about IPv4-mapped peers. */
 static void test_longest_prefix_decides_in_both_families(void **state)
 {
+    static const char *const through[] = { "10.2.0.1",         "10.1.2.1",    "::ffff:10.2.0.1",
+                                           "::ffff:10.1.2.1", "2001:db8::1" };
+    static const char *const out[] = { "10.1.0.1",        "10.1.2.3",        "11.0.0.1",
+                                       "::ffff:10.1.0.1", "::ffff:10.1.2.3", "::ffff:11.0.0.1",
+                                       "2001:db8:1::1",   "2001:db9::1" };
     struct riptide_prefix learn[] = { prefix("10.0.0.0/8"), prefix("10.1.2.0/24"),
                                       prefix("2001:db8::/32") };
     struct riptide_prefix exclude[] = { prefix("10.1.0.0/16"), prefix("10.1.2.3"),
-                                        prefix("2001:db8:1::/48") };
+                                        prefix("2001:db8:1::/48"), prefix("::/0") };
     struct riptide_scope scope = {
-        .learn = learn, .n_learn = 3, .exclude = exclude, .n_exclude = 3
+        .learn = learn, .n_learn = 3, .exclude = exclude, .n_exclude = 4
     };
     struct filter filter;
 
     (void)state;
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
-    assert_true(lets_through(&filter, "10.2.0.1"));
-    assert_false(lets_through(&filter, "10.1.0.1"));
-    assert_true(lets_through(&filter, "10.1.2.1"));
-    assert_false(lets_through(&filter, "10.1.2.3"));
-    assert_false(lets_through(&filter, "11.0.0.1"));
-    assert_true(lets_through(&filter, "::ffff:10.2.0.1"));
-    assert_false(lets_through(&filter, "::ffff:10.1.0.1"));
-    assert_true(lets_through(&filter, "::ffff:10.1.2.1"));
-    assert_false(lets_through(&filter, "::ffff:10.1.2.3"));
-    assert_false(lets_through(&filter, "::ffff:11.0.0.1"));
-    assert_true(lets_through(&filter, "2001:db8::1"));
-    assert_false(lets_through(&filter, "2001:db8:1::1"));
-    assert_false(lets_through(&filter, "2001:db9::1"));
+    for (size_t i = 0; i < sizeof(through) / sizeof(through[0]); i++)
+        assert_true(lets_through(&filter, through[i]));
+    for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+        assert_false(lets_through(&filter, out[i]));
     filter_deinit(&filter);
 }
 
-static void test_exclude_wins_at_equal_length(void **state)
-{
-    struct riptide_prefix both[] = { prefix("10.0.0.0/8"), prefix("2001:db8::/32") };
-    struct riptide_scope scope = { .learn = both, .n_learn = 2, .exclude = both, .n_exclude = 2 };
-    struct filter filter;
-
-    (void)state;
-    make(&filter, &scope);
-    assert_false(lets_through(&filter, "10.0.0.1"));
-    assert_false(lets_through(&filter, "2001:db8::1"));
-    filter_deinit(&filter);
-}
-
-static void test_ipv6_prefixes_say_nothing_about_mapped_peers(void **state)
-{
-    struct riptide_prefix exclude[] = { prefix("::/0") };
-    struct riptide_scope scope = { .exclude = exclude, .n_exclude = 1 };
-    struct filter filter;
-
-    (void)state;
-    make(&filter, &scope);
-    assert_true(lets_through(&filter, "::ffff:10.0.0.1"));
-    assert_true(lets_through(&filter, "10.0.0.1"));
-    assert_false(lets_through(&filter, "2001:db8::1"));
-    filter_deinit(&filter);
-}
-
-static void test_ports_mark_and_interface_all_count(void **state)
-{
-    struct riptide_port_range local[] = { { 8000, 8010 }, { 8005, 8020 }, { 443, 443 } };
-    struct riptide_port_range remote[] = { { 0, 1023 }, { 65535, 65535 } };
-    struct riptide_scope scope = {
-        .local_ports = local,
-        .n_local_ports = 3,
-        .remote_ports = remote,
-        .n_remote_ports = 2,
-        .mark = 0x10,
-        .mark_mask = 0xf0,
-        .ifindex = 3,
-    };
-    struct diag_socket good = { AF_INET, { 192, 0, 2, 1 }, 8020, 65535, 3, 0x1f }, bad[5];
-    struct filter filter;
-
-    (void)state;
-    make(&filter, &scope);
-    assert_true(case_verdict(&filter, &good));
-    for (int i = 0; i < 5; i++)
-        bad[i] = good;
-    bad[0].local_port = 8021;
-    bad[1].remote_port = 1024;
-    bad[2].mark = 0x2f;
-    bad[3].ifindex = 0;
-    bad[4].local_port = 442;
-    for (int i = 0; i < 5; i++) {
-        case_check_socket(&filter, &scope, &bad[i]);
-        assert_false(case_verdict(&filter, &bad[i]));
-    }
-    filter_deinit(&filter);
-}
-
-static void test_two_halves_cost_as_much_as_their_whole(void **state)
-{
-    struct riptide_prefix learn[] = { prefix("10.0.0.0/26"), prefix("10.0.0.64/26"),
-                                      prefix("10.0.0.128/25"), prefix("10.0.0.7") };
-    struct riptide_scope scope = { .learn = learn, .n_learn = 4 };
-    struct filter filter;
-
-    (void)state;
-    make(&filter, &scope);
-    assert_int_equal(filter.prefixes.n, 1);
-    assert_int_equal(filter.prefixes.rules[0].prefix.len, 24);
-    assert_int_equal(code_bytes(&filter), 16); /* one test */
-    filter_deinit(&filter);
-}
-
-/* Not asked again is what the way there has told: test, accept, test. */
+/* Two halves cost as much as their whole; and not asked again is what the way there has told. */
 static void test_each_prefix_is_asked_for_once(void **state)
 {
-    struct riptide_prefix learn[] = { prefix("10.0.0.1"), prefix("10.0.0.2") };
-    struct riptide_scope scope = { .learn = learn, .n_learn = 2 };
+    struct riptide_prefix halves[] = { prefix("10.0.0.0/26"), prefix("10.0.0.64/26"),
+                                       prefix("10.0.0.128/25"), prefix("10.0.0.7") };
+    struct riptide_prefix hosts[] = { prefix("10.0.0.1"), prefix("10.0.0.2") };
+    struct riptide_scope scope = { .learn = halves, .n_learn = 4 };
     struct filter filter;
 
     (void)state;
     make(&filter, &scope);
-    assert_int_equal(code_bytes(&filter), 16 + 4 + 16);
+    assert_int_equal(code_bytes(&filter), 16); /* one test */
+    filter_deinit(&filter);
+    scope = (struct riptide_scope){ .learn = hosts, .n_learn = 2 };
+    make(&filter, &scope);
+    assert_int_equal(code_bytes(&filter), 16 + 4 + 16); /* test, accept, test */
     filter_deinit(&filter);
 }
 
@@ -388,10 +316,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_scope_has_no_code),
         cmocka_unit_test(test_longest_prefix_decides_in_both_families),
-        cmocka_unit_test(test_exclude_wins_at_equal_length),
-        cmocka_unit_test(test_ipv6_prefixes_say_nothing_about_mapped_peers),
-        cmocka_unit_test(test_ports_mark_and_interface_all_count),
-        cmocka_unit_test(test_two_halves_cost_as_much_as_their_whole),
         cmocka_unit_test(test_each_prefix_is_asked_for_once),
         cmocka_unit_test(test_a_thousand_hosts_are_told_exactly),
         cmocka_unit_test(test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span),

@@ -60,124 +60,67 @@ static void flip(struct riptide_prefix *prefix, unsigned int bit)
     prefix->addr[bit / 8] ^= (uint8_t)(0x80 >> (bit % 8));
 }
 
-static void test_bytes_of_a_text(void **state)
-{
-    static const struct riptide_prefix v4 = { AF_INET, 24, { 203, 0, 113 } };
-    static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
-    struct riptide_prefix prefix;
-
-    (void)state;
-    prefix = parsed("203.0.113.0/24");
-    assert_memory_equal(&prefix, &v4, sizeof(v4));
-    prefix = parsed("2001:db8:8000::/33");
-    assert_memory_equal(&prefix, &v6, sizeof(v6));
-}
-
+/* Pairs of a spelling and what comes back; where there is no second, the first does. */
 static void test_text_comes_back(void **state)
 {
-    static const char *const texts[] = { "0.0.0.0/0",
-                                         "128.0.0.0/1",
-                                         "10.0.0.0/8",
-                                         "192.0.2.254/31",
-                                         "192.0.2.255",
-                                         "0.0.0.0",
-                                         "::/0",
-                                         "8000::/1",
-                                         "2001:db8::/32",
-                                         "2001:db8::fffe/127",
-                                         "::1",
-                                         "::",
-                                         "::192.0.2.1",
-                                         "::fffe:0:0/95",
-                                         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127",
-                                         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" };
+    static const char *const pairs[][2] = {
+        { "0.0.0.0/0" },
+        { "128.0.0.0/1" },
+        { "192.0.2.254/31" },
+        { "192.0.2.255" },
+        { "0.0.0.0" },
+        { "::/0" },
+        { "8000::/1" },
+        { "2001:db8::fffe/127" },
+        { "::1" },
+        { "::" },
+        { "::192.0.2.1" },
+        { "::fffe:0:0/95" },
+        { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127" },
+        { "0.0.0.0/32", "0.0.0.0" },
+        { "192.0.2.1/32", "192.0.2.1" },
+        { "2001:db8::1/128", "2001:db8::1" },
+        { "2001:DB8:0:0::/64", "2001:db8::/64" },
+        { "2001:0db8:0000:0000:0000:0000:192.0.2.1", "2001:db8::c000:201" },
+        { "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128",
+          "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
+        { "::ffff:10.0.0.0/104", "10.0.0.0/8" },
+    };
+    static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
+    struct riptide_prefix prefix = parsed("2001:db8:8000::/33");
 
     (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        struct riptide_prefix prefix = parsed(texts[i]);
-
-        assert_true(prefix_is_valid(&prefix));
-        assert_text(&prefix, texts[i]);
-    }
-}
-
-static void test_other_spellings_of_the_same(void **state)
-{
-    static const char *const pairs[][2] = { { "192.0.2.1/32", "192.0.2.1" },
-                                            { "2001:db8::1/128", "2001:db8::1" },
-                                            { "2001:DB8:0:0::/64", "2001:db8::/64" },
-                                            { "2001:0db8:0000:0000:0000:0000:192.0.2.1",
-                                              "2001:db8::c000:201" },
-                                            { "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128",
-                                              "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" } };
-
-    (void)state;
+    assert_memory_equal(&prefix, &v6, sizeof(v6));
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-        struct riptide_prefix prefix = parsed(pairs[i][0]);
-
-        assert_text(&prefix, pairs[i][1]);
+        prefix = parsed(pairs[i][0]);
+        assert_true(prefix_is_valid(&prefix));
+        assert_text(&prefix, pairs[i][pairs[i][1] ? 1 : 0]);
     }
 }
 
-static void test_host_bits_are_refused(void **state)
+static void test_what_is_no_prefix_is_refused(void **state)
 {
-    (void)state;
-    assert_refused("192.0.2.1/31");
-    assert_refused("192.0.2.0/22");
-    assert_refused("128.0.0.0/0");
-    assert_refused("0.0.0.1/0");
-    assert_refused("0.0.0.1/8");
-    assert_refused("2001:db8::1/127");
-    assert_refused("1::/15");
-    assert_refused("::1/0");
-    assert_refused("::1/64");
-    assert_refused("::ffff:192.0.2.1/127");
-    assert_refused("::ffff:192.0.2.1/96");
-}
-
-static void test_lengths_beyond_the_family_are_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(parsed("0.0.0.0/32").len, 32);
-    assert_refused("0.0.0.0/33");
-    assert_refused("0.0.0.0/128");
-    assert_int_equal(parsed("::/128").len, 128);
-    assert_refused("::/129");
-    /* What would be good lengths if they were counted in 8 bits, 32 bits, 64 bits. */
-    assert_refused("0.0.0.0/256");
-    assert_refused("0.0.0.0/264");
-    assert_refused("::/4294967296");
-    assert_refused("::/18446744073709551616");
-}
-
-static void test_lengths_are_digits_alone(void **state)
-{
+    static const char *const texts[] = {
+        /* host bits */
+        "192.0.2.1/31", "192.0.2.0/22", "128.0.0.0/0", "0.0.0.1/0", "0.0.0.1/8", "2001:db8::1/127",
+        "1::/15", "::1/0", "::1/64", "::ffff:192.0.2.1/127", "::ffff:192.0.2.1/96",
+        /* lengths, some of which would be good if they were counted in 8, 32 or 64 bits */
+        "0.0.0.0/33", "0.0.0.0/128", "::/129", "0.0.0.0/256", "0.0.0.0/264", "::/4294967296",
+        "::/18446744073709551616",
+        /* addresses that are not whole and plain */
+        "", " ", "10", "10.0.0", "10.0.0.0.0", "10.0.0.256", "010.0.0.1", "0x0a000001", "167772161",
+        "-1.0.0.0", " 10.0.0.0", "10.0.0.0 ", ":::", ":", "1::2::3", "12345::", "fe80::1%lo",
+        "[::1]", "::g", "default", "/8", "10/8", ":::/8", "::g/8",
+    };
     static const char *const lengths[] = { "",    "+8", "-8", " 8",  "8 ", "8\n", "8x", "0x8",
                                            "8/8", "/8", "8/", "8.0", "x",  "-0",  "+0" };
     char text[32];
 
     (void)state;
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-        snprintf(text, sizeof(text), "10.0.0.0/%s", lengths[i]);
-        assert_refused(text);
-        snprintf(text, sizeof(text), "::/%s", lengths[i]);
-        assert_refused(text);
-    }
-}
-
-static void test_addresses_are_whole_and_plain(void **state)
-{
-    static const char *const texts[] = { "",           " ",          "10",        "10.0.0",
-                                         "10.0.0.0.0", "10.0.0.256", "010.0.0.1", "0x0a000001",
-                                         "167772161",  "-1.0.0.0",   " 10.0.0.0", "10.0.0.0 ",
-                                         ":::",        ":",          "1::2::3",   "12345::",
-                                         "fe80::1%lo", "[::1]",      "::g",       "default" };
-    char text[32];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         assert_refused(texts[i]);
-        snprintf(text, sizeof(text), "%s/8", texts[i]);
+    for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(*lengths); i++) {
+        snprintf(text, sizeof(text), "%s/%s", i % 2 ? "10.0.0.0" : "::", lengths[i / 2]);
         assert_refused(text);
     }
 }
@@ -225,8 +168,6 @@ static void test_mapped_addresses_become_v4(void **state)
 
     (void)state;
     assert_memory_equal(&prefix, &host, sizeof(host));
-    prefix = parsed("::ffff:10.0.0.0/104");
-    assert_text(&prefix, "10.0.0.0/8");
     prefix_from_address(&prefix, AF_INET6, mapped);
     assert_memory_equal(&prefix, &host, sizeof(host));
     prefix_from_address(&prefix, AF_INET, mapped + 12);
@@ -309,21 +250,13 @@ static void check_contains(const char *address, unsigned int bits)
 
 static void test_contains_at_every_length(void **state)
 {
+    struct riptide_prefix v4 = parsed("0.0.0.0/0"), v6 = parsed("::/0");
+
     (void)state;
     check_contains("203.0.113.85", 32);
     check_contains("2001:db8:a5a5:5a5a::f00f", 128);
-}
-
-static void test_families_contain_only_their_own(void **state)
-{
-    struct riptide_prefix v4 = parsed("0.0.0.0/0"), v6 = parsed("::/0");
-    struct riptide_prefix host4 = parsed("192.0.2.1"), host6 = parsed("2001:db8::1");
-
-    (void)state;
-    assert_true(riptide_prefix_contains(&v4, &host4));
-    assert_true(riptide_prefix_contains(&v6, &host6));
-    assert_false(riptide_prefix_contains(&v4, &host6));
-    assert_false(riptide_prefix_contains(&v6, &host4));
+    assert_false(riptide_prefix_contains(&v4, &v6));
+    assert_false(riptide_prefix_contains(&v6, &v4));
 }
 
 static void test_equal_looks_at_everything(void **state)
@@ -371,13 +304,8 @@ static void test_the_longest_match_wins_in_any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_of_a_text),
         cmocka_unit_test(test_text_comes_back),
-        cmocka_unit_test(test_other_spellings_of_the_same),
-        cmocka_unit_test(test_host_bits_are_refused),
-        cmocka_unit_test(test_lengths_beyond_the_family_are_refused),
-        cmocka_unit_test(test_lengths_are_digits_alone),
-        cmocka_unit_test(test_addresses_are_whole_and_plain),
+        cmocka_unit_test(test_what_is_no_prefix_is_refused),
         cmocka_unit_test(test_texts_of_any_length_are_survived),
         cmocka_unit_test(test_mapped_prefixes_of_every_length),
         cmocka_unit_test(test_mapped_addresses_become_v4),
@@ -385,7 +313,6 @@ int main(void)
         cmocka_unit_test(test_bytes_behind_the_address_are_no_prefix),
         cmocka_unit_test(test_truncate_keeps_exactly_len_bits),
         cmocka_unit_test(test_contains_at_every_length),
-        cmocka_unit_test(test_families_contain_only_their_own),
         cmocka_unit_test(test_equal_looks_at_everything),
         cmocka_unit_test(test_the_longest_match_wins_in_any_order),
     };

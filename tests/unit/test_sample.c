@@ -11,8 +11,110 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
-#include "sample_case.h"
+#define DIAG_BYTES 72
+#define INFO       2
+#define CONG       4
+#define SHUTDOWN   8
+#define PAD        14
+#define MARK       15
+#define INFO_5_10  232 /* bytes of tcp_info in Linux 5.10 */
+
+struct message {
+    _Alignas(8) unsigned char bytes[2048];
+    size_t len;
+};
+
+static const uint8_t v4[4] = { 203, 0, 113, 7 };
+static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 };
+
+static void put_u32(unsigned char *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof(value));
+}
+
+static void put_u64(unsigned char *at, uint64_t value)
+{
+    memcpy(at, &value, sizeof(value));
+}
+
+static void put_diag(struct message *message, uint8_t family, const void *dst, size_t dst_len)
+{
+    /* Not zero: what is read behind an attribute must show. */
+    memset(message, 0xdd, sizeof(*message));
+    memset(message->bytes, 0, DIAG_BYTES);
+    message->bytes[0] = family;
+    message->bytes[1] = 1;                             /* established */
+    memcpy(message->bytes + 24, dst, dst_len);         /* idiag_dst */
+    memcpy(message->bytes + 4, "\x1f\x90\x01\xbb", 4); /* idiag_sport, idiag_dport */
+    put_u32(message->bytes + 40, 3);                   /* idiag_if */
+    put_u32(message->bytes + 44, 0x11223344);          /* idiag_cookie[0] */
+    put_u32(message->bytes + 48, 0x55667788);          /* idiag_cookie[1] */
+    message->len = DIAG_BYTES;
+}
+
+static void put_attribute(struct message *message, uint16_t type, const void *payload, size_t len)
+{
+    uint16_t header[2] = { (uint16_t)(len + 4), type };
+
+    memcpy(message->bytes + message->len, header, sizeof(header));
+    memcpy(message->bytes + message->len + 4, payload, len);
+    message->len += (len + 4 + 3) & ~(size_t)3;
+}
+
+/* A tcp_info as long as any, every field that a sample takes different. */
+static void make_info(unsigned char info[512])
+{
+    memset(info, 0xee, 512);
+    info[1] = 3; /* ca_state: recovery */
+    info[7] = 1; /* delivery_rate_app_limited */
+    put_u32(info + 16, 1448);
+    put_u32(info + 44, 250); /* last_data_sent */
+    put_u32(info + 60, 1500);
+    put_u32(info + 68, 50123);
+    put_u32(info + 80, 37);
+    put_u32(info + 100, 5);
+    put_u64(info + 120, UINT64_C(5000000001));
+    put_u32(info + 136, 901);
+    put_u32(info + 148, 49321);
+    put_u32(info + 156, 777);
+    put_u64(info + 160, UINT64_C(12500000000));
+    put_u32(info + 228, 64240); /* snd_wnd */
+}
+
+static void make_message(struct message *message, size_t info_len)
+{
+    unsigned char info[512];
+
+    make_info(info);
+    put_diag(message, AF_INET, v4, sizeof(v4));
+    put_attribute(message, SHUTDOWN, "\0", 1);
+    put_attribute(message, PAD, "", 0);
+    put_attribute(message, INFO, info, info_len);
+    put_attribute(message, CONG, "cubic", 6);
+}
+
+static enum sample_verdict parse(struct riptide_sample *sample, const struct message *message)
+{
+    return sample_parse(sample, message->bytes, message->len);
+}
+
+/* Of a socket to `dst`, with the name of its congestion control before the tcp_info. */
+static enum sample_verdict parse_socket(struct riptide_sample *sample, uint8_t family,
+                                        const void *dst, size_t name_len,
+                                        const unsigned char info[512])
+{
+    struct message message;
+
+    put_diag(&message, family, dst, family == AF_INET ? 4 : 16);
+    if (name_len > 0)
+        put_attribute(&message, CONG, "abcdefghijklmnopqrstuvwxyz", name_len);
+    put_attribute(&message, INFO, info, INFO_5_10);
+    return parse(sample, &message);
+}
 
 static void test_every_field_of_5_10(void **state)
 {
@@ -65,102 +167,68 @@ static void test_mark_is_known_where_it_is_told(void **state)
     assert_int_equal(sample.mark, mark);
 }
 
-static void test_older_info_leaves_later_fields_zero(void **state)
+/* Fields that an older kernel does not have are zero; without the window there is no sample. */
+static void test_info_of_every_length(void **state)
 {
-    struct riptide_sample sample;
-    struct message message;
-
     (void)state;
-    make_message(&message, INFO_4_0);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_int_equal(sample.cwnd, 37);
-    assert_int_equal(sample.retrans_segs, 5);
-    assert_true(sample.acked_bytes == 0);
-    assert_int_equal(sample.segs_out, 0);
-    assert_int_equal(sample.min_rtt_us, 0);
-    assert_int_equal(sample.data_segs_out, 0);
-    assert_true(sample.delivery_rate_Bps == 0);
-    assert_string_equal(sample.congestion_control, "cubic");
+    for (size_t len = 0; len <= 512; len++) {
+        struct riptide_sample sample, before;
+        struct message message;
+
+        memset(&sample, 0x5a, sizeof(sample));
+        memcpy(&before, &sample, sizeof(sample));
+        make_message(&message, len);
+        assert_int_equal(parse(&sample, &message), len < 84 ? SAMPLE_MALFORMED : SAMPLE_OK);
+        if (len < 84) {
+            assert_memory_equal(&sample, &before, sizeof(sample));
+            continue;
+        }
+        assert_int_equal(sample.cwnd, 37);
+        if (len % 8 == 0) { /* no field in part */
+            assert_int_equal(sample.retrans_segs, len < 104 ? 0 : 5);
+            assert_true(sample.acked_bytes == (len < 128 ? 0 : UINT64_C(5000000001)));
+            assert_int_equal(sample.segs_out, len < 140 ? 0 : 901);
+            assert_int_equal(sample.data_segs_out, len < 160 ? 0 : 777);
+            assert_int_equal(sample.snd_wnd_bytes, len < 232 ? 0 : 64240);
+        }
+        assert_string_equal(sample.congestion_control, "cubic");
+    }
 }
 
-static void test_newer_info_is_accepted(void **state)
-{
-    struct riptide_sample sample;
-    struct message message;
-
-    (void)state;
-    make_message(&message, 512);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_int_equal(sample.cwnd, 37);
-    assert_int_equal(sample.data_segs_out, 777);
-    assert_string_equal(sample.congestion_control, "cubic");
-}
-
-static void test_min_rtt_all_ones_is_no_measurement(void **state)
+/* What one byte, or four, of a tcp_info make of the sample. */
+static void test_bytes_that_mean_something_else(void **state)
 {
     struct riptide_sample sample;
     unsigned char info[512];
-    struct message message;
 
     (void)state;
     make_info(info);
-    put_u32(info + 148, UINT32_MAX);
-    put_diag(&message, AF_INET, v4, sizeof(v4));
-    put_attribute(&message, INFO, info, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    info[7] = 0xfe; /* fastopen_client_fail and bits to come: app_limited is one bit of them */
+    put_u32(info + 148, UINT32_MAX); /* no measurement */
+    assert_int_equal(parse_socket(&sample, AF_INET, v4, 0, info), SAMPLE_OK);
+    assert_false(sample.app_limited);
     assert_int_equal(sample.min_rtt_us, 0);
     assert_int_equal(sample.rtt_us, 50123);
+    put_u32(info + 80, 0);
+    assert_int_equal(parse_socket(&sample, AF_INET, v4, 0, info), SAMPLE_MALFORMED);
 }
 
-static void test_app_limited_is_one_bit_of_its_byte(void **state)
+static void test_peers_of_both_families(void **state)
 {
+    static const struct riptide_prefix as_v4 = { AF_INET, 32, { 203, 0, 113, 7 } };
+    static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
     struct riptide_sample sample;
     unsigned char info[512];
-    struct message message;
 
     (void)state;
     make_info(info);
-    info[7] = 0xfe; /* fastopen_client_fail and bits to come */
-    put_diag(&message, AF_INET, v4, sizeof(v4));
-    put_attribute(&message, INFO, info, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_false(sample.app_limited);
-}
-
-static void test_v6_peer(void **state)
-{
-    struct riptide_sample sample;
-    unsigned char info[512];
-    struct message message;
-
-    (void)state;
-    make_info(info);
-    put_diag(&message, AF_INET6, v6, sizeof(v6));
-    put_attribute(&message, INFO, info, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    assert_int_equal(parse_socket(&sample, AF_INET6, v6, 0, info), SAMPLE_OK);
     assert_int_equal(sample.dst.family, AF_INET6);
     assert_int_equal(sample.dst.len, 128);
     assert_memory_equal(sample.dst.addr, v6, sizeof(v6));
     assert_string_equal(sample.congestion_control, "");
-}
-
-static void test_mapped_v4_peer_is_v4(void **state)
-{
-    static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
-    static const uint8_t rest[12];
-    struct riptide_sample sample;
-    unsigned char info[512];
-    struct message message;
-
-    (void)state;
-    make_info(info);
-    put_diag(&message, AF_INET6, mapped, sizeof(mapped));
-    put_attribute(&message, INFO, info, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_int_equal(sample.dst.family, AF_INET);
-    assert_int_equal(sample.dst.len, 32);
-    assert_memory_equal(sample.dst.addr, v4, sizeof(v4));
-    assert_memory_equal(sample.dst.addr + 4, rest, sizeof(rest));
+    assert_int_equal(parse_socket(&sample, AF_INET6, mapped, 0, info), SAMPLE_OK);
+    assert_memory_equal(&sample.dst, &as_v4, sizeof(as_v4));
 }
 
 static void test_classes_of_destinations(void **state)
@@ -209,32 +277,84 @@ static void test_classes_of_destinations(void **state)
     }
 }
 
+/* None of those given ends in a zero. */
 static void test_names_of_congestion_control(void **state)
 {
-    static const struct {
-        size_t len;
-        const char *expected;
-    } cases[] = {
-        { 0, "" },
-        { 1, "a" },
-        { 15, "abcdefghijklmno" },
-        { 16, "abcdefghijklmno" },
-        { 26, "abcdefghijklmno" },
-    };
+    static const size_t lens[] = { 0, 1, 15, 16, 26 };
+    struct riptide_sample sample;
     unsigned char info[512];
 
     (void)state;
     make_info(info);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct riptide_sample sample;
-        struct message message;
+    for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+        assert_int_equal(parse_socket(&sample, AF_INET, v4, lens[i], info), SAMPLE_OK);
+        assert_int_equal(strlen(sample.congestion_control), lens[i] < 15 ? lens[i] : 15);
+        assert_memory_equal(sample.congestion_control, "abcdefghijklmno",
+                            strlen(sample.congestion_control));
+    }
+}
 
-        /* None of them ends in a zero. */
-        put_diag(&message, AF_INET, v4, sizeof(v4));
-        put_attribute(&message, CONG, "abcdefghijklmnopqrstuvwxyz", cases[i].len);
-        put_attribute(&message, INFO, info, INFO_5_10);
-        assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-        assert_string_equal(sample.congestion_control, cases[i].expected);
+static void test_unknown_family_is_malformed(void **state)
+{
+    struct riptide_sample sample;
+    struct message message;
+
+    (void)state;
+    make_message(&message, INFO_5_10);
+    for (int family = 0; family < 256; family++) {
+        message.bytes[0] = (uint8_t)family;
+        if (family != AF_INET && family != AF_INET6)
+            assert_int_equal(parse(&sample, &message), SAMPLE_MALFORMED);
+    }
+}
+
+/* Each length in memory of its own, so that valgrind and sanitizers see a read behind the end. */
+static void test_truncated_anywhere(void **state)
+{
+    const size_t info_end = DIAG_BYTES + 8 + 4 + 4 + INFO_5_10;
+    struct message message;
+
+    (void)state;
+    make_message(&message, INFO_5_10);
+    for (size_t len = 0; len < message.len; len++) {
+        enum sample_verdict expected = SAMPLE_MALFORMED, verdict;
+        unsigned char *bytes = malloc(len ? len : 1);
+        struct riptide_sample sample;
+
+        assert_non_null(bytes);
+        memcpy(bytes, message.bytes, len);
+        if (len == DIAG_BYTES || (len >= DIAG_BYTES + 5 && len <= DIAG_BYTES + 8) ||
+            len == DIAG_BYTES + 12)
+            expected = SAMPLE_NO_INFO;
+        else if (len == info_end || len >= info_end + 10) /* only padding is missing */
+            expected = SAMPLE_OK;
+        verdict = sample_parse(&sample, bytes, len);
+        free(bytes);
+        if (verdict != expected)
+            fail_msg("cut to %zu bytes: %d instead of %d", len, verdict, expected);
+    }
+}
+
+static void test_attribute_lengths_that_lie(void **state)
+{
+    static const size_t attributes[] = { DIAG_BYTES, DIAG_BYTES + 8, DIAG_BYTES + 12,
+                                         DIAG_BYTES + 12 + 4 + INFO_5_10 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+        for (uint32_t claimed = 0; claimed <= UINT16_MAX; claimed++) {
+            uint16_t len = (uint16_t)claimed;
+            struct riptide_sample sample;
+            struct message message;
+            enum sample_verdict verdict;
+
+            make_message(&message, INFO_5_10);
+            memcpy(message.bytes + attributes[i], &len, sizeof(len));
+            verdict = parse(&sample, &message);
+            if ((claimed < 4 || claimed > message.len - attributes[i]) &&
+                verdict != SAMPLE_MALFORMED)
+                fail_msg("attribute at %zu claims %u bytes: %d", attributes[i], claimed, verdict);
+        }
     }
 }
 
@@ -243,14 +363,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_of_5_10),
         cmocka_unit_test(test_mark_is_known_where_it_is_told),
-        cmocka_unit_test(test_older_info_leaves_later_fields_zero),
-        cmocka_unit_test(test_newer_info_is_accepted),
-        cmocka_unit_test(test_min_rtt_all_ones_is_no_measurement),
-        cmocka_unit_test(test_app_limited_is_one_bit_of_its_byte),
-        cmocka_unit_test(test_v6_peer),
-        cmocka_unit_test(test_mapped_v4_peer_is_v4),
+        cmocka_unit_test(test_info_of_every_length),
+        cmocka_unit_test(test_bytes_that_mean_something_else),
+        cmocka_unit_test(test_peers_of_both_families),
         cmocka_unit_test(test_classes_of_destinations),
         cmocka_unit_test(test_names_of_congestion_control),
+        cmocka_unit_test(test_unknown_family_is_malformed),
+        cmocka_unit_test(test_truncated_anywhere),
+        cmocka_unit_test(test_attribute_lengths_that_lie),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration of an observer: defaults, what is refused by name, and which connections a scope
+ * asks for. What an observer does runs in tests/netns.
+ */
+#include "tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "bytes.h"
+
+enum { MAX_PREFIXES = 4 };
+
+/* Prefixes apart by spaces. */
+static size_t read_prefixes(struct riptide_prefix prefixes[MAX_PREFIXES], const char *text)
+{
+    char copy[128], *rest = copy, *word;
+    size_t n = 0;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    while (*text && (word = strsep(&rest, " "))) {
+        assert_true(n < MAX_PREFIXES);
+        prefixes[n++] = prefix(word);
+    }
+    return n;
+}
+
+static void scope_judges_by_the_longest_prefix(void **state)
+{
+    static const struct {
+        const char *learn, *exclude, *taken, *left;
+    } cases[] = {
+        { "", "", "203.0.113.7 2001:db8::1", "" },
+        { "", "203.0.113.0/24 2001:db8::/32", "203.0.114.7 2001:db9::1", "203.0.113.7 2001:db8::1" },
+        { "203.0.113.0/24 2001:db8::/32", "", "203.0.113.7 2001:db8:ffff::1",
+          "203.0.112.255 2001:db7::1" },
+        { "10.0.0.0/8 10.1.2.0/24", "10.1.2.3 10.1.0.0/16", "10.2.0.1 10.1.2.1",
+          "10.1.0.1 10.1.2.3 11.0.0.1" },
+        { "10.0.0.0/8 2001:db8::/32", "10.0.0.0/8 2001:db8::/32", "", "10.0.0.1 2001:db8::1" },
+        { "0.0.0.0/0", "", "10.0.0.1", "2001:db8::1" },
+        { "", "::/0", "10.0.0.1", "2001:db8::1" },
+        /* A prefix is judged as a whole. */
+        { "10.0.0.0/16", "", "10.0.0.0/16 10.0.1.0/24", "10.0.0.0/15" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_prefix learn[MAX_PREFIXES], exclude[MAX_PREFIXES], dsts[MAX_PREFIXES];
+        struct riptide_scope scope = {
+            .learn = learn,
+            .n_learn = read_prefixes(learn, cases[i].learn),
+            .exclude = exclude,
+            .n_exclude = read_prefixes(exclude, cases[i].exclude),
+        };
+
+        for (int is_taken = 0; is_taken < 2; is_taken++) {
+            size_t n = read_prefixes(dsts, is_taken ? cases[i].taken : cases[i].left);
+
+            for (size_t k = 0; k < n; k++) {
+                struct riptide_sample sample = { .dst = dsts[k] };
+
+                if (riptide_scope_matches(&scope, &sample) != is_taken)
+                    fail_msg("case %zu: %d, %zu", i, is_taken, k);
+            }
+        }
+    }
+}
+
+/* A sample that meets all of this, and what it is without one of them. */
+static void ports_mark_and_interface_all_count(void **state)
+{
+    struct riptide_port_range local[] = { { 443, 443 }, { 8000, 8010 } };
+    struct riptide_port_range remote[] = { { 1024, 65535 } };
+    struct riptide_scope scope = {
+        .local_ports = local,
+        .n_local_ports = 2,
+        .remote_ports = remote,
+        .n_remote_ports = 1,
+        .mark = 0x10,
+        .mark_mask = 0xf0,
+        .ifindex = 3,
+    };
+    struct riptide_sample good = { .dst = prefix("192.0.2.1"),
+                                   .local_port = 8010,
+                                   .remote_port = 1024,
+                                   .ifindex = 3,
+                                   .mark = 0x1f,
+                                   .has_mark = true };
+    struct riptide_sample bad[5] = { good, good, good, good, good };
+
+    (void)state;
+    assert_true(riptide_scope_matches(&scope, &good));
+    bad[0].local_port = 8011;
+    bad[1].remote_port = 1023;
+    bad[2].mark = 0x20;
+    bad[3].has_mark = false;
+    bad[4].ifindex = 0;
+    for (int i = 0; i < 5; i++)
+        assert_false(riptide_scope_matches(&scope, &bad[i]));
+}
+
+static void defaults_fill_no_more_than_asked(void **state)
+{
+    struct riptide_observer_config config;
+
+    (void)state;
+    memset(&config, 0x5a, sizeof(config));
+    riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, max_restarts));
+    assert_int_equal(config.size, offsetof(struct riptide_observer_config, max_restarts));
+    assert_int_equal(config.scope.n_learn, 0);
+    assert_int_equal(config.max_restarts, 0x5a5a5a5a);
+    riptide_observer_config_init(&config, sizeof(config));
+    assert_int_equal(config.size, sizeof(config));
+    assert_int_equal(config.max_restarts, 3);
+    assert_true(config.congestion_control);
+    assert_int_equal(config.destroy_events, RIPTIDE_DESTROY_EVENTS_AUTO);
+    assert_int_equal(config.netns_fd, -1);
+}
+
+static void assert_refused(const struct riptide_observer_config *config, const char *field)
+{
+    struct riptide_observer *observer = NULL;
+    struct riptide_error error;
+
+    assert_int_equal(riptide_observer_new(&observer, config, &error), -EINVAL);
+    assert_non_null(strstr(error.text, field));
+    assert_null(observer);
+}
+
+/* Each alone is refused by its name. */
+static void errors_name_the_field(void **state)
+{
+    static const struct riptide_prefix bits_behind[] = { { AF_INET, 8, { 10 } },
+                                                         { AF_INET, 8, { 10, [3] = 1 } } };
+    static const struct riptide_prefix mapped = { AF_INET6, 96, { [10] = 0xff, [11] = 0xff } };
+    static const struct riptide_port_range ranges[] = { { 80, 80 }, { 81, 80 } };
+    static const struct {
+        const char *text;
+        struct riptide_observer_config config; /* what is not 0 is set */
+    } cases[] = {
+        { "observer.scope.exclude[1]: no prefix",
+          { .scope = { .exclude = bits_behind, .n_exclude = 2 } } },
+        { "observer.scope.learn[0]: IPv4-mapped", { .scope = { .learn = &mapped, .n_learn = 1 } } },
+        { "observer.scope.exclude[0]: IPv4-mapped",
+          { .scope = { .exclude = &mapped, .n_exclude = 1 } } },
+        { "observer.scope.remote_ports[1]: ends before",
+          { .scope = { .remote_ports = ranges, .n_remote_ports = 2 } } },
+        { "observer.scope.mark: 0x11 has bits", { .scope = { .mark = 0x11, .mark_mask = 0x10 } } },
+        { "observer.scope.mark: not with destroy events",
+          { .scope = { .mark = 1, .mark_mask = 1 }, .destroy_events = 1 } },
+        { "observer.destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)",
+          { .destroy_events = 2 } },
+        { "observer.slices: 65; ", { .slices = RIPTIDE_MAX_SLICES + 1 } },
+        { "observer.events_buffer_bytes: 4095; ", { .events_buffer_bytes = 4095 } },
+    };
+    struct riptide_observer_config config;
+    struct riptide_observer *observer = NULL;
+    struct riptide_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        riptide_observer_config_init(&config, sizeof(config));
+        config.scope = cases[i].config.scope;
+        if (cases[i].config.slices)
+            config.slices = cases[i].config.slices;
+        if (cases[i].config.destroy_events)
+            config.destroy_events = cases[i].config.destroy_events;
+        if (cases[i].config.events_buffer_bytes)
+            config.events_buffer_bytes = cases[i].config.events_buffer_bytes;
+        assert_refused(&config, cases[i].text);
+    }
+    riptide_observer_config_init(&config, sizeof(config));
+    config.slices = 0;
+    assert_refused(&config, "observer.slices: 0; ");
+    assert_int_equal(riptide_observer_new(&observer, &config, NULL), -EINVAL);
+    riptide_observer_config_init(&config, sizeof(config));
+    config.netns_fd = -2;
+    assert_int_equal(riptide_observer_new(&observer, &config, &error), -EBADF);
+    assert_non_null(strstr(error.text, "netns_fd"));
+}
+
+/* A count that was set without its array, or is none at all. */
+static void counts_need_their_arrays(void **state)
+{
+    static const struct {
+        size_t array, count;
+        const char *field;
+        uint32_t max;
+    } pairs[] = {
+#define PAIR(name, max)                                                                            \
+    {                                                                                              \
+        offsetof(struct riptide_observer_config, scope.name),                                      \
+            offsetof(struct riptide_observer_config, scope.n_##name), #name, max                   \
+    }
+        PAIR(learn, 1048576),
+        PAIR(exclude, 1048576),
+        PAIR(local_ports, 256),
+        PAIR(remote_ports, 256),
+    };
+    static const size_t counts[] = { 5, (size_t)1 << 60, SIZE_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        for (size_t j = 0; j < 3; j++) {
+            struct riptide_observer_config config;
+            char text[128];
+            const void *array = pairs;
+
+            riptide_observer_config_init(&config, sizeof(config));
+            memcpy((char *)&config + pairs[i].count, &counts[j], sizeof(counts[j]));
+            snprintf(text, sizeof(text), "observer.scope.%s: NULL, but its number is 5",
+                     pairs[i].field);
+            if (j > 0) {
+                memcpy((char *)&config + pairs[i].array, &array, sizeof(array));
+                snprintf(text, sizeof(text), "observer.scope.%s: %zu; at most %u",
+                         pairs[i].field, counts[j], pairs[i].max);
+            }
+            assert_refused(&config, text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scope_judges_by_the_longest_prefix),
+        cmocka_unit_test(ports_mark_and_interface_all_count),
+        cmocka_unit_test(defaults_fill_no_more_than_asked),
+        cmocka_unit_test(errors_name_the_field),
+        cmocka_unit_test(counts_need_their_arrays),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
