@@ -13,7 +13,6 @@ import statistics
 import struct
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -37,7 +36,6 @@ NETS = {
 UDP_PORT = 4000
 SO_RCVBUFFORCE = 33
 SO_TIMESTAMPNS = 35
-TCP_CONGESTION = 13  # some builds of Python do not name it
 IP_AND_UDP_BYTES = 28
 
 
@@ -151,48 +149,6 @@ def test_delay_holds_while_a_burst_is_under_way(wan):
         took_ms = (time.monotonic_ns() - start_ns) / 1e6
         running.stop()
     assert delay_ms <= took_ms < count * delay_ms / 5
-
-
-def test_tcp_goodput_is_near_the_rate(wan):
-    rate_mbps, warm_bytes, total_bytes = 20, 600000, 4000000
-    goodputs_mbps = []
-    listener = wanbox.socket_in("b", socket.AF_INET, socket.SOCK_STREAM)
-
-    def send():
-        sender = wanbox.socket_in("a", socket.AF_INET, socket.SOCK_STREAM)
-        # Reno fills a link with a buffer; what bbr would send first depends on its own measurements.
-        sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"reno")
-        sender.connect(("10.9.2.1", UDP_PORT))
-        sender.sendall(bytes(total_bytes))
-        sender.close()
-
-    with wan("from=a,to=b,delay=5ms,rate=%dmbit,buffer=100kb" % rate_mbps,
-             "from=b,to=a,delay=5ms"):
-        listener.bind(("10.9.2.1", UDP_PORT))
-        listener.listen(1)
-        listener.settimeout(TIMEOUT_S)
-        # A busy machine takes from it and adds nothing: the best counts.
-        while len(goodputs_mbps) < 5 and max(goodputs_mbps, default=0) < 0.9 * rate_mbps:
-            begin_s = time.monotonic()
-            thread = threading.Thread(target=send, daemon=True)
-            thread.start()
-            connection = listener.accept()[0]
-            connection.settimeout(TIMEOUT_S)
-            got_bytes, start_bytes, start_s = 0, 0, 0
-            while got_bytes < total_bytes:
-                data = connection.recv(65536)
-                assert data
-                got_bytes += len(data)
-                if not start_s and got_bytes >= warm_bytes:
-                    start_bytes, start_s = got_bytes, time.monotonic()
-            end_s = time.monotonic()
-            goodputs_mbps.append((got_bytes - start_bytes) * 8 / (end_s - start_s) / 1e6)
-            # What a late reader finds waiting came before its start.
-            assert got_bytes * 8 / (end_s - begin_s) / 1e6 <= rate_mbps
-            thread.join(TIMEOUT_S)
-            connection.close()
-    print("\n%s Mbit/s of goodput through %d Mbit/s" % (goodputs_mbps, rate_mbps))
-    assert max(goodputs_mbps) >= 0.9 * rate_mbps
 
 
 def test_buffer_holds_exactly_what_fits(wan):
@@ -340,8 +296,8 @@ def test_longest_prefix_chooses_the_path(wan):
         assert [path["packets"] for path in running.stop()["paths"]] == expected
 
 
-def test_unroutable_is_counted(wan):
-    """No port, no path, and back to where it came from."""
+def test_unroutable_and_undelivered_are_counted(wan):
+    """No port, no path, and back to where it came from; then a link that is down."""
     with wan("from=a,to=b,to=10.9.1.0/24", "from=b") as running:
         sender, sender6 = udp("a"), udp("a", family=socket.AF_INET6)
         for address in ("203.0.113.1", "10.9.3.1", "10.9.1.77"):
@@ -349,38 +305,31 @@ def test_unroutable_is_counted(wan):
         for address in ("2001:db8::1", "fd09:3::1"):
             sender6.sendto(b"x", (address, UDP_PORT))
         wait_until(lambda: running.counters()["ports"][0]["unroutable"] >= 5, "five")
-        counters = running.stop()
-    assert [port["unroutable"] for port in counters["ports"]] == [5, 0, 0]
-    assert [path["packets"] for path in counters["paths"]] == [0, 0]
-
-
-def test_undelivered_is_counted(wan):
-    with wan("from=a") as running:
+        counters = running.counters()
+        assert [port["unroutable"] for port in counters["ports"]] == [5, 0, 0]
+        assert [path["packets"] for path in counters["paths"]] == [0, 0]
         wanbox.ip("-n", "b", "link", "set", "wan0", "down")
-        send_numbers(udp("a"), "10.9.2.1", 3)
+        send_numbers(sender, "10.9.2.1", 3)
         state = settle(running, 0, 3)
     assert (state["undelivered"], state["delivered_packets"]) == (3, 0)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_signal_leaves_no_device(wan, how):
-    with wan("delay=1ms") as running:
-        assert all("wan0" in devices(netns) for netns in ADDRESSES)
-        running.stop(how)
-        assert running.process.returncode == 0
-        assert not any("wan0" in devices(netns) for netns in ADDRESSES)
-
-
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None],
+                         ids=["SIGTERM", "SIGINT", "its parent's death"])
 @pytest.mark.usefixtures("wan")
-def test_dies_with_its_parent():
+def test_no_device_outlives_its_end(how):
     code = ("import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE);"
-            "print(p.stdout.readline().decode(), flush=True); sys.stdin.read()")
+            "print(p.pid, p.stdout.readline().decode(), flush=True); sys.exit(p.wait())")
     command = [wanbox.binary(), "--port", "name=a,netns=a,net=10.9.1.0/24", "--path", "delay=1ms"]
     with subprocess.Popen([sys.executable, "-c", code, *command], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as parent:
-        assert parent.stdout.readline() == b"ready\n"
-        assert "wan0" in devices("a")
-        parent.kill()
+        pid, ready = parent.stdout.readline().split()
+        assert ready == b"ready" and "wan0" in devices("a")
+        if how:
+            os.kill(int(pid), how)
+            assert parent.wait(TIMEOUT_S) == 0
+        else:
+            parent.kill()
     wait_until(lambda: "wan0" not in devices("a"), "its end")
 
 
