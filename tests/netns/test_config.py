@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from control import riptide_json
-from netns import DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
+from control import riptide_json, status
+from netns import RIPTIDE, RIPTIDED, Daemon, rules, wait_until, wait_window, windows
 
 
 @pytest.fixture
@@ -87,18 +87,7 @@ def test_file_that_cannot_be_read(host, tmp_path):
         assert str(path) in done.stderr and words in done.stderr
 
 
-def test_usual_file_is_read_where_it_is(host):
-    """In a mount namespace with an /etc of its own."""
-    def run(setup):
-        script = f'mount -t tmpfs none /etc && mkdir /etc/riptide && {setup} && exec "$@"'
-        return host.run("unshare", "-m", "sh", "-c", script, "sh", RIPTIDED, "--print-config").stdout
-
-    assert "(default)\nttl = 90s\n" in run("true")
-    assert "(/etc/riptide/riptided.conf:2)\nttl = 7s\n" in run(
-        r'printf "[compute]\nttl = 7s\n" >/etc/riptide/riptided.conf')
-
-
-def test_print_config_says_where_each_value_comes_from(host, config):
+def test_options_go_before_the_file_and_that_is_printed(host, config):
     path = config("[compute]\nttl = 10min\ncwnd-max = 80\n[prefix 203.0.113.0/24]\nscale = 50%\n")
     said = host.run(RIPTIDED, "--config", path, "--print-config", "--cwnd-max", "70").stdout
     assert f"({path}:2)\nttl = 10min\n" in said
@@ -106,15 +95,6 @@ def test_print_config_says_where_each_value_comes_from(host, config):
     assert "(default)\ncwnd-min = 10\n" in said
     assert f"[prefix 203.0.113.0/24]\n" in said
     assert f"({path}:5)\nscale = 0.5\n" in said
-
-
-def test_file_is_in_force_and_options_go_before_it(net, config):
-    path = config("[compute]\ncwnd-max = 30\n")
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--config", path):
-        assert wait_window(net.host, "203.0.113.1") == 30
-    with Daemon(net.host, "--config", path, "--cwnd-max", "40"):
-        assert wait_window(net.host, "203.0.113.1") == 40
 
 
 def test_prefix_has_bounds_of_its_own(net, config):
@@ -225,14 +205,21 @@ def test_bad_file_changes_nothing_and_says_so(net, config):
         config("[compute]\ncwnd-max = 30\n")
         reload(daemon, "cwnd-max 40 -> 30")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "the good file")
+        net.host.run(RIPTIDE, "pause")
+        config("[compute]\ncwnd-max = 50\n")
+        reload(daemon, "cwnd-max 30 -> 50")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 50}, "the table follows")
+        assert rules(net.host) == [] and riptide_json(net.host, "status")["health"] == "paused"
 
 
-def test_usual_file_that_is_gone_changes_nothing_and_says_so(net):
+IN_ETC = ('mount -t tmpfs none /etc && mkdir /etc/riptide && '
+          r'printf "[compute]\ncwnd-max = 40\n" >/etc/riptide/riptided.conf && exec "$@"')
+
+
+def test_usual_file_is_read_where_it_is_and_missed_where_it_is_gone(net):
     """In a mount namespace with an /etc of its own."""
-    script = ('mount -t tmpfs none /etc && mkdir /etc/riptide && '
-              r'printf "[compute]\ncwnd-max = 40\n" >/etc/riptide/riptided.conf && exec "$@"')
     net.learned("203.0.113.1", 60)
-    with Daemon(net.host, command=("unshare", "-m", "sh", "-c", script, "sh", RIPTIDED)) as daemon:
+    with Daemon(net.host, command=("unshare", "-m", "sh", "-c", IN_ETC, "sh", RIPTIDED)) as daemon:
         assert wait_window(net.host, "203.0.113.1") == 40
         Path(f"/proc/{daemon.pid}/root/etc/riptide/riptided.conf").unlink()
         line = reload(daemon, "/etc/riptide/riptided.conf: No such file or directory")
@@ -256,21 +243,14 @@ def test_scope_that_shrinks_withdraws_at_once(net, config):
 
 
 def test_interval_and_log_level_follow(net, config):
-    net.learned("203.0.113.1", 30)
-    path = config("[observe]\ninterval = 10min\n[compute]\nttl = 2h\npolicy = paper\n")
-    log = (path.parent / "log").open("w+")
-    process = net.host.start(RIPTIDED, "--config", path, stdout=log, stderr=log)
-
-    def said():
-        return (path.parent / "log").read_text()
-
-    wait_window(net.host, "203.0.113.1")
-    assert said().count("tick:") == 0
-    config("[observe]\ninterval = 20ms\n[compute]\nttl = 2h\npolicy = paper\n[log]\nlog-level = debug\n")
-    process.send_signal(signal.SIGHUP)
-    wait_until(lambda: said().count("tick:") >= 3, "short rounds, and said")
-    process.terminate()
-    assert process.wait(DEADLINE_S) == 0
+    path = config("[observe]\ninterval = 10min\n[compute]\nttl = 2h\n")
+    command = ("sh", "-c", 'exec "$1" --config "$2"', "sh", RIPTIDED, path)  # no options go before it
+    with Daemon(net.host, command=command) as daemon:
+        wait_until(lambda: status()["round"], "a round")
+        assert "tick:" not in daemon.said()
+        config("[observe]\ninterval = 20ms\n[compute]\nttl = 2h\n[log]\nlog-level = debug\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: daemon.said().count("tick:") >= 3, "short rounds, and said")
 
 
 def test_reload_in_the_middle_of_a_round(net, config):
@@ -292,21 +272,6 @@ def test_reload_in_the_middle_of_a_round(net, config):
         assert len(windows(net.host)) == 200
         assert not [line for line in monitor.fence()
                     if line.startswith("Deleted") and "table 7230" in line]
-
-
-def test_paused_daemon_stays_paused(net, config):
-    path = config("[compute]\ncwnd-max = 40\n")
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--config", path) as daemon:
-        assert wait_window(net.host, "203.0.113.1") == 40
-        net.host.run(RIPTIDE, "pause")
-        config("[compute]\ncwnd-max = 30\n")
-        reload(daemon, "cwnd-max 40 -> 30")
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "the table follows")
-        assert rules(net.host) == []
-        assert riptide_json(net.host, "status")["health"] == "paused"
-        net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: rules(net.host), "the rules")
 
 
 def test_explain_names_the_section_that_holds(net, config):

@@ -75,6 +75,8 @@ def test_show_puts_kernel_and_daemon_side_by_side(net):
         found = riptide_json(net.host, "show")
         assert found["daemon_is_running"] and found["differences"] == 0
         assert {row["dst"]: row["initcwnd"] for row in found["routes"]} == windows(net.host)
+        assert {row["gateway"]: row["dev"] for row in found["routes"]} == {"10.0.0.1": "eth0",
+                                                                           "fd00::1": "eth0"}
         for row in found["routes"]:
             assert row["daemon"]["state"] == "applied"
             assert row["daemon"]["initcwnd"] == row["initcwnd"]

@@ -57,19 +57,13 @@ def test_flush_pauses_a_riptided_that_runs(net):
         assert not rules(net.host)
         again = net.host.run(RIPTIDE, "flush").stdout
         assert again.startswith("removed: rules 0, routes 0\npaused: ")
-        net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
-
-
-def test_flush_removes_what_a_paused_riptided_did_not_make(net):
-    """Somebody's rule shows our table: without it nothing does."""
-    with Daemon(net.host):
-        net.learned("203.0.113.1", 30)
-        wait_window(net.host, "203.0.113.1")
+        # Somebody's rule shows our table: without it nothing does.
         net.host.ip("rule", "add", "pref", 100, "lookup", TABLE)
-        assert net.host.run(RIPTIDE, "flush").stdout.startswith("removed: rules ")
+        assert net.host.run(RIPTIDE, "flush").stdout.startswith("removed: rules 1, ")
         one_tick(net)
         assert not rules(net.host)
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
 def test_flush_names_a_riptided_that_does_not_answer(net):
@@ -176,14 +170,9 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
         assert net.connect("203.0.113.1").cwnd() == 10
         wait_until(lambda: "203.0.113.1: withdrawn, no connection for the time to live\n"
                    in daemon.said(), "a line")
-
-
-def test_route_that_somebody_puts_there_is_withdrawn_as_such(net):
-    with Daemon(net.host, "--log-level", "debug") as daemon:
-        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", TABLE, "proto", PROTOCOL)
         wait_until(lambda: "203.0.113.9: withdrawn, nobody asked for it\n" in daemon.said(), "a line")
-        assert windows(net.host) == {}
+        assert windows(net.host).keys() == {"203.0.113.2"}
 
 
 def test_second_riptided_names_the_first_and_leaves_it_alone(net):
@@ -286,17 +275,6 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
     for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
         assert "needs CAP_NET_ADMIN" in one_line(net.host.run(*prefix, *command, check=False))
     assert snapshot(net.host) == before
-
-
-def test_show_needs_no_privilege_and_shows_what_the_kernel_has(net):
-    expected = learn(net)
-    with Daemon(net.host):
-        wait_learned(net.host, expected)
-        shown = json.loads(net.host.run(*AS_NOBODY, RIPTIDE, "show", "--json").stdout)
-    assert {route["dst"]: route["initcwnd"] for route in shown["routes"]} == expected
-    assert {route["dst"]: route["gateway"] for route in shown["routes"]} == {
-        "203.0.113.1": "10.0.0.1", "203.0.113.2": "10.0.0.1", "2001:db8::1": "fd00::1"}
-    assert {route["dev"] for route in shown["routes"]} == {"eth0"}
 
 
 def test_other_names_leave_the_default_ones_alone(net):

@@ -9,8 +9,8 @@ learned whose route leads nowhere.
 import re
 
 import pytest
-from netns import (DEADLINE_S, PROTOCOL, TABLE, Daemon, routes, wait_until, wait_window,
-                   windows)
+from netns import (DEADLINE_S, PROTOCOL, TABLE, Daemon, metric, routes, rules, wait_until,
+                   wait_window, windows)
 from routing_ask import (FIRST, OTHER, OTHER_LINK, PEER, SECOND, SOURCES, WITHOUT_US, ask,
                          families, wait_as_without_us, wait_gateway, wait_none, wait_ours, way)
 
@@ -152,23 +152,16 @@ def test_packets_spread_over_next_hops_as_without_us(net):
 
 
 @families
-@pytest.mark.parametrize("kind", ["blackhole", "unreachable", "prohibit"])
-def test_destination_that_becomes_forbidden_loses_its_route(net, family, kind):
+def test_destination_that_becomes_forbidden_or_our_own_loses_its_route(net, family):
     net.learned(PEER[family], 30)
     with Daemon(net.host, interval="1h"):
-        wait_window(net.host, PEER[family])
-        net.host.routing(family, f"route add {kind} {PEER[family]}")
-        wait_none(net.host, PEER[family])
-        assert "RTNETLINK" in ask(net.host, PEER[family], "ipproto", "tcp")
-        net.host.routing(family, f"route del {kind} {PEER[family]}")
+        for kind in ("blackhole", "unreachable", "prohibit"):
+            wait_ours(net.host, PEER[family])
+            net.host.routing(family, f"route add {kind} {PEER[family]}")
+            wait_none(net.host, PEER[family])
+            assert "RTNETLINK" in ask(net.host, PEER[family], "ipproto", "tcp")
+            net.host.routing(family, f"route del {kind} {PEER[family]}")
         wait_ours(net.host, PEER[family])
-
-
-@families
-def test_destination_that_becomes_an_own_address_loses_its_route(net, family):
-    net.learned(PEER[family], 30)
-    with Daemon(net.host, interval="1h"):
-        wait_window(net.host, PEER[family])
         net.host.ip("addr", "add", PEER[family], "dev", "lo", *["nodad"] * (family == 6))
         wait_none(net.host, PEER[family])
         assert "dev lo" in ask(net.host, PEER[family], "ipproto", "tcp")
@@ -186,12 +179,17 @@ def test_routes_that_compete_for_a_prefix_are_left_alone(net):
 
 
 @families
-def test_route_that_somebody_removed_comes_back(net, family):
+def test_route_or_rule_that_somebody_removed_comes_back(net, family):
     net.learned(PEER[family], 30)
     with Daemon(net.host, interval="1h"):
         wait_ours(net.host, PEER[family])
-        net.host.ip(f"-{family}", "route", "del", PEER[family], "table", TABLE)
-        wait_ours(net.host, PEER[family])
+        before = net.host.ip(f"-{family}", "rule")
+        priority = rules(net.host)[0].split(":")[0]
+        for line in (["route", "del", PEER[family], "table", TABLE],
+                     *[["rule", "del", "pref", priority]] * before.count(f"proto {PROTOCOL}")):
+            net.host.ip(f"-{family}", *line)
+            wait_until(lambda: net.host.ip(f"-{family}", "rule") == before, "our rules")
+            wait_ours(net.host, PEER[family])
 
 
 @families
@@ -270,31 +268,21 @@ def test_route_that_somebody_puts_beside_ours_goes(net, family):
 
 
 @families
-def test_route_that_somebody_puts_there_goes_where_there_is_no_room_for_it(net, family):
+def test_route_that_somebody_puts_there_goes_where_there_is_none_of_ours(net, family):
+    """For want of room, and since its destination is left alone."""
+    def put(dst):
+        net.host.ip("route", "add", dst, "via", SECOND[family], "table", str(TABLE), "protocol",
+                    str(PROTOCOL))
+
     net.learned(PEER[family], 30)
     with Daemon(net.host, "--max-destinations", "1"):
         wait_window(net.host, PEER[family])
-        net.host.ip("route", "add", OTHER[family], "via", SECOND[family], "table", str(TABLE),
-                    "protocol", str(PROTOCOL))
+        put(OTHER[family])
         wait_until(lambda: windows(net.host).keys() == {PEER[family]}, "ours alone")
-
-
-@families
-def test_route_that_somebody_puts_there_goes_where_a_destination_is_left_alone(net, family):
-    net.learned(PEER[family], 30)
-    with Daemon(net.host):
-        wait_window(net.host, PEER[family])
         net.host.ip(f"-{family}", "route", "add", "prohibit", PEER[family])
         wait_until(lambda: not windows(net.host), "none of ours")
-        net.host.ip("route", "add", PEER[family], "via", SECOND[family], "table", str(TABLE),
-                    "protocol", str(PROTOCOL))
+        put(PEER[family])
         wait_until(lambda: not windows(net.host), "none of anybody's")
-
-
-def metrics_of(host, dst):
-    """The metrics of our route as one dictionary."""
-    return {name: value for metric in routes(host)[dst].get("metrics", [])
-            for name, value in metric.items()}
 
 
 @families
@@ -302,16 +290,16 @@ def test_no_route_gets_or_keeps_more_than_its_bound(net, driver, family):
     for line, expected in (("50 20", 20), ("15 20", 15), ("50 50", 50), ("50 49", 49),
                            ("60 0", 60)):
         driver.follow(f"set {PEER[family]} {line}")
-        assert metrics_of(net.host, PEER[family])["initcwnd"] == expected, line
+        assert windows(net.host)[PEER[family]] == expected, line
 
 
 @families
 def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, family):
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000)):
         driver.follow(f"set {PEER[family]} 40 0 {us}")
-        assert metrics_of(net.host, PEER[family])["rto_min"] == ms
+        assert metric(routes(net.host)[PEER[family]], "rto_min") == ms
     driver.follow(f"set {PEER[family]} 40 0 0")
-    assert "rto_min" not in metrics_of(net.host, PEER[family])
+    assert metric(routes(net.host)[PEER[family]], "rto_min") is None
 
 
 def test_rto_min_of_minutes_is_refused(net, driver):

@@ -4,7 +4,7 @@
 import itertools
 
 import pytest
-from netns import PROTOCOL, Daemon, rules, wait_until
+from netns import Daemon, wait_until
 from routing_ask import OTHER, PEER, SECOND, SOURCES, families, wait_none, wait_ours, way
 
 
@@ -56,16 +56,3 @@ def test_rule_of_others_is_respected_when_it_comes_and_by_a_start(net, family, r
         assert ways(net.host, family) == before
         if " to " in rule:
             wait_none(net.host, PEER[family])
-
-
-@families
-def test_rule_that_somebody_removed_comes_back(net, family):
-    net.learned(PEER[family], 30)
-    with Daemon(net.host, interval="1h"):
-        wait_ours(net.host, PEER[family])
-        before = net.host.ip(f"-{family}", "rule")
-        priority = rules(net.host)[0].split(":")[0]
-        for _ in range(before.count(f"proto {PROTOCOL}")):
-            net.host.ip(f"-{family}", "rule", "del", "pref", priority)
-            wait_until(lambda: net.host.ip(f"-{family}", "rule") == before, "our rules")
-            wait_ours(net.host, PEER[family])

@@ -193,13 +193,9 @@ def test_unit_stops_with_a_flush_and_has_one_capability(unit):
             "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
             f"ExecReload={RIPTIDED} --check",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
-
-
-def test_unit_lets_it_follow_changes_of_routing(unit):
-    """What it is kept from following, TCP follows late: it runs before others, is not the first to
-    be killed, and where it stands still it is gone within seconds, its routes with it."""
-    values = dict(line.split("=", 1) for line in unit.read_text().splitlines()
-                  if "=" in line and not line.startswith("#"))
+    # What it is kept from following, TCP follows late: it runs before others, is not the first to
+    # be killed, and where it stands still it is gone within seconds, its routes with it.
+    values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     assert int(values["CPUWeight"]) > 100 and "CPUQuota" not in values
     assert int(values["OOMScoreAdjust"]) < 0
     assert re.fullmatch(r"([1-9]|10)s", values["WatchdogSec"])
