@@ -51,8 +51,11 @@ def test_version(host):
         assert host.run(*command).stdout == f"{command[0].name} {VERSION}\n"
 
 
+PORTS = [f"--local-port={port}" for port in range(1, 258)]
 WRONG = {
     RIPTIDE: [
+        (["observe", *PORTS], "--local-port: 257; at most 256"),
+        (["observe", "10.0.0.0/8", "--exclude=10.0.0.0/8"], "nothing matches"),
         ([], "which command"), (["observ"], "observ"), (["--json"], "--json"),
         ([""], "unknown command"),
         (["observe", "--jsn"], "--jsn"), (["observe", "-j"], "-j"), (["observe", "--json=1"], "--json"),
@@ -89,6 +92,7 @@ WRONG = {
          "a link-local address is one on each link: give --interface"),
     ],
     RIPTIDED: [
+        (["--dry-run", "--once", *PORTS], "--local-port: 257; at most 256"),
         (["--intervall", "1s"], "--intervall"), (["--int", "1s"], "--int"), (["-i", "1s"], "-i"),
         (["--interval"], "--interval"), (["--dry-run=yes"], "--dry-run"), (["start"], "start"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),

@@ -24,9 +24,9 @@ def test_hint_lowers_windows_and_passes(net):
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
         assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_max"]
-        said = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "1500ms")
+        said = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "4s")
         assert said.stdout == (
-            "203.0.113.0/24: 1 destination held down, from the next round on, for 1.5 s: windows "
+            "203.0.113.0/24: 1 destination held down, from the next round on, for 4 s: windows "
             "times 0.5, but the minimum of 10 stays\n")
         said = net.host.run(RIPTIDE, "hint", "192.0.2.0/24", "--max", "20", "--for", "1s")
         assert said.stdout.startswith("192.0.2.0/24: no destination within is known, and what is "

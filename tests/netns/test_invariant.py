@@ -11,7 +11,7 @@ import signal
 
 import pytest
 from invariant import Figures, Found, Run, run
-from twins import Side, Twins, probe_kinds
+from twins import Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
 PARTS = 5  # each may have a process of its own
@@ -60,18 +60,6 @@ def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides)
         assert twins.is_without_riptide(found) is not is_riptides
     finally:
         twins.close()
-
-
-def test_shell_that_has_ended_says_before_which_line():
-    side = Side("side")
-    try:
-        tool = side.shell.tools["-4",]
-        tool.kill()
-        os.waitid(os.P_PID, tool.pid, os.WEXITED | os.WNOWAIT)
-        with pytest.raises(AssertionError, match="^ip had ended with -9 before: ip -4 route show: $"):
-            side.shell.run("ip -4 route show")
-    finally:
-        side.close()
 
 
 @pytest.mark.parametrize("line", ["ip link set eth0 mtu 1400", "sysctl ipv6/conf/eth0/mtu 1400"])

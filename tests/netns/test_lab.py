@@ -63,7 +63,7 @@ def test_lab_cleans_up_when_interrupted(tmp_path):
                                          ("(", "missing ), unterminated subpattern")])
 def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
     lab = start("duel", "--cells", cells, "--out", tmp_path)
-    errors = lab.communicate(timeout=20)[1]
+    errors = lab.communicate(timeout=DEADLINE_S)[1]
     assert lab.returncode == 1 and f"--cells {cells}: {said}" in errors
     assert not (tmp_path / "verdict.txt").exists()
 

@@ -66,9 +66,8 @@ def test_storm_of_messages_is_counted_and_not_written(storm):
     ("paper", "mean"), ("bdp", "share of path"), ("careful", "first flights fit"),
 ])
 def test_figure_is_named_for_what_it_is_in_each_policy(net, policy, name):
-    connection = net.learned("203.0.113.1", 60)
-    connection.send(1 << 16)  # it is not idle
-    done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", policy)
+    with net.learned("203.0.113.1", 60).busy():
+        done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", policy)
     (line,) = set_lines(done.stderr)
     assert re.search(rf"\(1 connection, {name} [0-9.]+, smoothed [0-9.]+\)", line), line
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from netns import BUILD, MOUNTED, RIPTIDED, Daemon, wait_until, wait_window
+from netns import BUILD, DEADLINE_S, MOUNTED, RIPTIDED, Daemon, wait_until, wait_window
 
 pytestmark = pytest.mark.skipif(not (BUILD / "cli/seccomp/seccomp_filter.h").exists(),
                                 reason="built without, as sanitizers need it")
@@ -121,7 +121,7 @@ def test_it_can_still_abort(net, preload):
     process = net.host.start("env", preload(ABORTING), RIPTIDED, stderr=subprocess.DEVNULL)
     wait_until(lambda: is_filtered(process.pid), "the filter")
     process.send_signal(signal.SIGUSR1)
-    assert process.wait(20) == -signal.SIGABRT
+    assert process.wait(DEADLINE_S) == -signal.SIGABRT
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--user", "nobody")], ids=" ".join)
