@@ -101,27 +101,19 @@ static uint16_t to_u16(double value)
     return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
 }
 
-/* Segments that the connection has waiting in queues: RTT above the smallest, times its rate. */
-static double queue_of(const struct riptide_sample *sample, double capacity)
-{
-    if (sample->rtt_us <= sample->min_rtt_us)
-        return 0;
-    return capacity * (sample->rtt_us - sample->min_rtt_us) / sample->min_rtt_us;
-}
-
 /*
- * What the buffer at the bottleneck was seen to take at once. A window that grew without a single
- * retransmission was sent in slow start at twice the rate of the bottleneck, which left half of it
- * in the queue.
+ * What the buffer at the bottleneck was seen to take at once, segments: what waits there, RTT above
+ * the smallest times the rate. A window that grew without a single retransmission was sent in slow
+ * start at twice the rate of the bottleneck, which left half of it in the queue.
  */
 static double burst_of(const struct riptide_sample *sample, double capacity)
 {
-    double burst = queue_of(sample, capacity);
+    bool is_slow_start = sample->retrans_segs == 0 && sample->data_segs_out >= sample->cwnd;
+    double queue = 0;
 
-    if (sample->retrans_segs == 0 && sample->data_segs_out >= sample->cwnd &&
-        sample->cwnd / 2.0 > burst)
-        burst = sample->cwnd / 2.0;
-    return burst;
+    if (sample->rtt_us > sample->min_rtt_us)
+        queue = capacity * (sample->rtt_us - sample->min_rtt_us) / sample->min_rtt_us;
+    return is_slow_start ? greater(queue, sample->cwnd / 2.0) : queue;
 }
 
 /*
@@ -130,12 +122,8 @@ static double burst_of(const struct riptide_sample *sample, double capacity)
  */
 static bool has_met_limit(const struct riptide_sample *sample)
 {
-    uint32_t queue_us = sample->min_rtt_us / 8;
+    double queue_us = lesser(greater(sample->min_rtt_us / 8, 4000), 16000);
 
-    if (queue_us < 4000)
-        queue_us = 4000;
-    if (queue_us > 16000)
-        queue_us = 16000;
     return sample->retrans_segs > 0 || sample->rtt_us >= sample->min_rtt_us + queue_us;
 }
 
@@ -149,45 +137,45 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
 }
 
 /*
- * What was sent in all does not tell how much of it was under way at once. The window does where
- * nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
- * include/net/tcp.h). BBR's grows with all that arrives.
- */
-static bool has_used_window(const struct careful *careful, const struct riptide_sample *sample,
-                            uint32_t cwnd)
-{
-    return sample->retrans_segs > 0 || sample->cwnd > cwnd || careful->known.is_bbr;
-}
-
-/*
- * Takes in what the first flight of a new connection shows. True where it shows anything. An open
- * one is asked when its flight is over, acknowledged to the end, or has lost: what a look has shown
- * is not heard of again when it closes.
+ * Takes in what the counters of a new connection tell of its first flight. True where they tell
+ * anything. An open one is asked when its flight is over, acknowledged to the end, or has lost: what
+ * a look has shown is not heard of again when it closes.
+ *
+ * One that sent no more than two windows can only be in the flights that ours allowed. One that is
+ * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
+ * lost and closed after up to four windows is judged by what is left of its own: slow start adds
+ * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
+ * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
+ * Where more is left or was sent, later flights may have lost: that is doubtful.
  */
 static bool add_first_flight(struct careful *careful, const struct riptide_policy_input *input,
                              const struct riptide_sample *sample)
 {
+    uint64_t sent = evidence_segs_sent_once(sample), window = input->cwnd;
     uint64_t ago_ns = (uint64_t)sample->last_data_sent_ms * 1000000;
-    uint32_t cwnd = input->cwnd, flight = evidence_segs_sent_once(sample), lost;
+    uint32_t flight = (uint32_t)(sent < window ? sent : window), lost = sample->retrans_segs;
+    bool is_bbr = careful->known.is_bbr, has_used_window;
 
-    if (flight > cwnd)
-        flight = cwnd;
-    if (cwnd == 0 || (input->interval_ns > 0 && ago_ns > input->interval_ns) ||
-        (!sample->closed && sample->retrans_segs == 0 &&
+    if (sent == 0 || sent > 16 * window || (!sample->closed && lost == 0 && sent > 2 * window) ||
+        (input->interval_ns > 0 && ago_ns > input->interval_ns) ||
+        (!sample->closed && lost == 0 &&
          sample->acked_bytes < (uint64_t)flight * sample->mss_bytes))
         return false;
-    switch (evidence_first_flight(sample, cwnd, careful->known.is_bbr, &lost)) {
-    case FLIGHT_UNKNOWN:
-        return false;
-    case FLIGHT_DOUBTFUL:
+    if (lost > 0 && (sent > 4 * window ||
+                     (sent > 2 * window &&
+                      (!sample->closed || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window))))) {
         if (careful->n_doubtful < MOST_COUNTED)
             careful->n_doubtful++;
         return false;
-    case FLIGHT_KNOWN:
-        break;
     }
-    /* One that was smaller says nothing of the window, but where it could not be in vain. */
-    if ((flight < cwnd || !has_used_window(careful, sample, cwnd)) && lost <= flight / 8)
+    /*
+     * What was sent in all does not tell how much of it was under way at once. The window does
+     * where nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
+     * include/net/tcp.h). BBR's grows with all that arrives. A flight that was smaller says nothing
+     * of the window, but where it could not be in vain.
+     */
+    has_used_window = lost > 0 || sample->cwnd > window || is_bbr;
+    if ((flight < window || !has_used_window) && lost <= flight / 8)
         return true;
     add_flight(&careful->flights, flight, lost < flight ? lost : flight);
     if (lost == 0 && careful->n_filled < MOST_COUNTED)
@@ -264,11 +252,6 @@ static void keep_min_rtt(struct careful *careful, enum halves_step step)
     careful->path_min_rtt_us = (uint32_t)highest_us;
 }
 
-static bool has_cut(const struct careful *careful)
-{
-    return careful->known.n_cuts > 0;
-}
-
 /*
  * What a window of `cwnd`, filled without a loss, may be next. Fast growth ends where connections
  * that were seen to open together, or filled their windows in one tick, have their share. Slow
@@ -285,7 +268,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
     next = cwnd * growth_slow;
     if (capacity > 0)
         next = lesser(next, capacity * slow_start);
-    if (!has_cut(careful)) {
+    if (careful->known.n_cuts == 0) {
         if (capacity == 0)
             return cwnd * growth_derived;
         if (config->paced)
@@ -307,22 +290,18 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
     return segs > together ? segs : together;
 }
 
-/* Takes this tick's flights to those before. */
-static void add_past(struct careful *careful, uint32_t cwnd)
+/* Takes this tick's flights to those before, and asks whether they lost too much in all. */
+static bool is_too_large(struct careful *careful, uint32_t cwnd)
 {
     struct flights *past = &careful->past;
 
+    if (careful->flights.segs == 0)
+        return false;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
     add_flight(past, careful->flights.segs, careful->flights.lost_segs);
     if (past->lost_segs > 0)
         past->segs = to_u16(sent_together(careful, cwnd, past->segs));
-}
-
-static bool is_too_large(const struct careful *careful)
-{
-    const struct flights *past = &careful->past;
-
     return careful->flights.lost_segs > 0 &&
            (uint32_t)past->lost_segs * LOSS_SHARE > (uint32_t)past->segs + BENEFIT;
 }
@@ -337,7 +316,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
 {
     /* Again without a flight that fit since, of several: these are all, and all of them lose. */
     bool is_sure =
-        has_cut(careful) && careful->known.n_fit == 0 && careful->flights.segs >= 2 * cwnd;
+        careful->known.n_cuts > 0 && careful->known.n_fit == 0 && careful->flights.segs >= 2 * cwnd;
     uint32_t segs =
         is_sure ? careful->flights.segs : sent_together(careful, cwnd, careful->flights.segs);
     uint32_t lost = careful->flights.lost_segs;
@@ -369,9 +348,9 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     uint32_t wait = (uint32_t)WAIT << careful->known.n_cuts >> 1;
     double next;
 
-    if (has_cut(careful) && ++careful->known.n_fit >= 2 * wait)
+    if (careful->known.n_cuts > 0 && ++careful->known.n_fit >= 2 * wait)
         careful->known.n_cuts = 0;
-    if (has_cut(careful) && careful->known.n_fit < wait)
+    if (careful->known.n_cuts > 0 && careful->known.n_fit < wait)
         return fitted;
     next = grow(careful, input->config, input->cwnd);
     if (next <= fitted)
@@ -399,16 +378,14 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     cwnd = input->cwnd;
     if (is_raised && careful->cwnd_before < cwnd)
         cwnd = careful->cwnd_before;
-    if (careful->flights.segs > 0)
-        add_past(careful, cwnd);
-    if (is_too_large(careful))
+    if (is_too_large(careful, cwnd))
         return lower(careful, input, cwnd);
     /* What ends in the ticks after a raise may have begun before it. */
     if (is_raised)
         careful->past = (struct flights){ 0 };
     else if (careful->n_filled > careful->n_doubtful)
         return raise(careful, input, fitted);
-    if (has_cut(careful) && fitted < start)
+    if (careful->known.n_cuts > 0 && fitted < start)
         return lesser(fitted * (1 + (double)input->since_ns / healing_ns), start);
     return fitted;
 }
@@ -469,7 +446,7 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.burst = HALVES_MAX(careful->bursts);
     explanation->evidence.sharers = HALVES_MAX(careful->sharers);
     explanation->evidence.brake = 1;
-    if (has_cut(careful) && explanation->evidence.capacity > fitted)
+    if (careful->known.n_cuts > 0 && explanation->evidence.capacity > fitted)
         explanation->evidence.brake = fitted / explanation->evidence.capacity;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
 }

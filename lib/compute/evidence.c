@@ -9,14 +9,6 @@ enum { US_PER_S = 1000000, NS_PER_MS = 1000000 };
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };
 
-/* data_segs_out counts what was sent again as well. */
-uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
-{
-    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
-
-    return sent > again ? sent - again : 0;
-}
-
 enum riptide_left_out evidence_check(const struct riptide_sample *sample)
 {
     uint64_t idle_us = (uint64_t)sample->last_data_sent_ms * 1000;
@@ -43,31 +35,6 @@ bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd)
     uint64_t window = cwnd > 0 ? cwnd : DEFAULT_CWND;
 
     return sample->data_segs_out > 0 && evidence_segs_sent_once(sample) <= 2 * window;
-}
-
-/*
- * One that sent no more than two windows can only be in the flights that ours allowed. One that is
- * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
- * lost and closed after up to four windows is judged by what is left of its own: slow start adds
- * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
- * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
- * Where more is left or was sent, later flights may have lost.
- */
-enum evidence_flight evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd,
-                                           bool is_bbr, uint32_t *lostp)
-{
-    uint64_t sent = evidence_segs_sent_once(sample), window = cwnd;
-    uint32_t lost = sample->retrans_segs;
-
-    if (sent == 0 || sent > 16 * window)
-        return FLIGHT_UNKNOWN;
-    if (sent > 2 * window && !sample->closed)
-        return lost > 0 ? FLIGHT_DOUBTFUL : FLIGHT_UNKNOWN;
-    if (lost > 0 && (sent > 4 * window ||
-                     (sent > 2 * window && !is_bbr && (uint64_t)sample->cwnd * 10 >= window * 16)))
-        return FLIGHT_DOUBTFUL;
-    *lostp = lost < cwnd ? lost : cwnd;
-    return FLIGHT_KNOWN;
 }
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample)

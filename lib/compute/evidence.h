@@ -36,22 +36,13 @@ double evidence_capacity(const struct riptide_sample *sample);
 /* Whether the connection can only be in the first flights that `cwnd` allowed it. */
 bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd);
 
-/* Segments with data, without those sent again. */
-uint32_t evidence_segs_sent_once(const struct riptide_sample *sample);
+/* Segments with data, without those sent again, which data_segs_out counts as well. */
+static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
+{
+    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
 
-/* What the counters of a connection tell of its first flight. */
-enum evidence_flight {
-    FLIGHT_UNKNOWN,  /* nothing: it sent nothing, or too much */
-    FLIGHT_DOUBTFUL, /* it lost something, then or later */
-    FLIGHT_KNOWN,
-};
-
-/*
- * Where it is known, *lostp is what the connection lost of its first flight of up to `cwnd`
- * segments. `is_bbr`: its window says nothing about losses.
- */
-enum evidence_flight evidence_first_flight(const struct riptide_sample *sample, uint32_t cwnd,
-                                           bool is_bbr, uint32_t *lostp);
+    return sent > again ? sent - again : 0;
+}
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample);
 
