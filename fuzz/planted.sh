@@ -15,7 +15,7 @@ faults=(
     control cli/request.c '!call->caller->may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
-    estimator lib/compute/bound.c 'cwnd < limits->base' 'false'
+    estimator lib/compute/bound.c 'cwnd < destination->base_cwnd' 'false'
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
     estimator lib/compute/reconfigure.c 'old->popped_cwnd == 0' 'true'
     event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'

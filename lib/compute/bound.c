@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What limits a window: the configured bounds and hints by prefix, with an end and without; and the
- * steps of rto_min. Pure but for memory.
+ * What limits a window: the configured bounds and hints by prefix, with an end and without; and
+ * rto_min. Pure but for memory.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -10,6 +10,100 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* The lowest factor counts, as among hints. */
+static double scale_down(struct limits *limits, double cwnd)
+{
+    double kept = limits->kept ? limits->kept->scale : 1;
+
+    if (kept < 1 && kept <= limits->scale) {
+        limits->bounds |= RIPTIDE_BOUND_OVERRIDE_SCALE;
+        return cwnd * kept;
+    }
+    if (limits->scale < 1)
+        limits->bounds |= RIPTIDE_BOUND_HINT_SCALE;
+    return cwnd * limits->scale;
+}
+
+/*
+ * The order is the meaning. Without us there would be what the base route says, unless that was
+ * shown to be too much. A share is one of the window that there would be without it, not of a
+ * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
+ */
+static void limits_apply(struct limits *limits, const struct destination *destination)
+{
+    const struct riptide_hint *kept = limits->kept;
+    double cwnd = destination->smoothed;
+
+    if (cwnd < destination->base_cwnd && !limits->is_cut) {
+        cwnd = destination->base_cwnd;
+        limits->bounds |= RIPTIDE_BOUND_BASE;
+    }
+    if (cwnd > limits->max) {
+        cwnd = limits->max;
+        limits->bounds |= kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX
+                                                     : RIPTIDE_BOUND_MAX;
+    }
+    cwnd = scale_down(limits, cwnd);
+    if (limits->hint_max > 0 && cwnd > limits->hint_max) {
+        cwnd = limits->hint_max;
+        limits->bounds |= RIPTIDE_BOUND_HINT_MAX;
+    }
+    if (cwnd < limits->min) {
+        cwnd = limits->min;
+        limits->bounds |= kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN
+                                                     : RIPTIDE_BOUND_MIN;
+    }
+    limits->cwnd = (uint16_t)(cwnd + 0.5);
+}
+
+struct limits limits_of(const struct riptide_estimator *estimator,
+                        const struct destination *destination)
+{
+    const struct riptide_policy *policy = policy_of(estimator, destination);
+    struct limits limits = {
+        .min = estimator->config.cwnd_min,
+        .max = estimator->config.cwnd_max,
+        .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
+        .scale = 1,
+    };
+
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        const struct riptide_hint *hint = &estimator->hints[i];
+
+        if (!riptide_prefix_contains(&hint->dst, &destination->dst))
+            continue;
+        if (!hint_has_end(hint)) {
+            if (!limits.kept || hint->dst.len > limits.kept->dst.len)
+                limits.kept = hint;
+            continue;
+        }
+        limits.scale = lesser(limits.scale, hint->scale);
+        if (hint->cwnd_max > 0 && (limits.hint_max == 0 || hint->cwnd_max < limits.hint_max))
+            limits.hint_max = hint->cwnd_max;
+    }
+    if (limits.kept && limits.kept->cwnd_min > 0)
+        limits.min = limits.kept->cwnd_min;
+    if (limits.kept && limits.kept->cwnd_max > 0)
+        limits.max = limits.kept->cwnd_max;
+    /* The bound for all says how far to go up, not that an owner's figure is too large. */
+    else if (limits.max < destination->base_cwnd)
+        limits.max = destination->base_cwnd;
+    limits.most = limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
+    if (limits.most < limits.min)
+        limits.most = limits.min;
+    limits_apply(&limits, destination);
+    return limits;
+}
+
+/* Bounds it anew. */
+static void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    destination->cwnd = limits_of(estimator, destination).cwnd;
+    mark_changed(estimator, slot);
+}
 
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd)
@@ -26,106 +120,6 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
     /* Where the window stays, what lowers it does so from now on. */
     destination->flags |= IS_NEWS;
     bound_destination(estimator, slot);
-}
-
-struct limits limits_of(const struct riptide_estimator *estimator,
-                        const struct destination *destination)
-{
-    const struct riptide_policy *policy = policy_of(estimator, destination);
-    const struct riptide_prefix *dst = &destination->dst;
-    struct limits limits = {
-        .min = estimator->config.cwnd_min,
-        .max = estimator->config.cwnd_max,
-        .base = destination->base_cwnd,
-        .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
-        .scale = 1,
-    };
-
-    for (size_t i = 0; i < estimator->n_hints; i++) {
-        const struct riptide_hint *hint = &estimator->hints[i];
-
-        if (!riptide_prefix_contains(&hint->dst, dst))
-            continue;
-        if (!hint_has_end(hint)) {
-            if (!limits.kept || hint->dst.len > limits.kept->dst.len)
-                limits.kept = hint;
-            continue;
-        }
-        limits.scale = lesser(limits.scale, hint->scale);
-        if (hint->cwnd_max > 0 && (limits.hint_max == 0 || hint->cwnd_max < limits.hint_max))
-            limits.hint_max = hint->cwnd_max;
-    }
-    if (limits.kept && limits.kept->cwnd_min > 0)
-        limits.min = limits.kept->cwnd_min;
-    if (limits.kept && limits.kept->cwnd_max > 0)
-        limits.max = limits.kept->cwnd_max;
-    /* The bound for all says how far to go up, not that an owner's figure is too large. */
-    else if (limits.max < limits.base)
-        limits.max = limits.base;
-    return limits;
-}
-
-uint32_t limits_max(const struct limits *limits)
-{
-    uint32_t max =
-        limits->hint_max > 0 && limits->hint_max < limits->max ? limits->hint_max : limits->max;
-
-    return max < limits->min ? limits->min : max;
-}
-
-/* The lowest factor counts, as among hints. */
-static double scale_down(const struct limits *limits, double cwnd, uint32_t *bit)
-{
-    double kept = limits->kept ? limits->kept->scale : 1;
-
-    if (kept < 1 && kept <= limits->scale) {
-        *bit |= RIPTIDE_BOUND_OVERRIDE_SCALE;
-        return cwnd * kept;
-    }
-    if (limits->scale < 1)
-        *bit |= RIPTIDE_BOUND_HINT_SCALE;
-    return cwnd * limits->scale;
-}
-
-/*
- * The order is the meaning. Without us there would be what the base route says, unless that was
- * shown to be too much. A share is one of the window that there would be without it, not of a
- * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
- */
-uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit)
-{
-    const struct riptide_hint *kept = limits->kept;
-    double cwnd = smoothed;
-
-    *bit = 0;
-    if (cwnd < limits->base && !limits->is_cut) {
-        cwnd = limits->base;
-        *bit |= RIPTIDE_BOUND_BASE;
-    }
-    if (cwnd > limits->max) {
-        cwnd = limits->max;
-        *bit |= kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
-    }
-    cwnd = scale_down(limits, cwnd, bit);
-    if (limits->hint_max > 0 && cwnd > limits->hint_max) {
-        cwnd = limits->hint_max;
-        *bit |= RIPTIDE_BOUND_HINT_MAX;
-    }
-    if (cwnd < limits->min) {
-        cwnd = limits->min;
-        *bit |= kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN : RIPTIDE_BOUND_MIN;
-    }
-    return (uint16_t)(cwnd + 0.5);
-}
-
-void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-    struct limits limits = limits_of(estimator, destination);
-    uint32_t bit;
-
-    destination->cwnd = limits_apply(&limits, destination->smoothed, &bit);
-    mark_changed(estimator, slot);
 }
 
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
@@ -212,36 +206,32 @@ static size_t hint_find(const struct riptide_estimator *estimator, const struct 
     return i;
 }
 
-int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hint)
+int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
+             struct riptide_error *error)
 {
-    size_t i = hint_find(estimator, &hint->dst, hint_has_end(hint));
+    size_t n = estimator->n_hints, at = hint_find(estimator, &hint->dst, hint_has_end(hint));
+    int r = hint_check(estimator, hint, i, error);
     struct riptide_hint *grown;
 
-    if (i == RIPTIDE_MAX_HINTS)
+    if (r < 0)
+        return r;
+    if (at < n && i != ADDED)
+        return error_set_element(error, HINT "dst", i, "given twice");
+    if (at == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
-    if (i == estimator->n_hints) {
-        grown = reallocarray(estimator->hints, i + 1, sizeof(*grown));
+    if (at == n) {
+        grown = reallocarray(estimator->hints, n + 1, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         estimator->hints = grown;
         estimator->n_hints++;
     }
-    estimator->hints[i] = *hint;
+    estimator->hints[at] = *hint;
     if (hint->scale == 0)
-        estimator->hints[i].scale = 1;
+        estimator->hints[at].scale = 1;
     if (!hint_has_end(hint))
-        estimator->hints[i].until_ns = RIPTIDE_NEVER_NS;
+        estimator->hints[at].until_ns = RIPTIDE_NEVER_NS;
     return 0;
-}
-
-int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
-             struct riptide_error *error)
-{
-    int r = hint_check(estimator, hint, i, error);
-
-    if (r == 0 && i != ADDED && hint_find(estimator, &hint->dst, false) < estimator->n_hints)
-        r = error_set_element(error, HINT "dst", i, "given twice");
-    return r == 0 ? hint_put(estimator, hint) : r;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimator,
@@ -295,44 +285,20 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
     }
 }
 
-/*
- * Eighths of an octave from 1 ms on, upwards: never below the delay, and a route is not rewritten
- * for less than a step. The last one is cut down to RIPTIDE_RTO_MIN_LIMIT_US.
- */
-enum { STEPS_PER_OCTAVE = 8, MAX_STEP = 128 };
-
-uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us)
-{
-    uint32_t step = 1;
-
-    if (config->rto_min_floor_us == 0 || delay_us == 0)
-        return 0;
-    if (delay_us < config->rto_min_floor_us)
-        delay_us = config->rto_min_floor_us;
-    while (step < MAX_STEP && rto_step_us((uint8_t)step) < delay_us)
-        step++;
-    return (uint8_t)step;
-}
-
-uint32_t rto_step_us(uint8_t step)
-{
-    uint32_t past = step - 1u, us;
-
-    if (step == 0)
-        return 0;
-    us = 1000u / STEPS_PER_OCTAVE * (STEPS_PER_OCTAVE + past % STEPS_PER_OCTAVE)
-         << past / STEPS_PER_OCTAVE;
-    return us < RIPTIDE_RTO_MIN_LIMIT_US ? us : RIPTIDE_RTO_MIN_LIMIT_US;
-}
-
-void rto_update(struct riptide_estimator *estimator, struct destination *destination)
+uint32_t rto_min_of(const struct riptide_estimator *estimator,
+                    const struct destination *destination)
 {
     const struct riptide_policy *policy = policy_of(estimator, destination);
-    uint8_t step = 0;
+    uint32_t least_us = estimator->config.rto_min_floor_us, us = 0, step_us = 125;
 
-    if (policy->delay_us)
-        step = rto_step_of(&estimator->config, policy->delay_us(memory_of(estimator, destination)));
-    if (step != destination->rto_step)
-        destination->flags |= IS_NEWS;
-    destination->rto_step = step;
+    if (destination->cwnd > 0 && least_us > 0 && policy->delay_us)
+        us = policy->delay_us(memory_of(estimator, destination));
+    if (us == 0 || us > RIPTIDE_RTO_MIN_LIMIT_US)
+        return us == 0 ? 0 : RIPTIDE_RTO_MIN_LIMIT_US;
+    if (us < least_us)
+        us = least_us;
+    while (us >= 16 * step_us)
+        step_us *= 2;
+    us = (us + step_us - 1) / step_us * step_us;
+    return us < RIPTIDE_RTO_MIN_LIMIT_US ? us : RIPTIDE_RTO_MIN_LIMIT_US;
 }

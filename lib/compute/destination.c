@@ -8,26 +8,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const struct riptide_prefix *aggregate_of(const struct riptide_estimator_config *config,
-                                                 const struct riptide_prefix *dst)
-{
-    return prefix_longest_match(config->aggregates, config->n_aggregates, dst);
-}
-
-static uint8_t prefix_len_of(const struct riptide_estimator_config *config, uint8_t family)
-{
-    return family == AF_INET ? config->prefix_len4 : config->prefix_len6;
-}
-
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer)
 {
-    const struct riptide_prefix *aggregate = aggregate_of(config, peer);
+    const struct riptide_prefix *aggregate =
+        prefix_longest_match(config->aggregates, config->n_aggregates, peer);
     struct riptide_prefix group = *peer;
 
     if (aggregate)
         return *aggregate;
-    prefix_truncate(&group, prefix_len_of(config, peer->family));
+    prefix_truncate(&group, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
     return group;
 }
 
@@ -35,10 +25,9 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
 bool destination_is_group(const struct riptide_estimator_config *config,
                           const struct riptide_prefix *dst)
 {
-    const struct riptide_prefix *aggregate = aggregate_of(config, dst);
+    struct riptide_prefix group = destination_group(config, dst);
 
-    return aggregate ? riptide_prefix_equal(aggregate, dst)
-                     : dst->len == prefix_len_of(config, dst->family);
+    return riptide_prefix_equal(&group, dst);
 }
 
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination)
@@ -80,7 +69,6 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     /* Of a window that nobody was told of there is nothing to withdraw. */
     destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
-    destination->rto_step = 0;
     destination->pmtu_bytes = 0;
     forget_kept(estimator, destination);
     mark_changed(estimator, slot);
@@ -159,12 +147,6 @@ void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slo
     estimator->n_windowless += is_windowless(destination);
 }
 
-void keep_counts(struct destination *destination)
-{
-    destination->samples = destination->n_counted;
-    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
-}
-
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -194,13 +176,9 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
 {
     const struct riptide_policy *policy = policy_of(estimator, destination);
     struct limits limits = limits_of(estimator, destination);
-    double cwnd = destination->smoothed;
-
     /* Not as scales and hints have left it: they apply to what comes of it again. */
-    if (cwnd > limits.max)
-        cwnd = limits.max;
-    if (cwnd < limits.min)
-        cwnd = limits.min;
+    double cwnd = greater(lesser(destination->smoothed, limits.max), limits.min);
+
     forget_kept(estimator, destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination, now_ns),
@@ -237,9 +215,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
                                              const struct destination *destination)
 {
     struct limits limits = limits_of(estimator, destination);
-    uint32_t bit;
 
-    limits_apply(&limits, destination->smoothed, &bit);
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
@@ -248,9 +224,9 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .cwnd = destination->cwnd,
         .updated_ns = destination_updated_ns(destination),
         .expires_ns = destination_expires_ns(estimator, destination),
-        .rto_min_us = rto_step_us(destination->rto_step),
-        .cwnd_max = limits_max(&limits),
-        .may_lower = limits.is_cut || bit & LOWERING,
+        .rto_min_us = rto_min_of(estimator, destination),
+        .cwnd_max = limits.most,
+        .may_lower = limits.is_cut || limits.bounds & LOWERING,
         .pmtu_bytes = destination->pmtu_bytes,
     };
 }

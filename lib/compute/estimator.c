@@ -152,9 +152,8 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 {
     struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = policy_of(estimator, destination);
-    double combined, smoothed;
-    struct limits limits;
-    uint32_t bit;
+    uint32_t rto_min_us = rto_min_of(estimator, destination);
+    double combined;
 
     /* Idle connections say nothing of the path, but it is in use: Algorithm 1 keeps what has any. */
     if (destination->n_counted == 0 &&
@@ -169,26 +168,22 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         estimator->stats.invalid++;
         return;
     }
-    smoothed = smooth(estimator, destination, combined);
-    if (destination->n_counted > 0)
-        keep_counts(destination);
     age_remove(estimator, destination);
+    destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
-    destination->smoothed = smoothed;
     destination->updated_ns = (int64_t)now_ns;
-    limits = limits_of(estimator, destination);
-    destination->cwnd = limits_apply(&limits, smoothed, &bit);
+    destination->cwnd = limits_of(estimator, destination).cwnd;
     age_insert(estimator, NONE, slot);
-    rto_update(estimator, destination);
+    if (rto_min_of(estimator, destination) != rto_min_us)
+        destination->flags |= IS_NEWS;
 }
 
-/* Keeps what its samples of the tick were, of which no window came. */
+/* Of its samples no window came: what they were is kept to be explained. */
 static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
 
     age_remove(estimator, destination);
-    keep_counts(destination);
     destination->updated_ns = (int64_t)now_ns;
     destination->combined = NO_HISTORY;
     /* For the policy each tick is the first one, as long as no window comes of any. */
@@ -221,13 +216,17 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     }
     while (estimator->touched != NONE) {
         uint32_t slot = estimator->touched;
+        struct destination *destination = destination_at(estimator, slot);
 
         forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
-        if (destination_at(estimator, slot)->cwnd == 0)
+        if (destination->n_counted > 0 || destination->cwnd == 0) {
+            destination->samples = destination->n_counted;
+            memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+        }
+        if (destination->cwnd == 0)
             keep_windowless(estimator, slot, now_ns);
-        else
-            mark_changed(estimator, slot);
+        mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->has_made_room = false;

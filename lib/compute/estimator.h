@@ -41,7 +41,6 @@ enum { MEMORY_BYTES = 48 };
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint8_t rto_step; /* of rto_min, see bound.c; 0: none */
     uint16_t cwnd;    /* 0: none */
     uint16_t popped_cwnd;
     uint16_t n_counted; /* samples of the coming tick; UINT16_MAX: so many, or more */
@@ -190,9 +189,6 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
-/* Keeps how many samples of the coming tick count, and how many do not. */
-void keep_counts(struct destination *destination);
-
 /* How long ago it was computed, when (0: before this host booted), and when its window passes. */
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns);
 uint64_t destination_updated_ns(const struct destination *destination);
@@ -216,27 +212,22 @@ void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slo
 
 /* bound.c */
 
-/* All that limits the window of one destination. */
+/* All that limits the window of one destination, and what comes of it. */
 struct limits {
     const struct riptide_hint *kept; /* without an end; NULL: none */
     uint32_t min, max;
-    uint32_t base;     /* what its connections start with without us; 0: unknown */
-    bool is_cut;       /* losses took it down, even below that */
+    bool is_cut;       /* losses took it down, even below what connections start with without us */
     double scale;      /* by hints that end; 1: none */
     uint32_t hint_max; /* likewise; 0: none */
+    uint32_t most;     /* the upper bound in effect */
+    uint32_t bounds;   /* enum riptide_bound: what limited the window, */
+    uint16_t cwnd;     /* rounded to the nearest segment */
 };
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
 
-/* The window, rounded to the nearest segment; *bit says what limited it (enum riptide_bound). */
-uint16_t limits_apply(const struct limits *limits, double smoothed, uint32_t *bit);
-
-/* The upper bound in effect, hints included, segments. */
-uint32_t limits_max(const struct limits *limits);
-
-/* Bounds it anew; and where hints or the configuration have changed, tells the policy of a raise. */
-void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
+/* Bounds it anew where hints or the configuration have changed: tells the policy of a raise. */
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
 /* What connections to a destination start with without us, by struct riptide_route; 0: unknown. */
@@ -255,18 +246,15 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
 int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
              struct riptide_error *error);
 
-/* The same of one that was checked before. */
-int hint_put(struct riptide_estimator *estimator, const struct riptide_hint *hint);
-
 /* Forgets the hints that have passed and bounds anew what they held down. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 
-/* Takes its rto_min from what the policy knows now. */
-void rto_update(struct riptide_estimator *estimator, struct destination *destination);
-
-/* rto_min in steps: from the delay that it must cover, and back. 0: none. */
-uint8_t rto_step_of(const struct riptide_estimator_config *config, uint32_t delay_us);
-uint32_t rto_step_us(uint8_t step);
+/*
+ * Its rto_min in eighths of an octave from 1 ms on, so that a route is not rewritten for less; never
+ * below the delay, but for RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
+ */
+uint32_t rto_min_of(const struct riptide_estimator *estimator,
+                    const struct destination *destination);
 
 /* reconfigure.c */
 

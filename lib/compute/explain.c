@@ -56,29 +56,15 @@ RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estima
 
 STRUCT_ENDS_WITH(struct riptide_explanation, evidence.max_rtt_us);
 
-/* The steps from samples to the window. */
-static void explain_window(const struct riptide_estimator *estimator,
-                           const struct destination *destination, const struct limits *limits,
-                           struct riptide_explanation *explanation)
-{
-    const struct riptide_policy *policy = policy_of(estimator, destination);
-
-    explanation->combined = (double)destination->combined;
-    explanation->smoothed = destination->smoothed;
-    explanation->is_drop = destination->flags & IS_DROP;
-    limits_apply(limits, destination->smoothed, &explanation->bounds);
-    explanation->rto_min_us = rto_step_us(destination->rto_step);
-    if (policy->explain)
-        policy->explain(memory_of(estimator, destination), explanation);
-}
-
 RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *estimator,
                                              const struct riptide_prefix *dst,
                                              struct riptide_explanation *explanation, size_t size)
 {
     uint32_t slot = find_slot(estimator, dst);
     const struct destination *destination;
+    const struct riptide_policy *policy;
     struct riptide_explanation full;
+    struct riptide_estimate known;
     struct limits limits;
 
     if (slot == NONE)
@@ -86,29 +72,33 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     destination = destination_at(estimator, slot);
     if (destination->cwnd == 0 && !is_windowless(destination))
         return RIPTIDE_E_UNKNOWN;
+    policy = policy_of(estimator, destination);
     limits = limits_of(estimator, destination);
+    known = destination_estimate(estimator, destination);
     full = (struct riptide_explanation){
-        .dst = destination->dst,
-        .policy = policy_of(estimator, destination)->name,
-        .samples = destination->samples,
+        .dst = known.dst,
+        .policy = policy->name,
+        .samples = known.samples,
+        .combined = known.combined,
+        .smoothed = known.cwnd > 0 ? known.smoothed : 0,
+        .is_drop = known.cwnd > 0 && destination->flags & IS_DROP,
+        .bounds = known.cwnd > 0 ? limits.bounds : 0,
+        .override = limits.kept ? limits.kept->dst : (struct riptide_prefix){ 0 },
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,
-        .override_scale = 1,
+        .override_scale = limits.kept ? limits.kept->scale : 1,
         .hint_scale = limits.scale,
         .hint_cwnd_max = limits.hint_max,
-        .base_cwnd = limits.base,
-        .cwnd = destination->cwnd,
-        .updated_ns = destination_updated_ns(destination),
-        .expires_ns = destination_expires_ns(estimator, destination),
+        .base_cwnd = destination->base_cwnd,
+        .cwnd = known.cwnd,
+        .rto_min_us = known.rto_min_us,
+        .updated_ns = known.updated_ns,
+        .expires_ns = known.expires_ns,
     };
-    if (limits.kept) {
-        full.override = limits.kept->dst;
-        full.override_scale = limits.kept->scale;
-    }
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
-    if (destination->cwnd > 0)
-        explain_window(estimator, destination, &limits, &full);
+    if (known.cwnd > 0 && policy->explain)
+        policy->explain(memory_of(estimator, destination), &full);
     struct_give(explanation, size, &full, sizeof(full));
     return 0;
 }

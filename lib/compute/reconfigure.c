@@ -46,7 +46,6 @@ static void take_window(struct change *change, struct destination *old, uint32_t
     else
         restore_kept(to, destination, to->now_ns);
     memset(memory, 0, policy_of(to, destination)->tick_bytes);
-    rto_update(to, destination);
     rebound_destination(to, slot);
     age_insert(to, change->last, slot);
     change->last = slot;
@@ -56,7 +55,7 @@ static void take_window(struct change *change, struct destination *old, uint32_t
 static int take(struct change *change, struct destination *old)
 {
     struct riptide_estimator *to = change->to;
-    struct limits before = limits_of(change->from, old), now;
+    struct riptide_estimate before = destination_estimate(change->from, old), now;
     bool has_window = stays(change, old);
     struct destination *destination;
     uint32_t slot;
@@ -71,8 +70,8 @@ static int take(struct change *change, struct destination *old)
     destination->popped_cwnd = old->popped_cwnd;
     if (has_window)
         take_window(change, old, slot);
-    now = limits_of(to, destination);
-    if (has_window && limits_max(&before) != limits_max(&now))
+    now = destination_estimate(to, destination);
+    if (has_window && (now.cwnd_max != before.cwnd_max || now.rto_min_us != before.rto_min_us))
         destination->flags |= IS_NEWS;
     mark_changed(to, slot);
     return 0;
@@ -110,7 +109,7 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
         r = riptide_estimator_new(&fresh, config, error);
     for (size_t i = 0; r == 0 && i < estimator->n_hints; i++) {
         if (hint_has_end(&estimator->hints[i]))
-            r = hint_put(fresh, &estimator->hints[i]);
+            r = hint_add(fresh, &estimator->hints[i], ADDED, error);
     }
     if (r < 0)
         return error_fill(error, r);

@@ -229,7 +229,6 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     if (!take_kept(policy_of(estimator, destination), memory_of(estimator, destination),
                    record->line))
         restore_kept(estimator, destination, load->now_ns);
-    rto_update(estimator, destination);
     rebound_destination(estimator, slot);
     age_insert(estimator, load->last, slot);
     load->last = slot;
