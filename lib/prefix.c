@@ -27,7 +27,7 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
     if (prefix_family_bits(prefix->family) == 0 || prefix->len > prefix_family_bits(prefix->family))
         return false;
     prefix_truncate(&masked, prefix->len);
-    return prefix_is_same(prefix, &masked);
+    return riptide_prefix_equal(prefix, &masked);
 }
 
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
@@ -115,12 +115,6 @@ bool riptide_prefix_contains(const struct riptide_prefix *outer,
     if (memcmp(outer->addr, inner->addr, whole) != 0)
         return false;
     return mask == 0 || ((outer->addr[whole] ^ inner->addr[whole]) & mask) == 0;
-}
-
-bool riptide_prefix_equal(const struct riptide_prefix *a,
-                          const struct riptide_prefix *b)
-{
-    return prefix_is_same(a, b);
 }
 
 const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,

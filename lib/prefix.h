@@ -25,14 +25,12 @@ static inline uint8_t prefix_family_bits(uint8_t family)
 bool riptide_prefix_contains(const struct riptide_prefix *outer,
                              const struct riptide_prefix *inner);
 
-/* Whether both are the same prefix. */
-bool riptide_prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b);
-
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
 
-/* riptide_prefix_equal for what runs once for every socket of the host. */
-static inline bool prefix_is_same(const struct riptide_prefix *a, const struct riptide_prefix *b)
+/* Whether both are the same prefix. Inline, as it runs once for every socket of the host. */
+static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
+                                        const struct riptide_prefix *b)
 {
     uint64_t words_a[2], words_b[2];
     uint16_t head_a, head_b; /* family and length */
@@ -57,7 +55,7 @@ static inline bool address_is_v4_mapped(const void *address)
 
 /*
  * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. It is
- * written in words, as prefix_is_same and the hash read it a moment later: a load that is wider
+ * written in words, as riptide_prefix_equal and the hash read it a moment later: a load that is wider
  * than the store before it waits.
  */
 static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,

@@ -131,7 +131,7 @@ static double batched_round(struct prefix_table *table, const struct plan *plan,
         for (uint32_t j = 0; j < BATCH; j++) {
             const struct bare *bare = prefix_table_at(table, slots[j]);
 
-            if (slots[j] == PREFIX_TABLE_NONE || !prefix_is_same(&bare->dst, keys[j]))
+            if (slots[j] == PREFIX_TABLE_NONE || !riptide_prefix_equal(&bare->dst, keys[j]))
                 slots[j] = prefix_table_find(table, keys[j]);
             bare_add(table, &samples[i + j], slots[j]);
         }

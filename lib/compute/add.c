@@ -57,7 +57,7 @@ static const struct riptide_prefix *dst_of(const struct riptide_estimator *estim
 static bool is_at(const struct riptide_estimator *estimator, uint32_t slot,
                   const struct riptide_prefix *dst)
 {
-    return slot != NONE && prefix_is_same(&destination_at(estimator, slot)->dst, dst);
+    return slot != NONE && riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst);
 }
 
 /* Begins the tick of a destination with its first sample. *slotp is where it may be, then is. */
