@@ -297,7 +297,7 @@ def record_sockets(network, folder):
     observer.add(b"\x13\3\0\0\0" + steps + listen + steps + listen)
     # Three intervals with an overrun are followed by a pause, and that by another try.
     overrun = b"\0" + b"".join(say(index, done) + b"\6" for index in (0, 0, 1)) + b"\x24\2\6"
-    observer.add(b"\3\0\0\0" + steps + listen + 15 * overrun)
+    observer.add(b"\3\0\0\0" + steps + listen + 70 * overrun)
 
 
 def change(host, commands):

@@ -177,7 +177,7 @@ struct riptide_observer_stats {
     uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
     /*
      * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
-     * intervals running and are tried again after a pause of 8 to 512 dumps; otherwise what the
+     * intervals running and are tried again after a pause of 64 dumps; otherwise what the
      * kernel refused them with. 0: there are, or nobody asked.
      */
     int32_t events_error;

@@ -9,6 +9,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+/* In intervals: one overrun is a burst, three in a row are how it is here. */
+enum { SUSTAINED = 3, PAUSE = 64 };
+
 static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY };
 
 static int fd_of(const struct events *events)
@@ -34,7 +37,9 @@ static void unsubscribe(struct events *events, int reason)
 static void give_up(struct events *events, int error)
 {
     unsubscribe(events, error);
-    overrun_pause(&events->overrun);
+    events->pause = PAUSE;
+    /* The next try ends with its first overrun. */
+    events->in_a_row = SUSTAINED - 1;
 }
 
 static void subscribe(struct events *events)
@@ -65,16 +70,14 @@ static void end_interval(struct events *events)
     bool has_overrun = events->has_overrun;
 
     events->has_overrun = false;
-    switch (overrun_turn(&events->overrun, has_overrun)) {
-    case OVERRUN_STAY:
-        break;
-    case OVERRUN_PAUSE:
-        unsubscribe(events, -ENOBUFS);
-        break;
-    case OVERRUN_RESUME:
-        subscribe(events);
-        break;
+    if (events->pause > 0) {
+        if (--events->pause == 0)
+            subscribe(events);
+        return;
     }
+    events->in_a_row = has_overrun ? events->in_a_row + 1 : 0;
+    if (events->in_a_row == SUSTAINED)
+        give_up(events, -ENOBUFS);
 }
 
 void events_set_listening(struct events *events, bool is_listening)

@@ -8,7 +8,6 @@
 #define RIPTIDE_LIB_OBSERVE_EVENTS_H
 
 #include "netlink.h"
-#include "observe/overrun.h"
 
 #include <riptide/observe.h>
 
@@ -19,7 +18,8 @@ struct events {
     struct riptide_observer_stats *stats; /* not ours */
     int epoll_fd;                         /* not ours: whether we are read is said there */
     struct mnl_socket *socket;
-    struct overrun overrun;
+    uint32_t in_a_row; /* intervals with an overrun, up to the last one */
+    uint32_t pause;    /* how many intervals pass without a subscription; 0: there is one */
     bool is_listening;
     bool is_drained;    /* the queue was empty once since listening began */
     bool has_overrun;   /* in this interval */

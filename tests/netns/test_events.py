@@ -305,7 +305,7 @@ def test_sustained_overrun_backs_off_to_dumps_alone_and_tries_again(net):
     net.short("203.0.113.2")
     observer.dump()
     assert observer.stats()["closed"] == stats["closed"]
-    for _ in range(7):
+    for _ in range(63):
         observer.dump()
     assert observer.stats()["error"] == 0
     net.short("203.0.113.2")
