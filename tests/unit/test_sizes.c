@@ -85,7 +85,8 @@ union config {
     unsigned char bytes[sizeof(union any_config) + ROOM_BYTES];
 };
 
-static void newer_callers_are_taken_as_long_as_they_ask_for_nothing_new(void **state)
+/* Taken as long as it asks for nothing new, wherever headers may put their next field. */
+static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < N_OBJECTS; i++) {
@@ -96,49 +97,27 @@ static void newer_callers_are_taken_as_long_as_they_ask_for_nothing_new(void **s
         object->init(&config, object->bytes + ROOM_BYTES);
         if (object->try(&config, &error) != 0)
             fail_msg("%s: %s", object->name, error.text);
-    }
-}
-
-/* Wherever headers may put their next field. */
-static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < N_OBJECTS; i++) {
-        const struct object *object = &objects[i];
-
         for (size_t at = object->end; at < object->bytes + ROOM_BYTES; at++) {
-            struct riptide_error error = { .text = "" };
-            union config config;
-            int r;
-
             object->init(&config, object->bytes + ROOM_BYTES);
             config.bytes[at] = 1;
-            r = object->try(&config, &error);
-            if (r != -E2BIG)
-                fail_msg("%s, byte %zu: %d %s", object->name, at, r, error.text);
+            assert_int_equal(object->try(&config, &error), -E2BIG);
             assert_non_null(strstr(error.text, at < object->bytes ? "reserved: " : "size: "));
         }
     }
-}
-
-static void room_within_the_configuration_of_an_agent_is_refused(void **state)
-{
-    struct riptide_error error = { .text = "" };
-    union config config;
-
-    (void)state;
-    init_agent(&config, sizeof(config.any.agent));
-    config.any.agent.reserved = 1;
-    assert_int_equal(try_agent(&config, &error), -E2BIG);
-    assert_string_equal(error.field, "reserved");
 }
 
 /* A scope lies within the observer's configuration and cannot become longer. */
 static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
 {
     const size_t scope = offsetof(struct riptide_observer_config, scope);
+    struct riptide_error agent_error;
+    union config agent;
 
     (void)state;
+    init_agent(&agent, sizeof(agent.any.agent));
+    agent.any.agent.reserved = 1;
+    assert_int_equal(try_agent(&agent, &agent_error), -E2BIG);
+    assert_string_equal(agent_error.field, "reserved");
     for (size_t at = END_OF(riptide_scope, ifindex); at < sizeof(struct riptide_scope); at++) {
         struct riptide_error error = { .text = "" };
         union config config;
@@ -150,7 +129,10 @@ static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
     }
 }
 
-/* None was ever so short. A pointer's size is what sizeof gives where a `*` is missing. */
+/*
+ * None was ever so short. A pointer's size is what sizeof gives where a `*` is missing; what a host
+ * sets behind it must not be ignored in silence.
+ */
 static void sizes_that_no_release_had_are_refused(void **state)
 {
     (void)state;
@@ -178,28 +160,12 @@ static void sizes_that_no_release_had_are_refused(void **state)
                      object->name);
             assert_non_null(strstr(error.text, begin));
             assert_non_null(strstr(error.text, call));
+            if (i == N_OBJECTS - 1)
+                continue;
+            assert_int_equal(try_in_agent(&config, object->name, &error), -EINVAL);
+            snprintf(begin, sizeof(begin), "%s.size", object->name);
+            assert_string_equal(error.field, begin);
         }
-    }
-}
-
-/* What a host sets behind the size of a pointer must not be ignored in silence. */
-static void size_of_a_pointer_is_refused_by_new(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < N_OBJECTS; i++) {
-        const struct object *object = &objects[i];
-        struct riptide_error error = { .text = "" };
-        union config config;
-        char begin[32];
-
-        memset(&config, 0, sizeof(config));
-        object->init(&config, sizeof(void *));
-        assert_int_equal(object->try(&config, &error), -EINVAL);
-        if (!strcmp(object->name, "agent"))
-            continue;
-        snprintf(begin, sizeof(begin), "%s.size: ", object->name);
-        assert_int_equal(try_in_agent(&config, object->name, &error), -EINVAL);
-        assert_memory_equal(error.text, begin, strlen(begin));
     }
 }
 
@@ -225,12 +191,9 @@ static void each_byte_behind_what_is_wanted_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(newer_callers_are_taken_as_long_as_they_ask_for_nothing_new),
         cmocka_unit_test(each_byte_that_a_newer_caller_sets_is_refused),
-        cmocka_unit_test(room_within_the_configuration_of_an_agent_is_refused),
         cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
         cmocka_unit_test(sizes_that_no_release_had_are_refused),
-        cmocka_unit_test(size_of_a_pointer_is_refused_by_new),
         cmocka_unit_test(each_byte_behind_what_is_wanted_is_refused),
     };
 
