@@ -57,9 +57,13 @@ static const json_t *find(const struct render *render, const char *path, size_t 
 
     path += len > 0 && *path == '/';
     while (path < end && value) {
-        size_t n = strcspn(path, ".=:}");
+        size_t n = 0;
 
-        snprintf(name, sizeof(name), "%.*s", (int)n, path);
+        while (path + n < end && path[n] != '.' && n < MAX_NAME - 1) {
+            name[n] = path[n];
+            n++;
+        }
+        name[n] = '\0';
         value = json_object_get(value, name);
         path += n + 1;
     }
@@ -266,7 +270,8 @@ void render_string(char *text, size_t size, const char *template, const json_t *
 
 static void pad(FILE *out, size_t n)
 {
-    fprintf(out, "%*s", (int)n, "");
+    while (n-- > 0)
+        putc_unlocked(' ', out);
 }
 
 /*
