@@ -1,65 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums per destination: a search tree to find the row of a sample, an array to walk them.
+ * Sums per destination in a search tree, which is walked in the order of destinations.
  */
 #include "aggregate.h"
+
+#include "render.h"
 
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Windows in segments. A figure that no connection had is 0. */
+struct row {
+    struct riptide_prefix dst;
+    uint64_t connections;
+    uint64_t cwnd_total;
+    uint64_t cwnd_min;
+    uint64_t cwnd_max;
+    uint64_t rtt_total_us;
+    uint64_t rtt_connections; /* those with a measurement */
+    uint64_t min_rtt_us;      /* the smallest */
+    uint64_t mss_bytes;       /* the smallest */
+    uint64_t acked_bytes;
+    uint64_t retrans_segs;
+    uint64_t delivery_rate_Bps; /* the largest */
+};
+
 static int compare_rows(const void *a, const void *b)
 {
-    const struct aggregate_row *x = a;
-    const struct aggregate_row *y = b;
+    const struct riptide_prefix *x = &((const struct row *)a)->dst, *y = &((const struct row *)b)->dst;
 
-    if (x->dst.family != y->dst.family)
-        return x->dst.family < y->dst.family ? -1 : 1;
-    return memcmp(x->dst.addr, y->dst.addr, sizeof(x->dst.addr));
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return memcmp(x->addr, y->addr, sizeof(x->addr));
 }
 
-static int compare_pointers(const void *a, const void *b)
+static struct row *find_or_add(void **indexp, const struct riptide_prefix *dst)
 {
-    return compare_rows(*(struct aggregate_row *const *)a, *(struct aggregate_row *const *)b);
-}
+    const struct row key = { .dst = *dst };
+    struct row *const *found = tfind(&key, indexp, compare_rows);
+    struct row *row = found ? *found : malloc(sizeof(*row));
 
-static int reserve(struct aggregate *aggregate)
-{
-    size_t n = aggregate->n_allocated ? aggregate->n_allocated * 2 : 64;
-    struct aggregate_row **rows;
-
-    if (aggregate->n_rows < aggregate->n_allocated)
-        return 0;
-    rows = reallocarray(aggregate->rows, n, sizeof(struct aggregate_row *));
-    if (!rows)
-        return -ENOMEM;
-    aggregate->rows = rows;
-    aggregate->n_allocated = n;
-    return 0;
-}
-
-static struct aggregate_row *find_or_add(struct aggregate *aggregate,
-                                         const struct riptide_prefix *dst)
-{
-    struct aggregate_row key = { .dst = *dst };
-    struct aggregate_row *const *found = tfind(&key, &aggregate->index, compare_rows);
-    struct aggregate_row *row;
-
-    if (found)
-        return *found;
-    if (reserve(aggregate))
-        return NULL;
-    row = malloc(sizeof(*row));
-    if (!row)
-        return NULL;
+    if (found || !row)
+        return row;
     *row = key;
-    if (!tsearch(row, &aggregate->index, compare_rows)) {
-        free(row);
-        return NULL;
-    }
-    aggregate->rows[aggregate->n_rows++] = row;
-    return row;
+    if (tsearch(row, indexp, compare_rows))
+        return row;
+    free(row);
+    return NULL;
 }
 
 static void lower(uint64_t *minimum, uint64_t value)
@@ -74,9 +63,9 @@ static void raise_to(uint64_t *maximum, uint64_t value)
         *maximum = value;
 }
 
-int aggregate_add(struct aggregate *aggregate, const struct riptide_sample *sample)
+int aggregate_add(void **indexp, const struct riptide_sample *sample)
 {
-    struct aggregate_row *row = find_or_add(aggregate, &sample->dst);
+    struct row *row = find_or_add(indexp, &sample->dst);
 
     if (!row)
         return -ENOMEM;
@@ -94,21 +83,38 @@ int aggregate_add(struct aggregate *aggregate, const struct riptide_sample *samp
     return 0;
 }
 
-void aggregate_finish(struct aggregate *aggregate)
+static void add_row(const void *node, VISIT visit, void *rows)
 {
-    for (size_t i = 0; i < aggregate->n_rows; i++) {
-        struct aggregate_row *row = aggregate->rows[i];
+    const struct row *row = *(const struct row *const *)node;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-        row->cwnd_mean = (double)row->cwnd_total / (double)row->connections;
-        row->rtt_mean_us = row->rtt_connections ? row->rtt_total_us / row->rtt_connections : 0;
-    }
-    if (aggregate->n_rows)
-        qsort(aggregate->rows, aggregate->n_rows, sizeof(struct aggregate_row *), compare_pointers);
+    if (visit != postorder && visit != leaf)
+        return;
+    riptide_prefix_format(&row->dst, dst);
+    json_array_append_new(
+        rows, json_pack("{s:s, s:I, s:f, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "dst", dst,
+                        "connections", (json_int_t)row->connections, "cwnd_mean",
+                        (double)row->cwnd_total / (double)row->connections, "cwnd_min",
+                        (json_int_t)row->cwnd_min, "cwnd_max", (json_int_t)row->cwnd_max,
+                        "rtt_mean_us",
+                        figure_or_null(row->rtt_connections ? row->rtt_total_us / row->rtt_connections
+                                                            : 0),
+                        "min_rtt_us", figure_or_null(row->min_rtt_us), "mss_bytes",
+                        figure_or_null(row->mss_bytes), "acked_bytes", (json_int_t)row->acked_bytes,
+                        "retrans_segs", (json_int_t)row->retrans_segs, "max_delivery_rate_Bps",
+                        figure_or_null(row->delivery_rate_Bps)));
 }
 
-void aggregate_clear(struct aggregate *aggregate)
+json_t *aggregate_to_json(void *index)
 {
-    tdestroy(aggregate->index, free); /* the rows are its keys */
-    free(aggregate->rows);
-    *aggregate = (struct aggregate){ .index = NULL };
+    json_t *rows = json_array();
+
+    twalk_r(index, add_row, rows);
+    return rows;
+}
+
+void aggregate_clear(void **indexp)
+{
+    tdestroy(*indexp, free); /* the rows are its keys */
+    *indexp = NULL;
 }

@@ -2,14 +2,12 @@
 /*
  * Figures of the agent's stages as answers, and requests as calls of the agent. Reads the clocks.
  */
-#include "answers.h"
+#include "daemon.h"
 
 #include "clock.h"
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "recent.h"
-#include "state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -105,12 +103,12 @@ static json_t *round_of(const struct health *health)
 
 static json_t *messages_of(void)
 {
-    const struct recent_line *line;
+    const struct log_recent *line;
     json_t *messages = json_array();
     char time[32];
     struct tm tm;
 
-    for (unsigned int i = 0; (line = recent_get(i)); i++) {
+    for (unsigned int i = 0; (line = log_get_recent(i)); i++) {
         json_t *text = json_string(line->text);
 
         strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&line->time, &tm));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf into settings, line by line in a copy of the text, which values point into. No
- * inih: see docs/decisions.md.
+ * riptided.conf into settings, line by line in a copy of the text, which values point into.
  */
-#include "config.h"
+#include "settings.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Settings as riptided.conf.
  */
-#include "config.h"
+#include "settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,16 +5,12 @@
  */
 #include "daemon.h"
 
-#include "answers.h"
 #include "listener.h"
-#include "load.h"
+#include "settings.h"
 #include "log.h"
 #include "netns.h"
 #include "privileges.h"
-#include "reload.h"
 #include "report.h"
-#include "seccomp.h"
-#include "state.h"
 
 #include <errno.h>
 #include <inttypes.h>

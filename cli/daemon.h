@@ -6,7 +6,7 @@
 #define CLI_DAEMON_H
 
 #include "control.h"
-#include "metrics_file.h"
+#include "metrics.h"
 #include "service.h"
 #include "settings.h"
 
@@ -54,5 +54,26 @@ int daemon_check(struct settings *settings);
 
 /* Runs until a signal or a failure ends it. Returns the exit status. */
 int daemon_serve(struct settings *settings);
+
+/* Takes over all of the file, or nothing, and says so in a line. */
+void reload(struct daemon *daemon);
+
+/* The interface; the daemon must stay where it is. */
+struct request_daemon answers_of(struct daemon *daemon);
+
+/* Notes what an event says about how the daemon is. */
+void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
+
+/* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
+void state_load(const struct daemon *daemon);
+
+/* What the agent knows, as bytes of the caller's. Errors: -ENOMEM. */
+int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np);
+
+/* Says once where it fails, and once where it works again. `is_synced`: waits for the disk. */
+void state_save(struct daemon *daemon, bool is_synced);
+
+/* After a round: saves now and then, the first time at once, so that a wrong place is noticed. */
+void state_tick(struct daemon *daemon, const struct riptide_tick *tick);
 
 #endif

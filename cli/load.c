@@ -2,9 +2,8 @@
 /*
  * Reads the configuration file, and puts settings together from it and the command line.
  */
-#include "load.h"
 
-#include "config.h"
+#include "settings.h"
 #include "lib/tools.h"
 
 #include <errno.h>

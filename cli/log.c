@@ -6,7 +6,6 @@
 #include "log.h"
 
 #include "clock.h"
-#include "recent.h"
 #include "repeats.h"
 
 #include <errno.h>
@@ -28,6 +27,8 @@ static unsigned int log_dropped;
 static bool log_is_journal;
 static bool log_is_limited;
 static struct repeats log_repeats;
+static struct log_recent log_recent[LOG_RECENT];
+static unsigned int log_n_recent;
 
 /* sd_daemon(3): the journal's own stream is named by its device and inode. */
 static bool is_journal(void)
@@ -137,10 +138,18 @@ void log_write_held(bool is_end)
 /* Also what is not written: who asks the daemon wants to know. */
 static void remember(enum log_level level, const char *format, va_list args)
 {
-    char text[sizeof(((struct recent_line *)NULL)->text)];
+    struct log_recent *recent = &log_recent[log_n_recent++ % LOG_RECENT];
 
-    vsnprintf(text, sizeof(text), format, args);
-    recent_add(time(NULL), level, text);
+    recent->time = time(NULL);
+    recent->level = level;
+    vsnprintf(recent->text, sizeof(recent->text), format, args);
+}
+
+const struct log_recent *log_get_recent(unsigned int n)
+{
+    unsigned int n_kept = log_n_recent < LOG_RECENT ? log_n_recent : LOG_RECENT;
+
+    return n < n_kept ? &log_recent[(log_n_recent - n_kept + n) % LOG_RECENT] : NULL;
 }
 
 void log_line(enum log_level level, const char *format, ...)

@@ -9,6 +9,7 @@
 #include "values.h"
 
 #include <net/if.h>
+#include <time.h>
 
 /* Exit statuses of both programs, beside EXIT_SUCCESS and EXIT_FAILURE. */
 #define EXIT_USAGE 2
@@ -33,6 +34,18 @@ void log_write_held(bool is_end);
 
 /* One line, with the level unless it is info. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The last lines that said something is wrong, for those who ask later. */
+enum { LOG_RECENT = 8 };
+
+struct log_recent {
+    time_t time; /* CLOCK_REALTIME */
+    enum log_level level;
+    char text[256]; /* cut where it is longer */
+};
+
+/* The n-th one kept, oldest first; NULL behind the newest. */
+const struct log_recent *log_get_recent(unsigned int n);
 
 /* One line without level, for what a command answers before or instead of its work. */
 void log_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,7 +2,7 @@
 /*
  * When metrics are collected and written. Whatever goes wrong with the file, the daemon goes on.
  */
-#include "metrics_file.h"
+#include "metrics.h"
 
 #include "lib/tools.h"
 #include "log.h"

@@ -3,7 +3,7 @@
  * One table of metrics, in the text format that node_exporter's textfile collector and promtool
  * read: there HELP and TYPE name a counter with its `_total`.
  */
-#include "metrics_text.h"
+#include "metrics.h"
 
 
 #include <inttypes.h>

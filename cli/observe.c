@@ -23,36 +23,15 @@ const struct option_row observe_rows[] = {
     COMMAND_END,
 };
 
-static int add(void *aggregate, const struct riptide_sample *sample)
+static int add(void *indexp, const struct riptide_sample *sample)
 {
-    return aggregate_add(aggregate, sample);
+    return aggregate_add(indexp, sample);
 }
 
-static void clear(void *aggregate)
+static void clear(void *indexp)
 {
-    aggregate_clear(aggregate);
+    aggregate_clear(indexp);
 }
-
-/* Keys and figures; 0 of those that are not always known is null. */
-static const struct figure {
-    const char *key;
-    size_t offset; /* into struct aggregate_row, uint64_t */
-    bool zero_counts;
-} figures[] = {
-#define FIGURE(key, field, zero_counts)                                                            \
-    {                                                                                              \
-        key, offsetof(struct aggregate_row, field), zero_counts                                    \
-    }
-    FIGURE("connections", connections, true),
-    FIGURE("cwnd_min", cwnd_min, true),
-    FIGURE("cwnd_max", cwnd_max, true),
-    FIGURE("rtt_mean_us", rtt_mean_us, false),
-    FIGURE("min_rtt_us", min_rtt_us, false),
-    FIGURE("mss_bytes", mss_bytes, false),
-    FIGURE("acked_bytes", acked_bytes, true),
-    FIGURE("retrans_segs", retrans_segs, true),
-    FIGURE("max_delivery_rate_Bps", delivery_rate_Bps, false),
-};
 
 static const struct render_column columns[] = {
     { "DESTINATION", "{dst}", false },
@@ -69,38 +48,6 @@ static const struct render_column columns[] = {
     { NULL, "", false },
 };
 
-static json_t *row_to_json(const struct aggregate_row *row)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *object;
-
-    riptide_prefix_format(&row->dst, dst);
-    object = json_pack("{s:s, s:f}", "dst", dst, "cwnd_mean", row->cwnd_mean);
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        const char *at = (const char *)row + figures[i].offset;
-        uint64_t figure = *(const uint64_t *)(const void *)at;
-
-        json_object_set_new(object, figures[i].key,
-                            figures[i].zero_counts ? json_integer((json_int_t)figure)
-                                                   : figure_or_null(figure));
-    }
-    return object;
-}
-
-static json_t *to_json(const struct aggregate *aggregate, const struct riptide_observer_stats *stats)
-{
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < aggregate->n_rows; i++)
-        json_array_append_new(rows, row_to_json(aggregate->rows[i]));
-    return json_pack(
-        "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations", rows, "left_out", "local",
-        (json_int_t)stats->left_out_local, "multicast", (json_int_t)stats->left_out_multicast,
-        "link_local", (json_int_t)stats->left_out_link_local, "scope",
-        (json_int_t)stats->left_out_scope, "no_info", (json_int_t)stats->left_out_no_info,
-        "malformed", (json_int_t)stats->malformed, "restarts", (json_int_t)stats->restarts);
-}
-
 /* An empty table asks why. */
 static void print_left_out(const struct riptide_observer_stats *stats)
 {
@@ -116,22 +63,27 @@ static int observe(const struct command_options *options, const struct riptide_s
                    struct riptide_error *error)
 {
     const struct render_style style = command_style();
-    struct aggregate aggregate = { .index = NULL };
-    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &aggregate };
+    void *index = NULL;
+    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &index };
     struct riptide_observer_stats stats;
     json_t *document;
     int r = samples_observe(scope, &sink, &stats, error);
 
     if (r == 0) {
-        aggregate_finish(&aggregate);
-        document = to_json(&aggregate, &stats);
+        document = json_pack(
+            "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations",
+            aggregate_to_json(index), "left_out", "local", (json_int_t)stats.left_out_local,
+            "multicast", (json_int_t)stats.left_out_multicast, "link_local",
+            (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
+            "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
+            "restarts", (json_int_t)stats.restarts);
         if (!options->json)
             r = render_table(stdout, columns, document, get(document, "destinations"), &style);
         if (r == 0 && !options->json)
             print_left_out(&stats);
         r = r < 0 ? r : command_print(options, document, NULL, "");
     }
-    aggregate_clear(&aggregate);
+    aggregate_clear(&index);
     return r;
 }
 

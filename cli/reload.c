@@ -2,9 +2,9 @@
 /*
  * SIGHUP: the configuration file is read again, and all of it is taken over or nothing.
  */
-#include "reload.h"
+#include "daemon.h"
 
-#include "load.h"
+#include "settings.h"
 #include "log.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "lib/netlink.h"
 #include "lib/tools.h"
-#include "verify/route_query.h"
+#include "verify/judge.h"
 
 #include <errno.h>
 #include <netinet/in.h>

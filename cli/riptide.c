@@ -4,7 +4,7 @@
  * is the process around it.
  */
 #include "commands.h"
-#include "load.h"
+#include "settings.h"
 #include "log.h"
 #include "netns.h"
 

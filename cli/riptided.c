@@ -3,11 +3,10 @@
  * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
  * running is daemon.c's.
  */
-#include "config.h"
+#include "settings.h"
 #include "daemon.h"
 #include "leftover.h"
 #include "lib/tools.h"
-#include "load.h"
 #include "log.h"
 #include "netns.h"
 

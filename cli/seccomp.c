@@ -2,7 +2,7 @@
 /*
  * Hands the kernel the filter of system calls. What is in it stands in seccomp/allowed.c.
  */
-#include "seccomp.h"
+#include "privileges.h"
 
 #ifdef HAVE_SECCOMP_FILTER
 

@@ -2,7 +2,7 @@
 /*
  * When state is loaded and saved, and what is said about it. The file itself is the library's.
  */
-#include "state.h"
+#include "daemon.h"
 
 #include "clock.h"
 #include "lib/tools.h"

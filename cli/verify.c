@@ -4,7 +4,7 @@
  * starts with the window that Riptide has for it, or says what took it away.
  */
 #include "lib/tools.h"
-#include "verify/probe.h"
+#include "verify/judge.h"
 
 #include "commands.h"
 #include "log.h"

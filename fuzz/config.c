@@ -4,7 +4,7 @@
  * what was read prints as a file that reads back as the same, and its numbers are those of another
  * reader.
  */
-#include "config.h"
+#include "settings.h"
 
 #include "case_bytes.h"
 #include "config_values.h"

@@ -2,7 +2,7 @@
 /*
  * Any figures as Prometheus text: a strict reader takes it and finds them again.
  */
-#include "metrics_text.h"
+#include "metrics.h"
 
 #include "prometheus.h"
 #include "target.h"

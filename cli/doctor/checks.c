@@ -4,8 +4,6 @@
  */
 #include "checks.h"
 
-#include "check.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -19,6 +19,29 @@ struct finding {
 
 const char *severity_name(enum severity severity);
 
+/*
+ * What the single checks are made of, by what they are about, for the table in checks.c. Each fills
+ * a finding whose severity is SEVERITY_OK and whose texts are empty.
+ */
+typedef void check_fn(const struct host *host, struct finding *finding);
+
+/* What it is, what was read, and what to do about it; what does not fit is cut off. */
+void finding_is(struct finding *finding, enum severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void finding_read(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void finding_do(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* checks_kernel.c */
+check_fn check_kernel, check_sockets, check_namespace, check_vrf;
+
+/* checks_routing.c */
+check_fn check_daemon, check_numbers, check_rules, check_networkd, check_destinations;
+
+/* checks_flight.c */
+check_fn check_receiver, check_pacing, check_idle;
+
 /* How many checks there are, and what the n-th one finds. */
 size_t checks_count(void);
 void checks_judge(size_t n, const struct host *host, struct finding *finding);

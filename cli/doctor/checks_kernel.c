@@ -2,7 +2,7 @@
 /*
  * What the kernel can, and which part of the machine it shows us.
  */
-#include "check.h"
+#include "checks.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /*
  * Our rules and routes among those of others.
  */
-#include "check.h"
+#include "checks.h"
 #include "lib/tools.h"
 #include "render.h"
 #include "rules.h"

@@ -6,7 +6,6 @@
 
 #include "lib/netlink.h"
 #include "lib/tools.h"
-#include "receiver.h"
 #include "resolve.h"
 
 #include <errno.h>

@@ -8,13 +8,27 @@
 
 #include "lib/tools.h"
 #include "link.h"
-#include "networkd.h"
 #include "rules.h"
 
 #include <riptide/apply.h>
 
+/* The segment size of Ethernet without options, for figures that must not depend on a path. */
+#define TYPICAL_MSS_BYTES 1460
+
 /* Enough for a sysctl that is a word or three numbers. */
 #define HOST_WORD_BYTES 64
+
+/* Whether systemd-networkd takes away what is not its own: networkd.conf(5). */
+struct networkd_setting {
+    bool is_off;    /* default: on, foreign things are removed */
+    char path[160]; /* who said so last; empty: the default */
+};
+
+struct networkd {
+    bool is_in_use;
+    struct networkd_setting routes; /* ManageForeignRoutes= */
+    struct networkd_setting rules;  /* ManageForeignRoutingPolicyRules= */
+};
 
 /* What open connections say. */
 struct host_connections {
@@ -92,7 +106,8 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
 
 void host_deinit(struct host *host);
 
-/* Open connections and their destinations: a part of host_read. */
+/* Parts of host_read: open connections and their destinations; what there is below `root`. */
 void host_read_connections(struct host *host);
+void networkd_read(struct networkd *networkd, const char *root);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two keys of networkd.conf and its drop-ins. Of files of one name that of the first directory
- * counts; of drop-ins the one with the last name, and before networkd.conf. What is not understood
- * is passed over, as networkd does.
+ * Two keys of networkd.conf(5) and its drop-ins. Of files of one name that of the first directory
+ * counts; the last name wins, and networkd.conf comes first. What is not understood is passed over,
+ * as networkd does.
  */
-#include "networkd.h"
+#include "host.h"
 
 #include <glob.h>
-#include <ini.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* Where systemd looks, what it prefers first. */
@@ -20,95 +19,73 @@ static const char *const directories[] = { "/etc/systemd", "/run/systemd", "/usr
 
 enum { N_DIRECTORIES = sizeof(directories) / sizeof(directories[0]) };
 
-struct reading {
-    struct networkd *networkd;
-    const char *path;
-    size_t root_len;
-    bool is_drop_in;
-};
-
-/* Booleans as systemd reads them; false where it is none. */
-static bool parse_boolean(const char *text, bool *value)
+static void take(struct networkd_setting *setting, const char *value, const char *path)
 {
-    static const char *const yes[] = { "1", "yes", "y", "true", "t", "on" };
-    static const char *const no[] = { "0", "no", "n", "false", "f", "off" };
+    char word[16];
+    bool is_off;
 
-    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-        if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
-            *value = !strcasecmp(text, yes[i]);
-            return true;
-        }
-    }
-    return false;
+    snprintf(word, sizeof(word), " %s ", value);
+    is_off = strcasestr(" 0 no n false f off ", word);
+    if (!is_off && !strcasestr(" 1 yes y true t on ", word))
+        return;
+    setting->is_off = is_off;
+    snprintf(setting->path, sizeof(setting->path), "%s", path);
 }
 
-/* What stands behind the last slash. */
+/* False where there is no such file. */
+static bool read_file(struct networkd *networkd, const char *path, size_t root_len)
+{
+    char line[256], section[32] = "", key[40], value[12];
+    FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, " [%31[^]]", section) == 1 || strcmp(section, "Network") != 0 ||
+            sscanf(line, " %39[A-Za-z] = %11s", key, value) != 2)
+            continue;
+        if (!strcmp(key, "ManageForeignRoutes"))
+            take(&networkd->routes, value, path + root_len);
+        else if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
+            take(&networkd->rules, value, path + root_len);
+    }
+    if (file)
+        fclose(file);
+    return file;
+}
+
 static const char *name_of(const char *path)
 {
-    return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    return strrchr(path, '/') + 1;
 }
 
-static int on_key(void *userdata, const char *section, const char *name, const char *value)
+/* Of one name, in the order of directories; only the last two of them are in another than texts. */
+static int compare_files(const void *a, const void *b)
 {
-    const struct reading *reading = userdata;
-    struct networkd_setting *setting = NULL;
-    bool is_on;
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = strcmp(name_of(x), name_of(y)), lib = !!strstr(x, "/usr/lib/") - !!strstr(y, "/usr/lib/");
 
-    if (strcmp(section, "Network") != 0)
-        return 1;
-    if (!strcmp(name, "ManageForeignRoutes"))
-        setting = &reading->networkd->routes;
-    else if (!strcmp(name, "ManageForeignRoutingPolicyRules"))
-        setting = &reading->networkd->rules;
-    if (!setting || !parse_boolean(value, &is_on))
-        return 1;
-    if (setting->is_of_drop_in && strcmp(name_of(setting->path), name_of(reading->path)) > 0)
-        return 1;
-    setting->is_off = !is_on;
-    setting->is_of_drop_in = reading->is_drop_in;
-    snprintf(setting->path, sizeof(setting->path), "%s", reading->path + reading->root_len);
-    return 1;
-}
-
-static bool is_hidden(const glob_t *files, size_t i)
-{
-    for (size_t before = 0; before < i; before++) {
-        if (!strcmp(name_of(files->gl_pathv[before]), name_of(files->gl_pathv[i])))
-            return true;
-    }
-    return false;
-}
-
-static void read_drop_ins(const char *root, struct reading *reading)
-{
-    char pattern[PATH_MAX];
-    glob_t files = { 0 };
-
-    for (int i = 0; i < N_DIRECTORIES; i++) {
-        snprintf(pattern, sizeof(pattern), "%s%s/networkd.conf.d/*.conf", root, directories[i]);
-        glob(pattern, i > 0 ? GLOB_APPEND : 0, NULL, &files);
-    }
-    reading->is_drop_in = true;
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        reading->path = files.gl_pathv[i];
-        if (!is_hidden(&files, i))
-            ini_parse(reading->path, on_key, reading);
-    }
-    globfree(&files);
+    return order ? order : lib ? lib : strcmp(x, y);
 }
 
 void networkd_read(struct networkd *networkd, const char *root)
 {
-    struct reading reading = { .networkd = networkd, .root_len = strlen(root) };
     char path[PATH_MAX];
+    glob_t files = { 0 };
 
     snprintf(path, sizeof(path), "%s/run/systemd/netif/state", root);
     networkd->is_in_use = access(path, F_OK) == 0;
-    reading.path = path;
     for (int i = 0; i < N_DIRECTORIES; i++) {
         snprintf(path, sizeof(path), "%s%s/networkd.conf", root, directories[i]);
-        if (ini_parse(path, on_key, &reading) >= 0)
+        if (read_file(networkd, path, strlen(root)))
             break;
     }
-    read_drop_ins(root, &reading);
+    for (int i = 0; i < N_DIRECTORIES; i++) {
+        snprintf(path, sizeof(path), "%s%s/networkd.conf.d/*.conf", root, directories[i]);
+        glob(path, i > 0 ? GLOB_APPEND : 0, NULL, &files);
+    }
+    qsort(files.gl_pathv, files.gl_pathc, sizeof(*files.gl_pathv), compare_files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        if (i == 0 || strcmp(name_of(files.gl_pathv[i - 1]), name_of(files.gl_pathv[i])) != 0)
+            read_file(networkd, files.gl_pathv[i], strlen(root));
+    }
+    globfree(&files);
 }

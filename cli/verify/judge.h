@@ -8,6 +8,7 @@
 
 #include "lib/tools.h"
 #include "rules.h"
+#include <linux/netlink.h>
 
 /* The connection that was opened, from its own TCP_INFO, before anything was sent. */
 struct probe {
@@ -52,5 +53,25 @@ struct verdict {
 const char *verdict_name(enum verdict_kind kind);
 
 void verdict_judge(const struct evidence *evidence, struct verdict *verdict);
+
+/*
+ * Connects to probe->peer from what is set of source (family 0: any), mark and interface, and fills
+ * in the rest. The connection is closed again.
+ * Errors, each with a line: those of socket(2), setsockopt(2), bind(2), connect(2); -ETIMEDOUT.
+ */
+int probe_run(struct probe *probe, uint64_t timeout_ns, struct riptide_error *error);
+
+/* Asks the kernel for the route of such a connection. What goes wrong is in answer->error. */
+void probe_ask_route(const struct probe *probe, struct route_answer *answer);
+
+/*
+ * The request, with what is set of source and ports, in a room for one. `uid` is the caller's,
+ * ifindex that of probe->interface or 0.
+ */
+struct nlmsghdr *route_query_put(void *room, const struct probe *probe, uint32_t uid,
+                                 uint32_t ifindex);
+
+/* Reads the answer: answer->error is the kernel's, or -EBADMSG where it is no route. */
+void route_query_read(const struct nlmsghdr *message, struct route_answer *answer);
 
 #endif

@@ -3,10 +3,9 @@
  * The connection and the question: system calls one after the other. What follows from them is
  * judge.c's.
  */
-#include "probe.h"
+#include "judge.h"
 
 #include "lib/netlink.h"
-#include "route_query.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /*
  * RTM_GETROUTE with the connection's own addresses, ports, mark, user and device.
  */
-#include "route_query.h"
+#include "judge.h"
 
 #include "lib/apply/route.h"
 #include "lib/netlink.h"

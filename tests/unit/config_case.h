@@ -5,7 +5,7 @@
 #ifndef RIPTIDE_TESTS_CONFIG_CASE_H
 #define RIPTIDE_TESTS_CONFIG_CASE_H
 
-#include "config.h"
+#include "settings.h"
 
 #include <stdlib.h>
 #include <string.h>

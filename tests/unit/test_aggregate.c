@@ -23,8 +23,8 @@ static void test_figures(void **state)
 {
     struct riptide_sample a = make_sample("10.0.0.2", 10);
     struct riptide_sample b = make_sample("10.0.0.2", 45);
-    struct aggregate aggregate = { .index = NULL };
-    const struct aggregate_row *row;
+    void *index = NULL;
+    json_t *rows, *expected;
 
     (void)state;
     a.rtt_us = 300;
@@ -36,23 +36,34 @@ static void test_figures(void **state)
     b.mss_bytes = 1400;
     b.acked_bytes = 1;
     b.delivery_rate_Bps = 9;
-    assert_int_equal(aggregate_add(&aggregate, &a), 0);
-    assert_int_equal(aggregate_add(&aggregate, &b), 0);
-    aggregate_finish(&aggregate);
-    assert_int_equal(aggregate.n_rows, 1);
-    row = aggregate.rows[0];
-    assert_int_equal(row->connections, 2);
-    assert_true(row->cwnd_mean == 27.5);
-    assert_int_equal(row->cwnd_min, 10);
-    assert_int_equal(row->cwnd_max, 45);
+    assert_int_equal(aggregate_add(&index, &a), 0);
+    assert_int_equal(aggregate_add(&index, &b), 0);
+    rows = aggregate_to_json(index);
     /* b measured no round trip: it must not count as one of 0. */
-    assert_int_equal(row->rtt_mean_us, 300);
-    assert_int_equal(row->min_rtt_us, 200);
-    assert_int_equal(row->mss_bytes, 1400);
-    assert_int_equal(row->acked_bytes, UINT64_C(5000000001));
-    assert_int_equal(row->retrans_segs, 3);
-    assert_int_equal(row->delivery_rate_Bps, 9);
-    aggregate_clear(&aggregate);
+    expected = json_loads("[{\"dst\":\"10.0.0.2\",\"connections\":2,\"cwnd_mean\":27.5,\"cwnd_min\":10,"
+                          "\"cwnd_max\":45,\"rtt_mean_us\":300,\"min_rtt_us\":200,\"mss_bytes\":1400,"
+                          "\"acked_bytes\":5000000001,\"retrans_segs\":3,"
+                          "\"max_delivery_rate_Bps\":9}]",
+                          0, NULL);
+    assert_true(json_equal(rows, expected));
+    json_decref(rows);
+    json_decref(expected);
+    aggregate_clear(&index);
+}
+
+static void test_what_nobody_knows_is_null(void **state)
+{
+    struct riptide_sample sample = make_sample("10.0.0.2", 10);
+    void *index = NULL;
+    json_t *rows;
+
+    (void)state;
+    assert_int_equal(aggregate_add(&index, &sample), 0);
+    rows = aggregate_to_json(index);
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "rtt_mean_us")));
+    assert_true(json_is_integer(json_object_get(json_array_get(rows, 0), "acked_bytes")));
+    json_decref(rows);
+    aggregate_clear(&index);
 }
 
 static void test_order(void **state)
@@ -61,42 +72,44 @@ static void test_order(void **state)
                                         "2001:db8::" };
     static const char *const sorted[] = { "10.0.0.9", "10.0.0.10", "192.0.2.1",
                                           "2001:db8::", "2001:db8::1" };
-    struct aggregate aggregate = { .index = NULL };
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    void *index = NULL;
+    json_t *rows;
 
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct riptide_sample sample = make_sample(dsts[i], 10);
 
-        assert_int_equal(aggregate_add(&aggregate, &sample), 0);
+        assert_int_equal(aggregate_add(&index, &sample), 0);
     }
-    aggregate_finish(&aggregate);
-    assert_int_equal(aggregate.n_rows, 5);
-    for (size_t i = 0; i < 5; i++) {
-        riptide_prefix_format(&aggregate.rows[i]->dst, text);
-        assert_string_equal(text, sorted[i]);
-    }
-    aggregate_clear(&aggregate);
+    rows = aggregate_to_json(index);
+    assert_int_equal(json_array_size(rows), 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(
+            json_string_value(json_object_get(json_array_get(rows, i), "dst")), sorted[i]);
+    json_decref(rows);
+    aggregate_clear(&index);
 }
 
 /* As after an interrupted dump. */
 static void test_cleared_and_used_again(void **state)
 {
     struct riptide_sample sample = make_sample("10.0.0.2", 10);
-    struct aggregate aggregate = { .index = NULL };
+    void *index = NULL;
+    json_t *rows;
 
     (void)state;
-    aggregate_finish(&aggregate);
-    aggregate_clear(&aggregate);
+    aggregate_clear(&index);
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < 1000; i++) {
             sample.dst.addr[2] = (uint8_t)(i % 250);
-            assert_int_equal(aggregate_add(&aggregate, &sample), 0);
+            assert_int_equal(aggregate_add(&index, &sample), 0);
         }
-        aggregate_finish(&aggregate);
-        assert_int_equal(aggregate.n_rows, 250);
-        assert_int_equal(aggregate.rows[7]->connections, 4);
-        aggregate_clear(&aggregate);
+        rows = aggregate_to_json(index);
+        assert_int_equal(json_array_size(rows), 250);
+        assert_int_equal(
+            json_integer_value(json_object_get(json_array_get(rows, 7), "connections")), 4);
+        json_decref(rows);
+        aggregate_clear(&index);
     }
 }
 
@@ -104,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_what_nobody_knows_is_null),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_cleared_and_used_again),
     };

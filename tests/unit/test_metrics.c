@@ -3,7 +3,7 @@
  * cli/metrics_text: figures in their lines, buckets. That the whole is Prometheus text is
  * for a reader of that format to say: tests/netns/test_metrics.py.
  */
-#include "metrics_text.h"
+#include "metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

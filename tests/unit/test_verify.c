@@ -4,7 +4,7 @@
  * the questions. The others are in tests/netns/test_verify.py.
  */
 #include "lib/tools.h"
-#include "verify/route_query.h"
+#include "verify/judge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
