@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Templates are walked twice: whether their conditions hold, and to print. Cells of a table stand one
- * behind the other, so that ten thousand rows are printed in one walk.
+ * All is printed into memory: an alternative whose conditions turn out not to hold is taken back.
+ * Cells of a table stand there one behind the other.
  */
 #include "render.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,55 @@ enum {
 };
 
 struct render {
-    FILE *out; /* NULL: conditions alone */
+    char *text; /* NULL where there is no memory */
+    size_t n;
+    size_t capacity;
     const json_t *root;
     const json_t *item;
     const struct render_style *style;
 };
+
+/* Room for n bytes and a zero; false without memory, and what is there is kept. */
+static bool reserve(struct render *render, size_t n)
+{
+    size_t capacity = 2 * (render->n + n) + 256;
+    char *text;
+
+    if (render->n + n < render->capacity)
+        return true;
+    text = realloc(render->text, capacity);
+    if (!text)
+        return false;
+    render->text = text;
+    render->capacity = capacity;
+    return true;
+}
+
+static void put(struct render *render, const char *bytes, size_t n)
+{
+    if (!reserve(render, n))
+        return;
+    memcpy(render->text + render->n, bytes, n);
+    render->n += n;
+}
+
+__attribute__((format(printf, 2, 3))) static void print(struct render *render, const char *format,
+                                                        ...)
+{
+    char text[64];
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put(render, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static void put_text(struct render *render, const char *text)
+{
+    put(render, text, strlen(text));
+}
 
 static const struct {
     const char *word, *colour;
@@ -41,12 +86,13 @@ static const char *colour_of(const char *word, const struct render_style *style)
     return style && style->is_coloured ? colours[i].colour : "";
 }
 
-static void print_marked(FILE *out, const char *word, const char *text,
-                         const struct render_style *style)
+static void put_marked(struct render *render, const char *word)
 {
-    const char *colour = colour_of(word, style);
+    const char *colour = colour_of(word, render->style);
 
-    fprintf(out, "%s%s%s", colour, text, *colour ? "\033[0m" : "");
+    put_text(render, colour);
+    put_text(render, word);
+    put_text(render, *colour ? "\033[0m" : "");
 }
 
 static const json_t *find(const struct render *render, const char *path, size_t len)
@@ -71,37 +117,40 @@ static const json_t *find(const struct render *render, const char *path, size_t 
 }
 
 /* Five characters at most: 9999, 12.3k, 123M. */
-static void print_bytes(FILE *out, double value)
+static void print_bytes(struct render *render, double value)
 {
     static const char units[] = "kMGTPE";
     size_t unit = 0;
 
     if (value < 10000) {
-        fprintf(out, "%.0f", value);
+        print(render, "%.0f", value);
         return;
     }
     for (value /= 1000; value >= 999.5; value /= 1000)
         unit++;
-    fprintf(out, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+    print(render, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
-static void print_clock(FILE *out, long s)
+static void print_clock(struct render *render, long s)
 {
     if (s >= 86400)
-        fprintf(out, "%ld d ", s / 86400);
-    fprintf(out, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
+        print(render, "%ld d ", s / 86400);
+    print(render, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
-static void print_list(FILE *out, const json_t *array)
+static void put_list(struct render *render, const json_t *array)
 {
     const json_t *element;
     size_t i;
 
     json_array_foreach(array, i, element)
-        fprintf(out, "%s%s", i ? ", " : "", json_string_value(element));
+    {
+        put_text(render, i ? ", " : "");
+        put_text(render, json_string_value(element));
+    }
 }
 
-static void print_left_out(FILE *out, const json_t *object)
+static void print_left_out(struct render *render, const json_t *object)
 {
     const char *name, *separator = "; left out: ";
     json_t *value;
@@ -110,19 +159,19 @@ static void print_left_out(FILE *out, const json_t *object)
     {
         if (json_integer_value(value) == 0)
             continue;
-        fprintf(out, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
+        print(render, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
         separator = ", ";
     }
 }
 
-static void print_plain(FILE *out, const json_t *value)
+static void print_plain(struct render *render, const json_t *value)
 {
     if (json_is_string(value))
-        fputs(json_string_value(value), out);
+        put(render, json_string_value(value), json_string_length(value));
     else if (json_is_integer(value))
-        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        print(render, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        fprintf(out, "%g", json_real_value(value));
+        print(render, "%g", json_real_value(value));
 }
 
 static bool is_how(const char *how, size_t len, const char *name)
@@ -130,32 +179,30 @@ static bool is_how(const char *how, size_t len, const char *name)
     return strlen(name) == len && !memcmp(how, name, len);
 }
 
-static void print_value(const struct render *render, const json_t *value, const char *how,
-                        size_t len)
+static void print_value(struct render *render, const json_t *value, const char *how, size_t len)
 {
     double figure = json_number_value(value);
-    FILE *out = render->out;
 
     if (len == 0)
-        print_plain(out, value);
+        print_plain(render, value);
     else if (*how == '.')
-        fprintf(out, "%.*f", how[1] - '0', figure);
+        print(render, "%.*f", how[1] - '0', figure);
     else if (*how == '-')
-        fprintf(out, "%-*s", atoi(how + 1), json_string_value(value));
+        print(render, "%-*s", atoi(how + 1), json_string_value(value));
     else if (is_how(how, len, "bytes"))
-        print_bytes(out, figure);
+        print_bytes(render, figure);
     else if (is_how(how, len, "milli"))
-        fprintf(out, "%.1f", figure / 1e3);
+        print(render, "%.1f", figure / 1e3);
     else if (is_how(how, len, "s"))
-        fprintf(out, "%g", figure / 1e3);
+        print(render, "%g", figure / 1e3);
     else if (is_how(how, len, "clock"))
-        print_clock(out, (long)figure);
+        print_clock(render, (long)figure);
     else if (is_how(how, len, "list"))
-        print_list(out, value);
+        put_list(render, value);
     else if (is_how(how, len, "left_out"))
-        print_left_out(out, value);
+        print_left_out(render, value);
     else
-        print_marked(out, json_string_value(value), json_string_value(value), render->style);
+        put_marked(render, json_string_value(value));
 }
 
 static bool is_there(const json_t *value)
@@ -183,9 +230,9 @@ static bool is_printed_as(const json_t *value, const char *text, size_t len)
 }
 
 /* What stands in braces, behind the first of them. Returns what comes behind the last. */
-static const char *walk_place(const struct render *render, const char *at, bool *holds)
+static const char *walk_place(struct render *render, const char *at, bool *holds)
 {
-    const char sign = strchr("?!+-", *at) ? *at++ : 0;
+    const char sign = *at == '?' || *at == '!' || *at == '+' || *at == '-' ? *at++ : 0;
     const size_t n_path = strcspn(at, "=:}"), len = strcspn(at, "}");
     const json_t *value = find(render, at, n_path);
     const char *rest = at + n_path + 1;
@@ -197,27 +244,25 @@ static const char *walk_place(const struct render *render, const char *at, bool 
     if (sign && n_path < len)
         is_so = is_printed_as(value, rest, n_rest);
     *holds &= sign == '!' || sign == '-' ? !is_so : is_so;
-    if (!sign && render->out && is_there(value))
+    if (!sign && is_so)
         print_value(render, value, rest, n_rest);
     return at + len + 1;
 }
 
-static const char *walk(const struct render *render, const char *at, bool *holds);
+static const char *walk(struct render *render, const char *at, bool *holds);
 
 /* What stands in brackets, behind the first of them. */
-static const char *walk_section(const struct render *render, const char *at)
+static const char *walk_section(struct render *render, const char *at)
 {
-    struct render silent = *render;
-    bool is_done = !render->out;
+    bool is_done = false;
 
-    silent.out = NULL;
     for (;; at++) {
-        const char *begin = at;
-        bool holds = true;
+        size_t n = render->n;
+        bool holds = !is_done;
 
-        at = walk(&silent, at, &holds);
-        if (!is_done && holds)
-            walk(render, begin, &holds);
+        at = walk(render, at, &holds);
+        if (!holds)
+            render->n = n;
         is_done |= holds;
         if (*at != '|')
             return *at ? at + 1 : at;
@@ -225,7 +270,7 @@ static const char *walk_section(const struct render *render, const char *at)
 }
 
 /* Up to what ends an alternative. */
-static const char *walk(const struct render *render, const char *at, bool *holds)
+static const char *walk(struct render *render, const char *at, bool *holds)
 {
     while (*at && *at != '|' && *at != ']') {
         size_t n = strcspn(at, "{[|]\\");
@@ -239,8 +284,7 @@ static const char *walk(const struct render *render, const char *at, bool *holds
                 at++;
                 n = 1;
             }
-            if (render->out)
-                fwrite(at, 1, n, render->out);
+            put(render, at, n);
             at += n;
         }
     }
@@ -250,22 +294,21 @@ static const char *walk(const struct render *render, const char *at, bool *holds
 void render(FILE *out, const char *template, const json_t *root, const json_t *item,
             const struct render_style *style)
 {
-    const struct render render = { out, root, item ? item : root, style };
-    bool holds;
+    struct render render = { .root = root, .item = item ? item : root, .style = style };
 
-    walk(&render, template, &holds);
+    walk(&render, template, &(bool){ true });
+    if (render.n > 0)
+        fwrite(render.text, 1, render.n, out);
+    free(render.text);
 }
 
 void render_string(char *text, size_t size, const char *template, const json_t *root)
 {
-    FILE *out = fmemopen(text, size, "w");
+    struct render render = { .root = root, .item = root };
 
-    text[0] = '\0';
-    if (!out)
-        return;
-    render(out, template, root, NULL, NULL);
-    fclose(out);
-    text[size - 1] = '\0'; /* not there where it was filled */
+    walk(&render, template, &(bool){ true });
+    snprintf(text, size, "%.*s", (int)render.n, render.n > 0 ? render.text : "");
+    free(render.text);
 }
 
 static void pad(FILE *out, size_t n)
@@ -344,25 +387,21 @@ static void print_rows(FILE *out, const char *text, const struct render_column *
 int render_table(FILE *out, const struct render_column *columns, const json_t *root,
                  const json_t *rows, const struct render_style *style)
 {
-    char *text = NULL;
-    size_t size, n;
-    FILE *cells = open_memstream(&text, &size);
-    const json_t *row;
+    struct render render = { .root = root };
+    size_t n;
 
-    if (!cells)
-        return -ENOMEM;
-    json_array_foreach(rows, n, row)
+    json_array_foreach(rows, n, render.item)
     {
         for (size_t i = 0; i == 0 || columns[i - 1].title; i++) {
-            render(cells, columns[i].cell, root, row, NULL);
-            putc('\0', cells);
+            walk(&render, columns[i].cell, &(bool){ true });
+            put(&render, "", 1);
         }
     }
-    if (fclose(cells)) {
-        free(text);
+    if (!reserve(&render, 1)) {
+        free(render.text);
         return -ENOMEM;
     }
-    print_rows(out, text, columns, n, style);
-    free(text);
+    print_rows(out, render.text, columns, n, style);
+    free(render.text);
     return 0;
 }

@@ -179,32 +179,53 @@ static const char *device_of(const struct riptide_route *route)
     return name;
 }
 
+/* What the daemon said goes on as it is: making it anew costs more than all else. */
 static json_t *told_to_json(const struct sides *sides, const json_t *told)
 {
     if (!told)
         return json_null();
-    return json_pack("{s:s, s:I, s:o, s:s?, s:I, s:s?}", "state", word_at(told, STATE), "initcwnd",
-                     figure_at(told, INITCWND), "wanted",
-                     figure_or_null((uint64_t)figure_at(told, CWND)), "move",
+    return json_pack("{s:O, s:O, s:O, s:s?, s:O, s:O?}", "state", json_array_get(told, STATE),
+                     "initcwnd", json_array_get(told, INITCWND), "wanted",
+                     figure_at(told, CWND) ? json_array_get(told, CWND) : json_null(), "move",
                      describe_wanted(json_array_get(sides->pages, 0), told), "connections",
-                     figure_at(told, CONNECTIONS), "reason", word_at(told, REASON));
+                     json_array_get(told, CONNECTIONS), "reason", json_array_get(told, REASON));
 }
 
-static json_t *pair_to_json(const struct sides *sides, const struct riptide_prefix *prefix,
+static json_t *prefix_to_json(const struct riptide_prefix *prefix)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(prefix, text);
+    return json_string(text);
+}
+
+/* The same gateway as the row before has, thousands of times. */
+static json_t *gateway_to_json(const struct riptide_route *route)
+{
+    static struct riptide_prefix prefix;
+    static json_t *gateway;
+
+    if (!route || !route->gateway.family)
+        return json_null();
+    if (!gateway || !riptide_prefix_equal(&prefix, &route->gateway)) {
+        json_decref(gateway);
+        gateway = prefix_to_json(&route->gateway);
+        prefix = route->gateway;
+    }
+    return json_incref(gateway);
+}
+
+static json_t *pair_to_json(const struct sides *sides, const struct riptide_prefix *dst,
                             const struct riptide_route *route, const struct start *start,
                             const json_t *told, const char *difference)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
     uint32_t initcwnd = route ? route->initcwnd : 0;
-    bool has_gateway = route && route->gateway.family;
 
-    riptide_prefix_format(prefix, dst);
-    if (has_gateway)
-        riptide_prefix_format(&route->gateway, gateway);
-    return json_pack("{s:s, s:o, s:o, s:s?, s:s?, s:o, s:s?, s:s?, s:o}", "dst", dst, "initcwnd",
+    return json_pack("{s:o, s:o, s:o, s:o, s:s?, s:o, s:s?, s:s?, s:o}", "dst",
+                     told ? json_incref(json_array_get(told, 0)) : prefix_to_json(dst), "initcwnd",
                      figure_or_null(initcwnd), "initrwnd",
-                     figure_or_null(route ? route->initrwnd : 0), "gateway",
-                     has_gateway ? gateway : NULL, "dev", device_of(route), "starts_with",
+                     figure_or_null(route ? route->initrwnd : 0), "gateway", gateway_to_json(route),
+                     "dev", device_of(route), "starts_with",
                      figure_or_null(start ? start->cwnd : initcwnd), "not_ours",
                      start && start->text[0] ? start->text : NULL, "difference", difference,
                      "daemon", told_to_json(sides, told));
