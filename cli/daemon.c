@@ -182,15 +182,13 @@ static int finish(const struct daemon *daemon)
     return status;
 }
 
-static int start_failed(const struct settings *settings, const struct riptide_error *error, int r)
+static int start_failed(const struct settings *settings, struct riptide_error *error, int r)
 {
-    struct riptide_error explained = *error;
-
-    settings_explain_refusal(settings, &explained);
+    settings_explain_refusal(settings, error);
     if (r == -EPERM && !settings->router.dry_run)
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
-        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(&explained, r));
+        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));
     return EXIT_FAILURE;
 }
 
@@ -301,10 +299,8 @@ int daemon_serve(struct settings *settings)
     r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r == -EINVAL)
         return daemon_check(settings);
-    if (r < 0) {
-        settings_explain_refusal(settings, &error);
+    if (r < 0)
         return start_failed(settings, &error, r);
-    }
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

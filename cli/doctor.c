@@ -89,6 +89,7 @@ int doctor_run(const struct command_options *options)
                          : -ENOMEM;
 
     if (r == 0) {
+        settings_explain_refusal(&options->settings, &host->conflict);
         if (host->has_holder)
             ask_daemon(host, options->settings.control);
         status = report(host, options);

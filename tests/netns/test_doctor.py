@@ -156,9 +156,9 @@ def test_daemon_that_hangs_is_an_error(net):
 @pytest.mark.parametrize("family", ["-4", "-6"])
 def test_numbers_that_others_use_are_an_error(host, family):
     assert severity(host, "numbers") == "ok"
-    for rule, word in ((f"fwmark 1 lookup {TABLE}", f"table {TABLE}"),
-                       (f"fwmark 1 lookup 100 protocol {PROTOCOL}", f"protocol {PROTOCOL}"),
-                       ("fwmark 0x72697074 lookup 100", "mark 0x72697074")):
+    for rule, word in ((f"fwmark 1 lookup {TABLE}", f"--table: {TABLE};"),
+                       (f"fwmark 1 lookup 100 protocol {PROTOCOL}", f"--protocol: {PROTOCOL};"),
+                       ("fwmark 0x72697074 lookup 100", "--mark: 0x72697074;")):
         host.ip(family, "rule", "add", *rule.split())
         finding = find(host, "numbers")
         assert finding["severity"] == "error"
