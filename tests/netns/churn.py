@@ -20,11 +20,13 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import invariant  # noqa: E402
 from churn_figures import Figures  # noqa: E402
 from control import PATH, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, MOUNTED, RIPTIDE, RIPTIDED, TABLE, Network, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
+from twins import probe_kinds  # noqa: E402
 
 CHURN = BUILD / "tests" / "netns" / "churn"
 PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
@@ -33,6 +35,7 @@ ASKED = 200          # addresses whose ways are compared after each event
 ANSWERS_WITHIN_S = 60  # on a machine that others keep busy
 LASTS_S = 10         # a difference that is still there stays
 EVENT_EVERY_S = 0.1
+EVENTS_PER_RUN = 100  # of the test of the invariant
 HOSTILE = 55         # clients at once, of 64 that there is room for
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
@@ -329,12 +332,36 @@ def run(soak, seconds, figures):
         time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
 
 
+def run_invariant(options):
+    """The property test of the invariant alone. Prints a line of figures for each minute and ends
+    with the figures of all; with 1 and a script at the first violation."""
+    kinds, lacking = probe_kinds()
+    print(f"soak: first seed {options.seed}; this kernel lacks {', '.join(lacking) or 'nothing'}",
+          flush=True)
+    figures = invariant.Figures()
+    start = said = time.monotonic()
+    seed = options.seed
+    while figures.n_events < options.events if options.events \
+            else time.monotonic() - start < options.minutes * 60:
+        try:
+            invariant.run(seed, EVENTS_PER_RUN, kinds, figures, options.destinations // 2)
+        except invariant.Found as found:
+            print(f"VIOLATION after {figures}\n{found}", flush=True)
+            return 1
+        seed += 1
+        if time.monotonic() - said > 60:
+            said = time.monotonic()
+            print(f"{(said - start) / 60:.0f} min, seed {seed}: {figures}", flush=True)
+    print(f"no violation: {seed - options.seed} runs, {figures}", flush=True)
+    return 0
+
+
 def start_invariant(minutes, seed):
-    """The property test of the invariant beside all that, where it sees nothing of it."""
+    """The same beside all that, where it sees nothing of it."""
     script = 'mount -t tmpfs -o mode=755 tmpfs /run && ip link set lo up && exec "$@"'
     return subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script, "sh", sys.executable,
-                             "-IB", Path(__file__).with_name("soak.py"), "--minutes", str(minutes),
-                             "--seed", str(seed)])
+                             "-IB", __file__, "--invariant", "--minutes", str(minutes), "--seed",
+                             str(seed)])
 
 
 def main():
@@ -344,12 +371,18 @@ def main():
     parser.add_argument("--rate", type=int, default=2000, help="connections a second")
     parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
     parser.add_argument("--picture", type=Path, default=BUILD / "soak.png")
+    parser.add_argument("--invariant", action="store_true", help="nothing but that test")
+    parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
+    parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
+                        help="of it; hosts, half IPv6")
     options = parser.parse_args()
+    if options.invariant:
+        return run_invariant(options)
 
     MOUNTED.mkdir(exist_ok=True)
     subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
     print(f"churn: seed {options.seed}", flush=True)
-    invariant = None if options.alone else start_invariant(options.minutes, options.seed)
+    beside = None if options.alone else start_invariant(options.minutes, options.seed)
     figures = Figures()
     status = 0
     soak = Soak(options.seed, options.rate, figures)
@@ -367,7 +400,7 @@ def main():
     problem = figures.judge()
     if problem:
         print(f"VIOLATION: {problem}", flush=True)
-    if invariant and invariant.wait():
+    if beside and beside.wait():
         status = 1
     return 1 if problem else status
 

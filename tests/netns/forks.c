@@ -6,10 +6,9 @@
  *
  *     round         waits for two ticks: "round DISPATCHES", how many calls they took
  *     reconfigure   the same configuration once more: "reconfigure RESULT"
- *     fork exit     a child that ends with exit(3): "child STATUS"
- *     fork calls    a child that tries all that does I/O, "CALL RESULT LINE" each: "child STATUS";
- *                   then "observer SAMPLES" of a dump that was under way, "router sleeps" or
- *                   "router spins"
+ *     fork calls    a child that tries all that does I/O, "CALL RESULT LINE" each, and ends with
+ *                   exit(3): "child STATUS"; then "observer SAMPLES" of a dump that was under way,
+ *                   "router sleeps" or "router spins"
  *     fork keep     a child that lives on with its copies: "child PID"
  *     fork free     the same, but it frees them first
  */
@@ -209,7 +208,7 @@ static void fork_child(const char *what)
     }
     if (strcmp(what, "calls") == 0)
         try_all();
-    if (strcmp(what, "keep") != 0 && strcmp(what, "exit") != 0)
+    if (strcmp(what, "free") == 0)
         free_all();
     if (lives_on)
         printf("child %d\n", (int)getpid());

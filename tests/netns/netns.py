@@ -333,6 +333,27 @@ def windows(host, table=TABLE):
     return {dst: metric(route, "initcwnd") for dst, route in routes(host, table).items()}
 
 
+class Program:
+    """A program of tests/netns on a host: it says lines, and may read some."""
+
+    def __init__(self, host, name, *arguments, prefix=()):
+        with host.entered():
+            self.process = subprocess.Popen(
+                [str(word) for word in (*prefix, MOUNTED / "tests/netns" / name, *arguments)],
+                bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
+        host.processes.append(self.process)
+
+    def line(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE_S)
+
+
 def start_agent(host):
     """An agent that embeds the library, on a host."""
     agent = host.start(MOUNTED / "tests/netns/containers", 50, "paper", f"/run/netns/{host.name}")

@@ -9,30 +9,22 @@ import subprocess
 
 import pytest
 from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, PATIENCE, RIPTIDE, WITHOUT_NET_ADMIN, Daemon,
-                   cookie_of, wait_until, wait_window)
+                   Program, cookie_of, wait_until, wait_window)
 
-OBSERVER = MOUNTED / "tests" / "netns" / "observer"
 CHURN = MOUNTED / "lab" / "bench" / "events"
 
 
-class Observer:
+class Observer(Program):
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
     segments); `first` is what it said at first."""
 
     def __init__(self, host, events=True, buffer_bytes=0, slices=1, scope=(), prefix=()):
-        with host.entered():
-            self.process = subprocess.Popen(
-                [*prefix, str(OBSERVER), str(int(events)), str(buffer_bytes), str(slices), *scope],
-                bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
-        host.processes.append(self.process)
+        super().__init__(host, "observer", int(events), buffer_bytes, slices, *scope, prefix=prefix)
         self.samples = []
         self.first = self.line()
 
-    def line(self):
-        return self.process.stdout.readline().strip()
-
     def ask(self, line, answer):
-        self.process.stdin.write(line + "\n")
+        self.say(line)
         while True:
             said = self.line()
             if said.startswith(answer):
@@ -58,10 +50,6 @@ class Observer:
     def wait_closed(self, n):
         """The counters, once n closed sockets were heard of."""
         return wait_until(lambda: (lambda s: s["closed"] >= n and s)(self.stats()), f"{n} closed")
-
-    def end(self):
-        self.process.stdin.close()
-        assert self.process.wait(DEADLINE_S) == 0
 
     def kinds(self):
         return [sample[0] for sample in self.samples]
@@ -319,7 +307,7 @@ def test_an_overrun_wakes_nobody_before_it_is_read(net):
         net.host.socket(socket.AF_INET).close()
     wait_until(lambda: any(line.split()[8] not in ("0", "Drops") for line in
                            net.host.run("cat", "/proc/net/netlink").stdout.splitlines()), "drops")
-    observer.process.stdin.write("stats\n")  # read until nothing is left
+    observer.say("stats")  # read until nothing is left
     assert select.select([observer.process.stdout], [], [], DEADLINE_S * PATIENCE)[0]
     assert observer.line().startswith("stats ")
     observer.dump()

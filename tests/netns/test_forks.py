@@ -4,34 +4,25 @@
 import errno
 import os
 import signal
-import subprocess
 
 import pytest
-from netns import DEADLINE_S, MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
+from netns import RIPTIDE, Program, rules, wait_until, wait_window, windows
 
-FORKS = MOUNTED / "tests" / "netns" / "forks"
 #: Those that give the line of an error; all others only return it.
 WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
              "agent_reconfigure"}
 
 
-class Forks:
+class Forks(Program):
     """The program on a host."""
 
     def __init__(self, host):
-        with host.entered():
-            self.process = subprocess.Popen([str(FORKS)], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, universal_newlines=True)
-        host.processes.append(self.process)
+        super().__init__(host, "forks")
         self.first = self.line()
-
-    def line(self):
-        return self.process.stdout.readline().rstrip("\n")
 
     def ask(self, command):
         """The first line of the answer."""
-        self.process.stdin.write(f"{command}\n")
-        self.process.stdin.flush()
+        self.say(command)
         return self.line()
 
     def n_dispatches(self):
@@ -39,10 +30,6 @@ class Forks:
         word, n = self.ask("round").split()
         assert word == "round"
         return int(n)
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait(DEADLINE_S)
 
 
 @pytest.fixture
@@ -69,11 +56,6 @@ def assert_as_before(net, forks, n_samples):
     assert wait_window(net.host, "203.0.113.1") >= 30
     assert forks.end() == 0
     assert not rules(net.host) and not windows(net.host)
-
-
-def test_an_exit_handler_in_a_child_leaves_the_parents_rules(net, forks):
-    assert forks.ask("fork exit") == "child 0"
-    assert_as_before(net, forks, 1)
 
 
 def test_whatever_does_io_is_refused_in_a_child(net, forks):

@@ -7,11 +7,10 @@ import signal
 import subprocess
 
 import pytest
-from netns import (DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until,
+from netns import (DEADLINE_S, RIPTIDE, RIPTIDED, Network, Program, rules, snapshot, wait_until,
                    wait_window, windows)
 from test_scope import established
 
-CONTAINERS = MOUNTED / "tests" / "netns" / "containers"
 
 
 def path_of(host):
@@ -27,18 +26,11 @@ def networks():
         network.close()
 
 
-class Containers:
+class Containers(Program):
     """The program on a host, for other hosts."""
 
     def __init__(self, home, *paths, prefix=(), policy="paper", interval_ms=50):
-        with home.entered():
-            self.process = subprocess.Popen(
-                [*prefix, str(CONTAINERS), str(interval_ms), policy, *paths],
-                stdout=subprocess.PIPE, universal_newlines=True)
-        home.processes.append(self.process)
-
-    def line(self):
-        return self.process.stdout.readline().strip()
+        super().__init__(home, "containers", interval_ms, policy, *paths, prefix=prefix)
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)

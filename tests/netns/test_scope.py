@@ -114,7 +114,7 @@ def test_the_kernels_verdict_is_the_plain_evaluations(stage):
         cookies = [sample[1] for sample in observer.samples]
         assert set(cookies) == expected and len(cookies) == len(expected), scope.words()
         assert observer.stats()["left_out_scope"] == 0, "not the kernel's verdict alone"
-        observer.end()
+        assert observer.end() == 0
         n_inside += len(cookies)
     assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither nothing nor everything
 
@@ -144,7 +144,7 @@ def test_slices_are_unbiased_where_windows_differ_by_port(stage, side):
         print(f"{slices} slices: means {min(means):.2f} to {max(means):.2f}")
         assert sum(means) / slices == pytest.approx(55, rel=0.02)
         assert 55 * 0.88 < min(means) <= max(means) < 55 * 1.12  # windows are 10 to 100
-        observer.end()
+        assert observer.end() == 0
 
 
 def test_programs_take_ports(stage):
