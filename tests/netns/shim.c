@@ -113,17 +113,23 @@ static void (*real(const char *name))(void)
     return function;
 }
 
-void *malloc(size_t n)
-{
-    static __typeof__(malloc) *next;
-    void *block;
+/* The wrapper of a function that returns a block, and whether that is one more. */
+#define ALLOCATE(name, parameters, arguments, is_new)                                              \
+    void *name parameters                                                                          \
+    {                                                                                              \
+        static __typeof__(name) *next;                                                             \
+        void *block;                                                                               \
+                                                                                                   \
+        if (!next)                                                                                 \
+            next = REAL(name);                                                                     \
+        block = lacks_memory() ? NULL : next arguments;                                            \
+        n_blocks += is_following && block && (is_new);                                             \
+        return block;                                                                              \
+    }
 
-    if (!next)
-        next = REAL(malloc);
-    block = lacks_memory() ? NULL : next(n);
-    n_blocks += is_following && block;
-    return block;
-}
+ALLOCATE(malloc, (size_t n), (n), true)
+ALLOCATE(calloc, (size_t n, size_t size), (n, size), true)
+ALLOCATE(realloc, (void *old, size_t n), (old, n), !old)
 
 void free(void *block)
 {
@@ -138,30 +144,6 @@ void free(void *block)
         next = REAL(free);
     n_blocks -= is_following && block;
     next(block);
-}
-
-void *calloc(size_t n, size_t size)
-{
-    static __typeof__(calloc) *next;
-    void *block;
-
-    if (!next)
-        next = REAL(calloc);
-    block = lacks_memory() ? NULL : next(n, size);
-    n_blocks += is_following && block;
-    return block;
-}
-
-void *realloc(void *old, size_t n)
-{
-    static __typeof__(realloc) *next;
-    void *block;
-
-    if (!next)
-        next = REAL(realloc);
-    block = lacks_memory() ? NULL : next(old, n);
-    n_blocks += is_following && block && !old;
-    return block;
 }
 
 void *reallocarray(void *old, size_t n, size_t size)

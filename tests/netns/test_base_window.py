@@ -75,22 +75,6 @@ def test_hint_lowers_a_window_below_the_base(net, family):
 
 
 @families
-def test_section_for_a_prefix_lowers_below_the_base_and_the_bound_for_all_does_not(
-        net, family, tmp_path):
-    config = tmp_path / "riptided.conf"
-    config.write_text(f"[compute]\ncwnd-max = 20\n[prefix {PEER[family]}]\ncwnd-max = 12\n")
-    other = {4: "203.0.113.2", 6: "2001:db8::2"}[family]
-    for dst in (PEER[family], other):
-        net.learned(dst, 30)
-    tune(net, family, 32)
-    with Daemon(net.host, "--config", config):
-        wait_left_alone()
-        assert wait_window(net.host, PEER[family]) == 12
-        assert windows(net.host).keys() == {PEER[family]}
-        assert net.connect(other).cwnd() == 32
-
-
-@families
 def test_rto_min_is_given_with_the_window_of_the_base(net, family):
     tune(net, family, 200)
     connection = net.learned(PEER[family], 30)
