@@ -134,9 +134,8 @@ static json_t *counters_of(const struct daemon *daemon)
                      "dumps_failed", (json_int_t)observer.failures);
 }
 
-static json_t *say_hints(void *userdata)
+json_t *daemon_hints(struct daemon *daemon)
 {
-    const struct daemon *daemon = userdata;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     json_t *hints = json_array();
@@ -158,9 +157,8 @@ static uint32_t count_hints(const struct riptide_estimator *estimator)
     return n;
 }
 
-static json_t *say_status(void *userdata)
+json_t *daemon_status(struct daemon *daemon)
 {
-    const struct daemon *daemon = userdata;
     const struct settings *settings = daemon->settings;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
@@ -191,9 +189,8 @@ static json_t *say_status(void *userdata)
     return status;
 }
 
-static bool say_next(void *userdata, uint32_t *cursor, struct request_row *row)
+bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    const struct daemon *daemon = userdata;
 
     if (riptide_router_next(riptide_agent_get_router(daemon->agent), cursor, &row->route) != 0)
         return false;
@@ -203,9 +200,8 @@ static bool say_next(void *userdata, uint32_t *cursor, struct request_row *row)
     return true;
 }
 
-static json_t *say_explanation(void *userdata, const struct riptide_prefix *peer)
+json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
-    const struct daemon *daemon = userdata;
     const struct settings *settings = daemon->settings;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
@@ -286,10 +282,9 @@ static int check_hinted(const struct daemon *daemon, const struct riptide_prefix
     return -EINVAL;
 }
 
-static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
                    struct request_hinted *hinted, struct riptide_error *error)
 {
-    const struct daemon *daemon = userdata;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
     int r = check_hinted(daemon, &hint->dst, error);
 
@@ -313,9 +308,8 @@ static int do_hint(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
     return r;
 }
 
-static int do_unhint(void *userdata, const struct riptide_prefix *dst, struct riptide_error *error)
+int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst, struct riptide_error *error)
 {
-    const struct daemon *daemon = userdata;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     int r = riptide_estimator_remove_hint(riptide_agent_get_estimator(daemon->agent), dst);
 
@@ -328,9 +322,8 @@ static int do_unhint(void *userdata, const struct riptide_prefix *dst, struct ri
     return r;
 }
 
-static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
+int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
 {
-    struct daemon *daemon = userdata;
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
     daemon->is_paused = is_paused;
@@ -340,16 +333,17 @@ static int do_pause(void *userdata, bool is_paused, struct riptide_error *error)
     return r;
 }
 
-static bool say_paused(void *userdata)
+json_t *daemon_list(struct daemon *daemon)
 {
-    const struct daemon *daemon = userdata;
+    const struct riptide_router_config *router = &daemon->settings->router;
 
-    return daemon->is_paused;
+    return json_pack("{s:b, s:I, s:I}", "paused", daemon->is_paused, "step_segments",
+                     (json_int_t)router->step_segments, "step_percent",
+                     (json_int_t)router->step_percent);
 }
 
-static json_t *say_state(void *userdata)
+json_t *daemon_save(struct daemon *daemon)
 {
-    const struct daemon *daemon = userdata;
     json_t *answer;
     void *text;
     size_t n;
@@ -361,10 +355,9 @@ static json_t *say_state(void *userdata)
     return answer;
 }
 
-static int do_load(void *userdata, const char *state, size_t n, bool is_replacing,
+int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
                    struct riptide_load_counts *counts, struct riptide_error *error)
 {
-    const struct daemon *daemon = userdata;
     int r = riptide_estimator_load(riptide_agent_get_estimator(daemon->agent),
                                    clock_read_ns(CLOCK_BOOTTIME), clock_read_ns(CLOCK_REALTIME),
                                    state, n, is_replacing, counts, error);
@@ -378,9 +371,8 @@ static int do_load(void *userdata, const char *state, size_t n, bool is_replacin
     return r;
 }
 
-static json_t *say_metrics(void *userdata)
+json_t *daemon_metrics(struct daemon *daemon)
 {
-    struct daemon *daemon = userdata;
     json_t *answer;
     char *text;
     size_t size;
@@ -390,24 +382,4 @@ static json_t *say_metrics(void *userdata)
     answer = json_pack("{s:s}", "metrics", text);
     free(text);
     return answer;
-}
-
-struct request_daemon answers_of(struct daemon *daemon)
-{
-    daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
-    return (struct request_daemon){
-        .userdata = daemon,
-        .router = &daemon->settings->router,
-        .status = say_status,
-        .metrics = say_metrics,
-        .explain = say_explanation,
-        .next = say_next,
-        .hints = say_hints,
-        .hint = do_hint,
-        .unhint = do_unhint,
-        .pause = do_pause,
-        .is_paused = say_paused,
-        .save = say_state,
-        .load = do_load,
-    };
 }

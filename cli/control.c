@@ -40,7 +40,7 @@ struct client {
 
 struct control {
     struct listener listener;
-    const struct request_daemon *daemon;
+    struct daemon *daemon;
     int epoll_fd;
     int timer_fd; /* runs while somebody is connected */
     bool is_deaf; /* there was no fd for another client: accepts again when the timer says so */
@@ -287,7 +287,7 @@ void control_dispatch(struct control *control)
 }
 
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
-                 const struct request_daemon *daemon, struct riptide_error *error)
+                 struct daemon *daemon, struct riptide_error *error)
 {
     struct control *control = calloc(1, sizeof(*control));
     int r;

@@ -17,12 +17,12 @@ struct control;
 /*
  * Listens. The socket file of a daemon that is gone is replaced, that of one that runs is not.
  * `group`: name or number of those who may change things beside root; NULL: nobody. `owner`: of the
- * directory where it has to be made, so that this user can remove the file. The interface must
+ * directory where it has to be made, so that this user can remove the file. The daemon must
  * outlive it. Errors, each with a line: -EINVAL (no such group), -EBUSY (a daemon answers
  * there), -ENAMETOOLONG, those of mkdir(2), socket(2), bind(2) and rename(2).
  */
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
-                 const struct request_daemon *daemon, struct riptide_error *error);
+                 struct daemon *daemon, struct riptide_error *error);
 
 /* Closes, and removes the socket file where its directory lets this user do so. */
 struct control *control_close(struct control *control);

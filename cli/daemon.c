@@ -5,6 +5,7 @@
  */
 #include "daemon.h"
 
+#include "clock.h"
 #include "listener.h"
 #include "settings.h"
 #include "log.h"
@@ -106,9 +107,9 @@ static void open_control(struct daemon *daemon, const struct privileges *privile
     if (settings->once || !strcmp(settings->control, "none") ||
         (settings->router.dry_run && !strcmp(settings->control, CONTROL_PATH)))
         return;
-    daemon->answers = answers_of(daemon);
+    daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     r = control_open(&daemon->control, settings->control, settings->control_group,
-                     privileges->is_other ? privileges->uid : geteuid(), &daemon->answers, &error);
+                     privileges->is_other ? privileges->uid : geteuid(), daemon, &error);
     if (r < 0)
         log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
 }

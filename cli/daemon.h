@@ -35,7 +35,6 @@ struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
     struct control *control; /* NULL: none */
-    struct request_daemon answers;
     struct health health;
     bool is_paused;
     struct service service;
@@ -57,9 +56,6 @@ int daemon_serve(struct settings *settings);
 
 /* Takes over all of the file, or nothing, and says so in a line. */
 void reload(struct daemon *daemon);
-
-/* The interface; the daemon must stay where it is. */
-struct request_daemon answers_of(struct daemon *daemon);
 
 /* Notes what an event says about how the daemon is. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);

@@ -54,22 +54,6 @@ static enum log_level route_level(const struct settings *settings)
     return settings->router.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 }
 
-/* What a policy's combined figure is. */
-static const char *name_combined(const char *policy)
-{
-    static const char *const names[][2] = {
-        { "paper", "mean" },
-        { "bdp", "share of path" },
-        { "careful", "first flights fit" },
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (!strcmp(policy, names[i][0]))
-            return names[i][1];
-    }
-    return "combined";
-}
-
 static void report_applied(const struct settings *settings, const struct riptide_agent *agent,
                            const struct riptide_agent_event *event, const char *dst)
 {
@@ -83,9 +67,8 @@ static void report_applied(const struct settings *settings, const struct riptide
 
     if (riptide_estimator_explain(estimator, &route->dst, &explanation, sizeof(explanation)) == 0)
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
-                 explanation.samples, explanation.samples == 1 ? "" : "s",
-                 name_combined(explanation.policy), explanation.combined,
-                 explanation.smoothed);
+                 explanation.samples, explanation.samples == 1 ? "" : "s", explanation.policy,
+                 explanation.combined, explanation.smoothed);
     if (route->ifindex) {
         log_device_name(route->ifindex, name);
         if (route->gateway.family) {

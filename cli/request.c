@@ -26,7 +26,7 @@ struct verb {
 
 /* What a request needs while it is carried out. */
 struct call {
-    const struct request_daemon *daemon;
+    struct daemon *daemon;
     json_t *document;
     const struct verb *verb;
     struct riptide_error error; /* why it failed */
@@ -68,17 +68,17 @@ static bool take_prefix(struct call *call, const char *text, struct riptide_pref
 
 static json_t *run_status(struct call *call)
 {
-    return take_members(call, "{}") ? call->daemon->status(call->daemon->userdata) : NULL;
+    return take_members(call, "{}") ? daemon_status(call->daemon) : NULL;
 }
 
 static json_t *run_metrics(struct call *call)
 {
-    return take_members(call, "{}") ? call->daemon->metrics(call->daemon->userdata) : NULL;
+    return take_members(call, "{}") ? daemon_metrics(call->daemon) : NULL;
 }
 
 static json_t *run_hints(struct call *call)
 {
-    return take_members(call, "{}") ? call->daemon->hints(call->daemon->userdata) : NULL;
+    return take_members(call, "{}") ? daemon_hints(call->daemon) : NULL;
 }
 
 static json_t *row_to_json(const struct request_row *row)
@@ -99,9 +99,8 @@ static json_t *row_to_json(const struct request_row *row)
 /* A page of them. What each place of a row means, `columns` says once for all. */
 static json_t *run_show(struct call *call)
 {
-    const struct request_daemon *daemon = call->daemon;
     struct riptide_prefix within = { .family = 0 };
-    json_t *rows, *next = NULL;
+    json_t *rows, *next = NULL, *answer;
     const char *prefix = NULL;
     struct request_row row;
     json_int_t from = 0;
@@ -117,16 +116,16 @@ static json_t *run_show(struct call *call)
     cursor = (uint32_t)from;
     rows = json_array();
     for (int i = 0; i < REQUEST_PAGE && !next; i++) {
-        if (!daemon->next(daemon->userdata, &cursor, &row))
+        if (!daemon_next(call->daemon, &cursor, &row))
             next = json_null();
         else if (!within.family || riptide_prefix_contains(&within, &row.route.dst))
             json_array_append_new(rows, row_to_json(&row));
     }
-    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:b, s:I, s:I}", "routes", rows, "next",
-                     next ? next : json_integer(cursor), "columns", "dst", "state", "initcwnd",
-                     "cwnd", "connections", "reason", "paused", daemon->is_paused(daemon->userdata),
-                     "step_segments", (json_int_t)daemon->router->step_segments, "step_percent",
-                     (json_int_t)daemon->router->step_percent);
+    answer = json_pack("{s:o, s:o, s:[s, s, s, s, s, s]}", "routes", rows, "next",
+                       next ? next : json_integer(cursor), "columns", "dst", "state", "initcwnd",
+                       "cwnd", "connections", "reason");
+    json_object_update_new(answer, daemon_list(call->daemon));
+    return answer;
 }
 
 static json_t *run_explain(struct call *call)
@@ -136,7 +135,7 @@ static json_t *run_explain(struct call *call)
 
     if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst))
         return NULL;
-    return call->daemon->explain(call->daemon->userdata, &dst);
+    return daemon_explain(call->daemon, &dst);
 }
 
 static json_t *run_hint(struct call *call)
@@ -159,7 +158,7 @@ static json_t *run_hint(struct call *call)
         return NULL;
     hint.cwnd_max = (uint32_t)cwnd_max;
     hint.scale = scale;
-    if (call->daemon->hint(call->daemon->userdata, &hint, (uint64_t)for_ms * 1000000, &hinted,
+    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &hinted,
                            &call->error) != 0)
         return NULL;
     return json_pack("{s:s, s:I, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
@@ -172,7 +171,7 @@ static json_t *run_unhint(struct call *call)
     const char *text = NULL;
 
     if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst) ||
-        call->daemon->unhint(call->daemon->userdata, &dst, &call->error) != 0)
+        daemon_unhint(call->daemon, &dst, &call->error) != 0)
         return NULL;
     return json_pack("{s:s}", "removed", text);
 }
@@ -182,14 +181,14 @@ static json_t *run_pause(struct call *call)
     bool is_paused = !strcmp(call->verb->name, "pause");
 
     if (!take_members(call, "{}") ||
-        call->daemon->pause(call->daemon->userdata, is_paused, &call->error) != 0)
+        daemon_pause(call->daemon, is_paused, &call->error) != 0)
         return NULL;
     return json_pack("{s:b}", "paused", is_paused);
 }
 
 static json_t *run_save(struct call *call)
 {
-    return take_members(call, "{}") ? call->daemon->save(call->daemon->userdata) : NULL;
+    return take_members(call, "{}") ? daemon_save(call->daemon) : NULL;
 }
 
 static json_t *run_load(struct call *call)
@@ -200,7 +199,7 @@ static json_t *run_load(struct call *call)
     size_t n;
 
     if (!take_members(call, "{s:s%}", "state", &state, &n) ||
-        call->daemon->load(call->daemon->userdata, state, n, is_replacing, &counts, &call->error))
+        daemon_load(call->daemon, state, n, is_replacing, &counts, &call->error))
         return NULL;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded,
                      "expired", (json_int_t)counts.expired, "older", (json_int_t)counts.older,
@@ -276,7 +275,7 @@ char *request_refuse(const char *reason, size_t *np)
                    np);
 }
 
-char *request_answer(const struct request_daemon *daemon, const char *line, size_t n,
+char *request_answer(struct daemon *daemon, const char *line, size_t n,
                      bool may_change, size_t *np)
 {
     struct call call = { .daemon = daemon };

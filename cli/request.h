@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request on the control socket: one line of JSON in, one line of JSON out. Pure: what is asked of
- * the daemon goes through an interface, which a test or a fuzzer can stand in for. docs/control.md
- * says what requests and answers look like.
+ * the daemon goes through functions that a test or a fuzzer has of its own. docs/control.md says what
+ * requests and answers look like.
  */
 #ifndef CLI_REQUEST_H
 #define CLI_REQUEST_H
@@ -36,36 +36,36 @@ struct request_hinted {
     uint32_t cwnd_min;     /* no window goes below, segments */
 };
 
-/* What a daemon can be asked to say and to do. Errors: -errno with a line. */
-struct request_daemon {
-    void *userdata;
-    const struct riptide_router_config *router; /* as it is at the moment */
-    /* An object, the caller's; NULL without memory. */
-    json_t *(*status)(void *userdata);
-    json_t *(*explain)(void *userdata, const struct riptide_prefix *dst);
-    json_t *(*metrics)(void *userdata);
-    json_t *(*hints)(void *userdata);
-    /* Walks over the destinations; false behind the last. */
-    bool (*next)(void *userdata, uint32_t *cursor, struct request_row *row);
-    /* The hint begins now and holds for for_ns. */
-    int (*hint)(void *userdata, struct riptide_hint *hint, uint64_t for_ns,
+/*
+ * What a daemon says and does: answers.c's, or those of a test. Objects are the caller's; NULL
+ * without memory. Errors: -errno with a line.
+ */
+struct daemon;
+json_t *daemon_status(struct daemon *daemon);
+json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *dst);
+json_t *daemon_metrics(struct daemon *daemon);
+json_t *daemon_hints(struct daemon *daemon);
+/* What is said beside a list of destinations; the next of them, false behind the last. */
+json_t *daemon_list(struct daemon *daemon);
+bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row);
+/* The hint begins now and holds for for_ns. */
+int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
                 struct request_hinted *hinted, struct riptide_error *error);
-    /* Takes the hint for that prefix back. */
-    int (*unhint)(void *userdata, const struct riptide_prefix *dst, struct riptide_error *error);
-    int (*pause)(void *userdata, bool is_paused, struct riptide_error *error);
-    bool (*is_paused)(void *userdata);
-    /* What is known, as text. */
-    json_t *(*save)(void *userdata);
-    /* The state joins what is known, or takes its place. */
-    int (*load)(void *userdata, const char *state, size_t n, bool is_replacing,
+/* Takes the hint for that prefix back. */
+int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
+                  struct riptide_error *error);
+int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error);
+/* What is known, as text. */
+json_t *daemon_save(struct daemon *daemon);
+/* The state joins what is known, or takes its place. */
+int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
                 struct riptide_load_counts *counts, struct riptide_error *error);
-};
 
 /*
  * Reads the line (without its newline) and does what it asks for. Returns the answer, a line for the
  * caller to free, of *np bytes with its newline; errors are answers, too. NULL without memory.
  */
-char *request_answer(const struct request_daemon *daemon, const char *line, size_t n,
+char *request_answer(struct daemon *daemon, const char *line, size_t n,
                      bool may_change, size_t *np);
 
 /* An answer that says no, for a client whose line is not even looked at. */

@@ -12,7 +12,7 @@
 
 static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* a hint for it stands */
 
-static void check_answer(const char *text, size_t n, const struct stand_in *stand_in)
+static void check_answer(const char *text, size_t n, const struct daemon *stand_in)
 {
     json_t *answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     const json_t *ok = json_object_get(answer, "ok");
@@ -32,8 +32,7 @@ static void check_answer(const char *text, size_t n, const struct stand_in *stan
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct stand_in stand_in = { .n_rows = 3000, .hint = { .dst = in_force } };
-    const struct request_daemon daemon = stand_in_daemon(&stand_in);
+    struct daemon stand_in = { .n_rows = 3000, .hint = { .dst = in_force } };
     bool may_change = n > 0 && data[0] & 1;
     size_t n_text;
     char *text;
@@ -41,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n == 0 || n > REQUEST_MAX_BYTES)
         return 0;
     stand_in.has_reasons = data[0] & 4;
-    text = request_answer(&daemon, (const char *)data + 1, n - 1, may_change, &n_text);
+    text = request_answer(&stand_in, (const char *)data + 1, n - 1, may_change, &n_text);
     check_answer(text, n_text, &stand_in);
     CASE_CHECK(may_change || stand_in.n_changes == 0);
     free(text);

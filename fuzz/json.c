@@ -16,7 +16,7 @@ enum { MAX_ROWS = 8 };
 
 /* What the daemon tells. */
 struct told {
-    struct stand_in stand_in; /* first: its functions have the same userdata */
+    struct daemon stand_in; /* first: its functions are given it */
     struct riptide_explanation why;
     uint64_t now_ns;
     struct riptide_hint hint;
@@ -109,9 +109,9 @@ static void draw_rows(struct told *told, struct case_bytes *bytes)
     }
 }
 
-static json_t *explain(void *userdata, const struct riptide_prefix *dst)
+static json_t *explain(struct daemon *daemon, const struct riptide_prefix *dst)
 {
-    const struct told *told = userdata;
+    const struct told *told = (const struct told *)daemon;
 
     (void)dst;
     return json_pack("{s:o, s:o, s:o}", "window", explanation_window(&told->why, told->now_ns),
@@ -119,16 +119,16 @@ static json_t *explain(void *userdata, const struct riptide_prefix *dst)
                      told->n_rows ? explanation_route(&told->rows[0].route, NULL) : json_null());
 }
 
-static json_t *hints(void *userdata)
+static json_t *hints(struct daemon *daemon)
 {
-    const struct told *told = userdata;
+    const struct told *told = (const struct told *)daemon;
 
     return json_pack("{s:[o]}", "hints", explanation_hint(&told->hint, told->now_ns));
 }
 
-static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
+static bool next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    const struct told *told = userdata;
+    const struct told *told = (const struct told *)daemon;
 
     if (*cursor >= told->n_rows)
         return false;
@@ -139,16 +139,14 @@ static bool next(void *userdata, uint32_t *cursor, struct request_row *row)
 /* The document of the answer to a request. */
 static json_t *ask(struct told *told, const char *line)
 {
-    struct request_daemon daemon = stand_in_daemon(&told->stand_in);
     json_t *answer;
     char *text;
     size_t n;
 
-    daemon.userdata = told;
-    daemon.explain = explain;
-    daemon.hints = hints;
-    daemon.next = next;
-    text = request_answer(&daemon, line, strlen(line), true, &n);
+    told->stand_in.explain = explain;
+    told->stand_in.hints = hints;
+    told->stand_in.next = next;
+    text = request_answer(&told->stand_in, line, strlen(line), true, &n);
     CASE_CHECK(text && memchr(text, '\n', n) == text + n - 1);
     answer = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     free(text);

@@ -32,31 +32,12 @@ const char *severity_name(enum severity severity)
     return names[severity];
 }
 
-void finding_is(struct finding *finding, enum severity severity, const char *format, ...)
-{
-    va_list args;
-
-    finding->severity = severity;
-    va_start(args, format);
-    vsnprintf(finding->summary, sizeof(finding->summary), format, args);
-    va_end(args);
-}
-
-void finding_read(struct finding *finding, const char *format, ...)
+void finding_print(char *text, size_t size, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    vsnprintf(finding->evidence, sizeof(finding->evidence), format, args);
-    va_end(args);
-}
-
-void finding_do(struct finding *finding, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(finding->remedy, sizeof(finding->remedy), format, args);
+    vsnprintf(text, size, format, args);
     va_end(args);
 }
 

@@ -26,12 +26,14 @@ const char *severity_name(enum severity severity);
 typedef void check_fn(const struct host *host, struct finding *finding);
 
 /* What it is, what was read, and what to do about it; what does not fit is cut off. */
-void finding_is(struct finding *finding, enum severity severity, const char *format, ...)
+#define finding_is(finding, is, ...)                                                               \
+    ((finding)->severity = (is), finding_say((finding)->summary, __VA_ARGS__))
+#define finding_read(finding, ...) finding_say((finding)->evidence, __VA_ARGS__)
+#define finding_do(finding, ...)   finding_say((finding)->remedy, __VA_ARGS__)
+#define finding_say(text, ...)     finding_print(text, sizeof(text), __VA_ARGS__)
+
+void finding_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void finding_read(struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void finding_do(struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* checks_kernel.c */
 check_fn check_kernel, check_sockets, check_namespace, check_vrf;

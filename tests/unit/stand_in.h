@@ -14,7 +14,11 @@
 #include <sys/socket.h>
 
 /* What was asked of it. */
-struct stand_in {
+struct daemon {
+    /* Other answers than those below, where a test has them. */
+    json_t *(*explain)(struct daemon *daemon, const struct riptide_prefix *dst);
+    json_t *(*hints)(struct daemon *daemon);
+    bool (*next)(struct daemon *daemon, uint32_t *cursor, struct request_row *row);
     uint32_t n_rows;
     bool has_reasons;
     bool is_paused;
@@ -25,34 +29,36 @@ struct stand_in {
     bool is_replacing;
 };
 
-static inline json_t *stand_in_status(void *userdata)
+json_t *daemon_status(struct daemon *daemon)
 {
-    (void)userdata;
+    (void)daemon;
     return json_pack("{s:s}", "health", "ok");
 }
 
-static inline json_t *stand_in_metrics(void *userdata)
+json_t *daemon_metrics(struct daemon *daemon)
 {
-    (void)userdata;
+    (void)daemon;
     return json_pack("{s:s}", "metrics", "a_total 1\n# EOF\n");
 }
 
-static inline json_t *stand_in_explain(void *userdata, const struct riptide_prefix *dst)
+json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *dst)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    (void)userdata;
+    if (daemon->explain)
+        return daemon->explain(daemon, dst);
     riptide_prefix_format(dst, text);
     return json_pack("{s:s}", "destination", text);
 }
 
 /* 10.0.0.0, 10.0.0.1, ... */
-static inline bool stand_in_next(void *userdata, uint32_t *cursor, struct request_row *row)
+bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    const struct stand_in *stand_in = userdata;
     uint32_t n = *cursor;
 
-    if (n >= stand_in->n_rows)
+    if (daemon->next)
+        return daemon->next(daemon, cursor, row);
+    if (n >= daemon->n_rows)
         return false;
     ++*cursor;
     *row = (struct request_row){
@@ -62,100 +68,76 @@ static inline bool stand_in_next(void *userdata, uint32_t *cursor, struct reques
                    .initcwnd = 30 },
         .estimate = { .cwnd = 31, .samples = 2 },
     };
-    if (stand_in->has_reasons) {
+    if (daemon->has_reasons) {
         row->route.state = RIPTIDE_ROUTE_LEFT_ALONE;
         memset(row->route.reason, 1, sizeof(row->route.reason) - 1); /* six times as long in JSON */
     }
     return true;
 }
 
-static inline int stand_in_hint(void *userdata, struct riptide_hint *given, uint64_t for_ns,
+int daemon_hint(struct daemon *daemon, struct riptide_hint *given, uint64_t for_ns,
                                 struct request_hinted *hinted, struct riptide_error *error)
 {
-    struct stand_in *stand_in = userdata;
 
     if (given->cwnd_max == 13) {
         snprintf(error->text, sizeof(error->text), "no luck");
         return -EINVAL;
     }
-    stand_in->n_changes++;
-    stand_in->hint = *given;
-    stand_in->for_ns = for_ns;
+    daemon->n_changes++;
+    daemon->hint = *given;
+    daemon->for_ns = for_ns;
     *hinted = (struct request_hinted){ .destinations = 3, .cwnd_min = 10 };
     return 0;
 }
 
-static inline json_t *stand_in_hints(void *userdata)
+json_t *daemon_hints(struct daemon *daemon)
 {
-    (void)userdata;
-    return json_pack("{s:[]}", "hints");
+    return daemon->hints ? daemon->hints(daemon) : json_pack("{s:[]}", "hints");
 }
 
-static inline int stand_in_unhint(void *userdata, const struct riptide_prefix *dst,
+int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                                   struct riptide_error *error)
 {
-    struct stand_in *stand_in = userdata;
 
-    if (!riptide_prefix_equal(dst, &stand_in->hint.dst)) {
+    if (!riptide_prefix_equal(dst, &daemon->hint.dst)) {
         snprintf(error->text, sizeof(error->text), "no such hint");
         return RIPTIDE_E_UNKNOWN;
     }
-    stand_in->n_changes++;
-    stand_in->hint.dst.family = 0;
+    daemon->n_changes++;
+    daemon->hint.dst.family = 0;
     return 0;
 }
 
-static inline bool stand_in_is_paused(void *userdata)
+json_t *daemon_list(struct daemon *daemon)
 {
-    return ((struct stand_in *)userdata)->is_paused;
+    return json_pack("{s:b, s:i, s:i}", "paused", daemon->is_paused, "step_segments", 2,
+                     "step_percent", 10);
 }
 
-static inline int stand_in_pause(void *userdata, bool is_paused, struct riptide_error *error)
+int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
 {
     (void)error;
-    ((struct stand_in *)userdata)->n_changes++;
-    ((struct stand_in *)userdata)->is_paused = is_paused;
+    daemon->n_changes++;
+    daemon->is_paused = is_paused;
     return 0;
 }
 
-static inline json_t *stand_in_save(void *userdata)
+json_t *daemon_save(struct daemon *daemon)
 {
-    ((struct stand_in *)userdata)->n_changes++;
+    daemon->n_changes++;
     return json_pack("{s:s}", "state", "riptide state\n");
 }
 
-static inline int stand_in_load(void *userdata, const char *state, size_t n, bool is_replacing,
+int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
                                 struct riptide_load_counts *counts, struct riptide_error *error)
 {
-    struct stand_in *stand_in = userdata;
 
     (void)error;
-    stand_in->n_changes++;
-    snprintf(stand_in->state, sizeof(stand_in->state), "%.*s", (int)n, state);
-    stand_in->is_replacing = is_replacing;
+    daemon->n_changes++;
+    snprintf(daemon->state, sizeof(daemon->state), "%.*s", (int)n, state);
+    daemon->is_replacing = is_replacing;
     *counts = (struct riptide_load_counts){ .loaded = 5, .older = 2 };
     return 0;
-}
-
-static inline struct request_daemon stand_in_daemon(struct stand_in *stand_in)
-{
-    static const struct riptide_router_config router = { .step_segments = 2, .step_percent = 10 };
-
-    return (struct request_daemon){
-        .userdata = stand_in,
-        .router = &router,
-        .status = stand_in_status,
-        .explain = stand_in_explain,
-        .metrics = stand_in_metrics,
-        .next = stand_in_next,
-        .hints = stand_in_hints,
-        .hint = stand_in_hint,
-        .unhint = stand_in_unhint,
-        .pause = stand_in_pause,
-        .is_paused = stand_in_is_paused,
-        .save = stand_in_save,
-        .load = stand_in_load,
-    };
 }
 
 #endif

@@ -17,11 +17,10 @@
     "\"paused\":false,\"step_segments\":2,\"step_percent\":10"
 
 /* The answer without its newline, to be freed. */
-static char *answer_to(struct stand_in *stand_in, const char *line, bool may_change)
+static char *answer_to(struct daemon *stand_in, const char *line, bool may_change)
 {
-    const struct request_daemon daemon = stand_in_daemon(stand_in);
     size_t n;
-    char *text = request_answer(&daemon, line, strlen(line), may_change, &n);
+    char *text = request_answer(stand_in, line, strlen(line), may_change, &n);
 
     assert_non_null(text);
     assert_ptr_equal(memchr(text, '\n', n), text + n - 1);
@@ -29,7 +28,7 @@ static char *answer_to(struct stand_in *stand_in, const char *line, bool may_cha
     return text;
 }
 
-static void assert_answer(struct stand_in *stand_in, const char *line, const char *expected)
+static void assert_answer(struct daemon *stand_in, const char *line, const char *expected)
 {
     char *text = answer_to(stand_in, line, true);
 
@@ -40,7 +39,7 @@ static void assert_answer(struct stand_in *stand_in, const char *line, const cha
 /* Refused, with a line that has these words. */
 static void assert_refused(const char *line, bool may_change, const char *words)
 {
-    struct stand_in stand_in = { .n_rows = 0 };
+    struct daemon stand_in = { .n_rows = 0 };
     char *text = answer_to(&stand_in, line, may_change);
 
     assert_int_equal(strncmp(text, "{\"ok\":false,\"error\":\"", 21), 0);
@@ -52,7 +51,7 @@ static void assert_refused(const char *line, bool may_change, const char *words)
 
 static void questions_are_answered(void **state)
 {
-    struct stand_in stand_in = { .n_rows = 0 };
+    struct daemon stand_in = { .n_rows = 0 };
 
     (void)state;
     assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"health\":\"ok\",\"ok\":true}");
@@ -68,7 +67,7 @@ static void questions_are_answered(void **state)
 
 static void changes_are_made(void **state)
 {
-    struct stand_in stand_in = { .n_rows = 0 };
+    struct daemon stand_in = { .n_rows = 0 };
 
     (void)state;
     assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"ok\":true}");
@@ -154,7 +153,7 @@ static void others_change_nothing(void **state)
 }
 
 /* Page by page: each walks over a bounded number, whatever it finds. */
-static void assert_rows(struct stand_in *stand_in, const char *members, size_t n_expected)
+static void assert_rows(struct daemon *stand_in, const char *members, size_t n_expected)
 {
     json_int_t from = 0, n_pages = 0;
     bool is_last = false;
@@ -190,7 +189,7 @@ static void assert_rows(struct stand_in *stand_in, const char *members, size_t n
 
 static void lists_come_in_pages(void **state)
 {
-    struct stand_in stand_in = { .n_rows = 3000 };
+    struct daemon stand_in = { .n_rows = 3000 };
 
     (void)state;
     assert_rows(&stand_in, "", 3000);
