@@ -5,6 +5,8 @@
 #ifndef TESTS_UNIT_ESTIMATORS_H
 #define TESTS_UNIT_ESTIMATORS_H
 
+#include "compute/estimator.h"
+
 #include <riptide/compute.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +17,9 @@
 
 #define S  UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
+
+/* One that is freed where it goes out of scope. */
+#define ESTIMATOR CLEANUP(estimator_freep) struct riptide_estimator
 
 static inline struct riptide_estimator_config config_of_policy(const char *policy)
 {
@@ -52,22 +57,24 @@ static inline struct riptide_prefix prefix_of_text(const char *text)
     return prefix;
 }
 
-/* Adds a window of the one destination that most tests have. */
-static inline void add_cwnd(struct riptide_estimator *estimator, uint32_t cwnd)
+static inline void add_host(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
 {
-    struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"), .cwnd = cwnd };
+    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = cwnd };
 
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
 
-/* The window of that destination; 0: none. */
-static inline uint32_t cwnd_of(const struct riptide_estimator *estimator)
+/* Adds a window of the one destination that most tests have. */
+static inline void add_cwnd(struct riptide_estimator *estimator, uint32_t cwnd)
 {
-    struct riptide_prefix dst = prefix_of_text("192.0.2.1");
-    struct riptide_estimate estimate = { .cwnd = 0 };
+    add_host(estimator, "192.0.2.1", cwnd);
+}
 
-    riptide_estimator_find(estimator, &dst, &estimate);
-    return estimate.cwnd;
+/* The same, and the tick that makes a window of what was added. */
+static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uint64_t now_ns)
+{
+    add_cwnd(estimator, cwnd);
+    riptide_estimator_tick(estimator, now_ns);
 }
 
 /* What is known of a destination; window 0: nothing. */
@@ -81,14 +88,51 @@ static inline struct riptide_estimate find_host(const struct riptide_estimator *
     return estimate;
 }
 
-static inline struct riptide_explanation explain(const struct riptide_estimator *estimator)
+/* The window of the one destination; 0: none. */
+static inline uint32_t cwnd_of(const struct riptide_estimator *estimator)
 {
-    struct riptide_prefix dst = prefix_of_text("192.0.2.1");
+    return find_host(estimator, "192.0.2.1").cwnd;
+}
+
+static inline struct riptide_explanation explain_host(const struct riptide_estimator *estimator,
+                                                      const char *dst)
+{
+    struct riptide_prefix prefix = prefix_of_text(dst);
     struct riptide_explanation explanation;
 
-    assert_int_equal(riptide_estimator_explain(estimator, &dst, &explanation, sizeof(explanation)),
-                     0);
+    assert_int_equal(
+        riptide_estimator_explain(estimator, &prefix, &explanation, sizeof(explanation)), 0);
     return explanation;
+}
+
+static inline struct riptide_explanation explain(const struct riptide_estimator *estimator)
+{
+    return explain_host(estimator, "192.0.2.1");
+}
+
+/* Pops what there is; how many. */
+static inline uint32_t pop_all(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+    uint32_t n = 0;
+
+    while (riptide_estimator_pop(estimator, &estimate) == 0)
+        n++;
+    return n;
+}
+
+/* CLOCK_REALTIME when most tests save a state: some day in 2026. */
+#define SAVED (UINT64_C(1790000000) * S)
+
+static inline struct riptide_load_counts load_at(struct riptide_estimator *estimator,
+                                                 uint64_t now_ns, uint64_t realtime_ns,
+                                                 const char *text, size_t n)
+{
+    struct riptide_load_counts counts;
+
+    assert_int_equal(
+        riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, &counts, NULL), 0);
+    return counts;
 }
 
 #endif

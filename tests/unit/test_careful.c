@@ -7,12 +7,11 @@
 
 static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
     struct riptide_explanation explanation;
     uint64_t t = 0;
 
-    (void)state;
     unused.data_segs_out = 0;
     idle.last_data_sent_ms = 401; /* twice the RTT and 200 ms are 400 */
     unmeasured.min_rtt_us = 0;
@@ -26,19 +25,16 @@ static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
     for (int reason = 0; reason < RIPTIDE_LEFT_OUT_REASONS; reason++)
         assert_int_equal(explanation.left_out[reason], 1);
     assert_true(explanation.evidence.capacity == 60);
-    riptide_estimator_free(estimator);
 }
 
 static void a_window_that_fits_doubles_where_nothing_has_met_the_limit(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint64_t t = 0;
 
-    (void)state;
     for (uint32_t expected = 2 * START; expected < 1000; expected *= 2)
         assert_int_equal(fit(estimator, &t, busy(20)), expected);
     assert_true(explain(estimator).evidence.capacity == 0);
-    riptide_estimator_free(estimator);
 }
 
 /* An eighth of 100 ms; 4 ms and 16 ms where an eighth is less, and more. */
@@ -48,10 +44,9 @@ static void queue_from_an_eighth_of_the_round_trip_time_is_the_limit(void **stat
         uint32_t min_rtt_us, queue_us;
     } cases[] = { { 100000, 12500 }, { 1000, 4000 }, { 500000, 16000 } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (uint32_t below_us = 0; below_us < 2; below_us++) {
-            struct riptide_estimator *estimator = careful();
+            ESTIMATOR *estimator = careful();
             struct riptide_sample sample = busy(20);
             uint64_t t = 0;
 
@@ -60,18 +55,16 @@ static void queue_from_an_eighth_of_the_round_trip_time_is_the_limit(void **stat
             sample.delivery_rate_Bps = 100000000;
             tick(estimator, &t, sample, sample);
             assert_int_equal(explain(estimator).evidence.capacity > 0, below_us == 0);
-            riptide_estimator_free(estimator);
         }
     }
 }
 
 static void idle_connections_keep_a_window_and_prove_nothing(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample idle = busy(500), unused = busy(500);
     uint64_t t = 0;
 
-    (void)state;
     idle.last_data_sent_ms = 10000;
     unused.data_segs_out = 0;
     assert_int_equal(fit(estimator, &t, busy(20)), 48);
@@ -81,16 +74,14 @@ static void idle_connections_keep_a_window_and_prove_nothing(void **state)
         assert_int_equal(tick(estimator, &t, unused, unused), 48);
     assert_int_equal(tick(estimator, &t, unused, unused), 0); /* the time to live has passed */
     assert_int_equal(tick(estimator, &t, idle, idle), 0);
-    riptide_estimator_free(estimator);
 }
 
 static void idle_ticks_pass_for_what_counts_ticks(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400), idle = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     idle.last_data_sent_ms = 10000;
     assert_int_equal(fit(estimator, &t, path), 48);
     assert_int_equal(fit(estimator, &t, path), 96);
@@ -102,21 +93,18 @@ static void idle_ticks_pass_for_what_counts_ticks(void **state)
     tick(estimator, &t, idle, idle);
     /* The two ticks after a cut are over. */
     assert_in_range(tick(estimator, &t, path, closed(60, 70, 24)), 10, 69);
-    riptide_estimator_free(estimator);
 }
 
 static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint64_t t = 0;
 
-    (void)state;
     /* Half of a window that grew without a loss; the two paths of a tick carry 600. */
     assert_int_equal(fit(estimator, &t, queued(300)), 48);
     assert_int_equal(fit(estimator, &t, queued(300)), 96);
     assert_int_equal(fit(estimator, &t, queued(300)), 150);
     assert_int_equal(fit(estimator, &t, queued(300)), 225); /* by half from there */
-    riptide_estimator_free(estimator);
 }
 
 /* A path on which no burst was seen to fit. Capacity is what two connections get together. */
@@ -124,11 +112,10 @@ static void a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond(void *
 {
     const uint32_t expected[] = { 36,  54,  81,  100, 113, 127, 143, 161, 181,
                                   203, 229, 257, 290, 326, 367, 400, 400 };
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = lossy(100);
     uint64_t t = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         uint32_t cwnd = tick(estimator, &t, path, path);
 
@@ -136,16 +123,14 @@ static void a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond(void *
         assert_in_range(tick(estimator, &t, path, closed(cwnd, cwnd, 0)), expected[i] - 3,
                         expected[i] + 3);
     }
-    riptide_estimator_free(estimator);
 }
 
 static void connections_that_open_together_share_what_is_derived(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample opening = busy(20), path = queued(200);
     uint64_t t = 0;
 
-    (void)state;
     opening.data_segs_out = 10;
     opening.app_limited = true;
     path.cwnd = 400; /* half of that is a burst; the two paths of a tick carry 400, and half is theirs */
@@ -155,31 +140,27 @@ static void connections_that_open_together_share_what_is_derived(void **state)
     assert_int_equal(explain(estimator).evidence.sharers, 4);
     assert_int_equal(fit(estimator, &t, path), 54); /* an eighth; 200 / 4 are less */
     assert_int_equal(fit(estimator, &t, path), 61);
-    riptide_estimator_free(estimator);
 }
 
 static void paced_flights_may_be_larger(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
     uint64_t t = 0;
 
-    (void)state;
     config.paced = true;
     estimator = estimator_of_config(&config);
     /* 400 / 2.89 are 138, which drain while a flight leaves. */
     assert_int_equal(fit(estimator, &t, lossy(200)), 48);
     assert_int_equal(fit(estimator, &t, lossy(200)), 96);
-    riptide_estimator_free(estimator);
 }
 
 static void silence_ends_it_and_use_does_not(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample limited = busy(100);
     uint64_t t = 0;
 
-    (void)state;
     limited.app_limited = true;
     assert_int_equal(fit(estimator, &t, busy(400)), 48);
     while (t < 200)
@@ -190,7 +171,6 @@ static void silence_ends_it_and_use_does_not(void **state)
     assert_int_equal(cwnd_of(estimator), 0);
     t = 290;
     assert_int_equal(tick(estimator, &t, limited, limited), START);
-    riptide_estimator_free(estimator);
 }
 
 static void another_path_voids_the_evidence(void **state)
@@ -206,9 +186,8 @@ static void another_path_voids_the_evidence(void **state)
         { RTT_US * 10 + 10, RTT_US * 10 + 10, true },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator *estimator = careful();
+        ESTIMATOR *estimator = careful();
         struct riptide_sample moved = busy(40);
         uint64_t t = 0;
 
@@ -220,7 +199,6 @@ static void another_path_voids_the_evidence(void **state)
         assert_int_equal(tick(estimator, &t, moved, moved), cases[i].is_void ? START : 48);
         if (cases[i].is_void)
             assert_int_equal(explain(estimator).evidence.min_rtt_us, cases[i].min_rtt_us);
-        riptide_estimator_free(estimator);
     }
 }
 
@@ -228,9 +206,8 @@ static void microseconds_are_no_other_path(void **state)
 {
     const uint32_t path_us[] = { 2000, 2001 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(path_us) / sizeof(path_us[0]); i++) {
-        struct riptide_estimator *estimator = careful();
+        ESTIMATOR *estimator = careful();
         struct riptide_sample path = busy(400), quick = busy(400);
         uint64_t t = 0;
 
@@ -238,17 +215,15 @@ static void microseconds_are_no_other_path(void **state)
         quick.rtt_us = quick.min_rtt_us = 100;
         assert_int_equal(fit(estimator, &t, path), 48);
         assert_int_equal(tick(estimator, &t, quick, quick), path_us[i] > 2000 ? START : 48);
-        riptide_estimator_free(estimator);
     }
 }
 
 static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample in_queue = busy(40), longer = busy(40);
     uint64_t t = 0;
 
-    (void)state;
     in_queue.min_rtt_us = in_queue.rtt_us = 2 * RTT_US + 2;
     longer.min_rtt_us = longer.rtt_us = 3 * RTT_US;
     assert_int_equal(fit(estimator, &t, busy(400)), 48);
@@ -262,24 +237,21 @@ static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
         assert_int_equal(tick(estimator, &t, longer, longer), 48);
     }
     assert_int_equal(tick(estimator, &t, busy(400), busy(400)), START); /* a third: another one */
-    riptide_estimator_free(estimator);
 }
 
 /* BBR's window does not tell of losses, so that all of the first four flights count. */
 static void another_path_changes_no_congestion_control(void **state)
 {
     struct riptide_sample lost = closed(START, 3 * START, START), open = busy(400);
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint64_t t = 0;
 
-    (void)state;
     strcpy(open.congestion_control, "bbr");
     lost.cwnd = 2 * START;
     tick(estimator, &t, open, open);
     open.min_rtt_us = open.rtt_us = RTT_US / 4;
     assert_int_equal(tick(estimator, &t, open, open), START);
     assert_true(tick(estimator, &t, lost, open) < START);
-    riptide_estimator_free(estimator);
 }
 
 /* A sample does not say what window its connection began with; some outlive the hint. */
@@ -297,9 +269,8 @@ static void the_end_of_a_hint_is_no_growth(void **state)
         { 0, 0.3, 4, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator *estimator = careful();
+        ESTIMATOR *estimator = careful();
         struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
         struct riptide_hint hint = { .dst = dst,
                                      .cwnd_max = cases[i].cwnd_max,
@@ -317,18 +288,16 @@ static void the_end_of_a_hint_is_no_growth(void **state)
         assert_int_equal(tick(estimator, &t, closed(20, 60, 0), closed(20, 60, 0)), 48);
         /* What ends from here on began with 48. */
         assert_int_equal(tick(estimator, &t, closed(48, 60, 0), closed(48, 60, 0)), 96);
-        riptide_estimator_free(estimator);
     }
 }
 
 static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_prefix dst = prefix_of_text("192.0.2.1");
     struct riptide_hint hint = { .dst = dst, .cwnd_max = 20, .scale = 0, .until_ns = 100 * S };
     uint64_t t = 0;
 
-    (void)state;
     assert_int_equal(fit(estimator, &t, busy(20)), 48);
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
     assert_int_equal(tick(estimator, &t, busy(20), busy(20)), 20);
@@ -336,7 +305,6 @@ static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
     assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
     /* Three quarters of 20 fit, less a thirty-second. */
     assert_in_range(tick(estimator, &t, closed(10, 20, 5), closed(10, 20, 5)), 10, 15);
-    riptide_estimator_free(estimator);
 }
 
 int main(void)

@@ -6,11 +6,10 @@
 
 static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     assert_int_equal(fit(estimator, &t, path), 48);
     assert_int_equal(fit(estimator, &t, path), 96);
     tick(estimator, &t, path, path);
@@ -33,44 +32,38 @@ static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void *
     for (int i = 0; i < 40; i++)
         tick(estimator, &t, path, closed(1000, 1000, 0));
     assert_true(explain(estimator).evidence.brake == 1); /* the loss was of another time */
-    riptide_estimator_free(estimator);
 }
 
 /* Those whose flights fit close first, and raise the window; those that lost come after them. */
 static void who_loses_comes_late_and_counts(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     assert_int_equal(fit(estimator, &t, path), 48);
     assert_int_equal(tick(estimator, &t, path, closed(14, START, START / 2)), 11);
-    riptide_estimator_free(estimator);
 }
 
 /* One flight in which two segments are lost may be chance, two in a row are not. */
 static void small_losses_add_up(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     tick(estimator, &t, path, path);
     assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START);
     assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START - 2);
-    riptide_estimator_free(estimator);
 }
 
 /* Of eight that open together the last one loses what does not fit, and closes late. */
 static void one_that_loses_speaks_for_those_that_open_together(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     tick(estimator, &t, path, path);
     for (uint32_t i = 0; i < 8; i++)
         add(estimator, closed(START, START - i % 2, 0)); /* half of them fill it */
@@ -78,17 +71,15 @@ static void one_that_loses_speaks_for_those_that_open_together(void **state)
     tick(estimator, &t, path, path);
     /* 24 of four times 48. */
     assert_int_equal(tick(estimator, &t, path, closed(34, 48, 24)), 41);
-    riptide_estimator_free(estimator);
 }
 
 /* A connection that fits does not speak for two of which that is not certain. */
 static void more_must_fit_than_may_have_lost(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400), fitting = closed(START, START, 0);
     uint64_t t = 0;
 
-    (void)state;
     tick(estimator, &t, path, path);
     add(estimator, fitting);
     assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(20, 200, 9)), START);
@@ -98,33 +89,29 @@ static void more_must_fit_than_may_have_lost(void **state)
     assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(60, 70, 9)), START);
     add(estimator, fitting);
     assert_int_equal(tick(estimator, &t, closed(60, 70, 9), fitting), 2 * START);
-    riptide_estimator_free(estimator);
 }
 
 /* One segment in a hundred, wherever it was in the flights of a hundred connections. */
 static void what_a_path_loses_by_itself_holds_nothing_up(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
     uint32_t cwnd = fit(estimator, &t, path);
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         cwnd = tick(estimator, &t, path, closed(200, cwnd, i % 2 ? cwnd / 50 : 0));
         tick(estimator, &t, path, path);
     }
     assert_in_range(cwnd, 400, 1000);
-    riptide_estimator_free(estimator);
 }
 
 static void a_cut_window_heals_to_where_all_begin(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     tick(estimator, &t, path, path);
     assert_int_equal(tick(estimator, &t, path, closed(10, START, START / 2)), 11);
     for (int i = 0; i < 20; i++)
@@ -133,21 +120,18 @@ static void a_cut_window_heals_to_where_all_begin(void **state)
     for (int i = 0; i < 200; i++)
         tick(estimator, &t, path, path);
     assert_int_equal(cwnd_of(estimator), START);
-    riptide_estimator_free(estimator);
 }
 
 static void a_cut_ends_at_the_lower_bound(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    ESTIMATOR *estimator = estimator_of_config(&config);
     uint64_t t = 0;
 
-    (void)state;
     tick(estimator, &t, busy(400), busy(400));
     tick(estimator, &t, busy(400), closed(10, START, START));
     assert_int_equal(cwnd_of(estimator), config.cwnd_min);
     assert_true(explain(estimator).combined == config.cwnd_min);
-    riptide_estimator_free(estimator);
 }
 
 /* What happens to a flight of START; `next` is the window after it. */
@@ -176,9 +160,8 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
         { "bbr, all of it fit", closed(34, 97, 0), "bbr", 48 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator *estimator = careful();
+        ESTIMATOR *estimator = careful();
         struct riptide_sample path = busy(400);
         uint64_t t = 0;
 
@@ -186,7 +169,6 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
         tick(estimator, &t, path, path);
         if (tick(estimator, &t, path, cases[i].sample) != cases[i].next)
             fail_msg("%s: %u", cases[i].what, cwnd_of(estimator));
-        riptide_estimator_free(estimator);
     }
 }
 
@@ -194,10 +176,9 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
 static void what_was_not_under_way_together_fills_no_window(void **state)
 {
     struct riptide_sample dribble = closed(START, 10 * START, 0), path = busy(400);
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint64_t t = 0;
 
-    (void)state;
     dribble.cwnd = START;
     tick(estimator, &t, path, path);
     assert_int_equal(tick(estimator, &t, path, dribble), START);
@@ -206,16 +187,14 @@ static void what_was_not_under_way_together_fills_no_window(void **state)
     assert_int_equal(tick(estimator, &t, path, dribble), START);
     dribble.cwnd = START + 1;
     assert_int_equal(tick(estimator, &t, path, dribble), 2 * START);
-    riptide_estimator_free(estimator);
 }
 
 static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample open = closed(START, START, 0), path = busy(400);
     uint64_t t = 0;
 
-    (void)state;
     open.closed = false;
     tick(estimator, &t, path, path);
     open.acked_bytes--;
@@ -239,51 +218,45 @@ static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
     open.data_segs_out = 2 * START;
     open.last_data_sent_ms = 900; /* idle by now, but its flight is news */
     assert_int_equal(tick(estimator, &t, path, open), 48);
-    riptide_estimator_free(estimator);
 }
 
 /* Of a millisecond, and ten more in the queue: that is no other path, of which nothing is known. */
 static void a_cut_outlives_a_queue_of_ten_round_trips(void **state)
 {
     struct riptide_sample path = busy(30), lost = closed(7, START, START / 2);
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint64_t t = 0;
 
-    (void)state;
     path.min_rtt_us = lost.min_rtt_us = 1000;
     path.rtt_us = lost.rtt_us = 11010;
     tick(estimator, &t, path, path);
     assert_int_equal(tick(estimator, &t, path, lost), 11);
     assert_int_equal(tick(estimator, &t, path, path), 11);
     assert_int_equal(tick(estimator, &t, path, path), 11);
-    riptide_estimator_free(estimator);
 }
 
 /* A flight of which ten fit and the rest is lost, each second. */
 static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
     uint64_t t = 0;
     int ticks = 0;
 
-    (void)state;
     while (cwnd_of(estimator) < 100)
         fit(estimator, &t, path);
     for (uint32_t cwnd = cwnd_of(estimator); cwnd > 10; ticks++)
         cwnd = tick(estimator, &t, path, closed(10, cwnd, cwnd - 10));
     assert_in_range(ticks, 1, 5);
-    riptide_estimator_free(estimator);
 }
 
 /* Three segments of two hundred are lost, of more than there is room to count. */
 static void a_crowd_is_judged_by_its_share(void **state)
 {
-    struct riptide_estimator *estimator = careful();
+    ESTIMATOR *estimator = careful();
     uint32_t cwnd, next;
     uint64_t t = 0;
 
-    (void)state;
     next = tick(estimator, &t, busy(400), busy(400));
     for (int i = 0; i < 5; i++) {
         cwnd = next;
@@ -292,7 +265,6 @@ static void a_crowd_is_judged_by_its_share(void **state)
         next = tick(estimator, &t, busy(400), busy(400));
         assert_true(next >= cwnd);
     }
-    riptide_estimator_free(estimator);
 }
 
 int main(void)

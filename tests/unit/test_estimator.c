@@ -4,19 +4,7 @@
  */
 #include "estimators.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-static struct riptide_estimator_config config_of(void)
-{
-    struct riptide_estimator_config config;
-
-    riptide_estimator_config_init(&config, sizeof(config));
-    config.policy = riptide_policy_find("paper");
-    return config;
-}
 
 static int add(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
 {
@@ -58,7 +46,6 @@ static void defaults_are_careful_and_the_papers_bounds(void **state)
 {
     struct riptide_estimator_config config;
 
-    (void)state;
     riptide_estimator_config_init(&config, sizeof(config));
     assert_string_equal(config.policy->name, "careful");
     assert_int_equal(config.cwnd_min, 10);
@@ -69,10 +56,9 @@ static void defaults_are_careful_and_the_papers_bounds(void **state)
 
 static void window_is_mean_of_all_connections(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
 
-    (void)state;
     add(estimator, "10.0.0.1", 20);
     add(estimator, "10.0.0.1", 40);
     add(estimator, "10.0.0.1", 63);
@@ -84,15 +70,13 @@ static void window_is_mean_of_all_connections(void **state)
     assert_int_equal(estimate.cwnd, 41);
     assert_int_equal(estimate.updated_ns, 5 * S);
     assert_int_equal(estimate.expires_ns, 95 * S);
-    riptide_estimator_free(estimator);
 }
 
 static void history_has_its_weight(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator;
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.history_weight = 0.75;
     estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.1", 80);
@@ -101,15 +85,13 @@ static void history_has_its_weight(void **state)
     add(estimator, "10.0.0.1", 40);
     riptide_estimator_tick(estimator, 2 * S);
     assert_pop(estimator, "10.0.0.1", 70);
-    riptide_estimator_free(estimator);
 }
 
 /* History is the moving average, not the clamped window: it remembers how far beyond it was. */
 static void bounds_do_not_change_history(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
     add(estimator, "10.0.0.1", 1000);
     riptide_estimator_tick(estimator, 1 * S);
     assert_pop(estimator, "10.0.0.1", 100);
@@ -125,14 +107,12 @@ static void bounds_do_not_change_history(void **state)
         riptide_estimator_tick(estimator, t * S);
     }
     assert_pop(estimator, "10.0.0.1", 10);
-    riptide_estimator_free(estimator);
 }
 
 static void window_is_rounded_to_the_nearest_segment(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
     add(estimator, "10.0.0.1", 50);
     add(estimator, "10.0.0.1", 51);
     add(estimator, "10.0.0.2", 50);
@@ -145,32 +125,14 @@ static void window_is_rounded_to_the_nearest_segment(void **state)
         assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
         assert_int_equal(estimate->cwnd, estimate->dst.addr[3] == 1 ? 51 : 50);
     }
-    riptide_estimator_free(estimator);
 }
 
-static void destination_is_withdrawn_when_its_ttl_passes(void **state)
+static void new_value_refreshes_the_ttl_and_silence_withdraws(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_estimate estimate;
     struct riptide_prefix dst = prefix_of_text("10.0.0.1");
+    struct riptide_estimate estimate;
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
-    add(estimator, "10.0.0.1", 30);
-    riptide_estimator_tick(estimator, 10 * S);
-    assert_pop(estimator, "10.0.0.1", 30);
-    riptide_estimator_tick(estimator, 100 * S - 1);
-    assert_no_change(estimator);
-    riptide_estimator_tick(estimator, 100 * S);
-    assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
-    assert_pop(estimator, "10.0.0.1", 0);
-    riptide_estimator_free(estimator);
-}
-
-static void new_value_refreshes_the_ttl(void **state)
-{
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-
-    (void)state;
     for (uint64_t t = 1; t < 400; t += 60) {
         add(estimator, "10.0.0.1", 30);
         riptide_estimator_tick(estimator, t * S);
@@ -179,30 +141,27 @@ static void new_value_refreshes_the_ttl(void **state)
     riptide_estimator_tick(estimator, 361 * S + 90 * S - 1);
     assert_no_change(estimator);
     riptide_estimator_tick(estimator, 361 * S + 90 * S);
+    assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
     assert_pop(estimator, "10.0.0.1", 0);
-    riptide_estimator_free(estimator);
 }
 
 static void expired_destination_starts_without_history(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
     add(estimator, "10.0.0.1", 100);
     riptide_estimator_tick(estimator, 0);
     assert_pop(estimator, "10.0.0.1", 100);
     add(estimator, "10.0.0.1", 20);
     riptide_estimator_tick(estimator, 90 * S);
     assert_pop(estimator, "10.0.0.1", 20);
-    riptide_estimator_free(estimator);
 }
 
 static void never_popped_and_expired_is_no_change(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
-    (void)state;
     add(estimator, "10.0.0.1", 50);
     riptide_estimator_tick(estimator, 0);
     riptide_estimator_tick(estimator, 90 * S);
@@ -210,29 +169,13 @@ static void never_popped_and_expired_is_no_change(void **state)
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.destinations, 0);
     assert_int_equal(stats.expired, 1);
-    riptide_estimator_free(estimator);
-}
-
-static void only_changes_are_popped(void **state)
-{
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-
-    (void)state;
-    add(estimator, "10.0.0.1", 50);
-    riptide_estimator_tick(estimator, 1 * S);
-    assert_pop(estimator, "10.0.0.1", 50);
-    add(estimator, "10.0.0.1", 50);
-    riptide_estimator_tick(estimator, 2 * S);
-    assert_no_change(estimator);
-    riptide_estimator_free(estimator);
 }
 
 static void discarded_samples_leave_nothing(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
-    (void)state;
     add(estimator, "10.0.0.1", 50);
     riptide_estimator_tick(estimator, 1 * S);
     assert_pop(estimator, "10.0.0.1", 50);
@@ -243,16 +186,14 @@ static void discarded_samples_leave_nothing(void **state)
     assert_int_equal(stats.destinations, 1);
     riptide_estimator_tick(estimator, 2 * S);
     assert_no_change(estimator);
-    riptide_estimator_free(estimator);
 }
 
 static void peers_are_grouped_by_prefix_length(void **state)
 {
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator;
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator;
     const struct riptide_estimate *estimate;
 
-    (void)state;
     config.prefix_len4 = 30;
     config.prefix_len6 = 61;
     estimator = estimator_of_config(&config);
@@ -266,7 +207,6 @@ static void peers_are_grouped_by_prefix_length(void **state)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_int_equal(estimate->cwnd, 55);
     assert_int_equal(estimate->dst.len, 61);
-    riptide_estimator_free(estimator);
 }
 
 static void longest_aggregate_wins_over_prefix_length(void **state)
@@ -274,10 +214,9 @@ static void longest_aggregate_wins_over_prefix_length(void **state)
     const struct riptide_prefix aggregates[] = { prefix_of_text("10.0.0.0/8"),
                                                  prefix_of_text("10.1.0.0/16"),
                                                  prefix_of_text("10.1.0.0/24") };
-    struct riptide_estimator_config config = config_of();
-    struct riptide_estimator *estimator;
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.aggregates = aggregates;
     config.n_aggregates = 3;
     estimator = estimator_of_config(&config);
@@ -291,16 +230,14 @@ static void longest_aggregate_wins_over_prefix_length(void **state)
     add(estimator, "192.0.2.1", 33);
     riptide_estimator_tick(estimator, 3 * S);
     assert_pop(estimator, "192.0.2.1", 33);
-    riptide_estimator_free(estimator);
 }
 
 static void overflow_is_refused_and_counted(void **state)
 {
-    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator_stats stats;
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.max_destinations = 2;
     estimator = estimator_of_config(&config);
     assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
@@ -311,17 +248,15 @@ static void overflow_is_refused_and_counted(void **state)
     assert_int_equal(stats.overflow, 1);
     assert_int_equal(stats.samples, 3);
     assert_int_equal(stats.destinations, 2);
-    riptide_estimator_free(estimator);
 }
 
 static void impossible_samples_are_refused_and_counted(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample no_family = { .cwnd = 20 };
     struct riptide_sample no_host = { .dst = prefix_of_text("10.0.0.0/24"), .cwnd = 20 };
     struct riptide_estimator_stats stats;
 
-    (void)state;
     assert_int_equal(add(estimator, "10.0.0.1", 0), RIPTIDE_E_INVALID);
     assert_int_equal(add(estimator, "10.0.0.1", 1u << 31), RIPTIDE_E_INVALID);
     assert_int_equal(riptide_estimator_add(estimator, &no_family), RIPTIDE_E_INVALID);
@@ -329,21 +264,18 @@ static void impossible_samples_are_refused_and_counted(void **state)
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.invalid, 4);
     assert_int_equal(stats.destinations, 0);
-    riptide_estimator_free(estimator);
 }
 
 static void time_that_runs_backwards_changes_nothing(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
     assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
     add(estimator, "10.0.0.1", 50);
     assert_int_equal(riptide_estimator_tick(estimator, 99 * S), RIPTIDE_E_INVALID);
     assert_no_change(estimator);
     assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
     assert_pop(estimator, "10.0.0.1", 50);
-    riptide_estimator_free(estimator);
 }
 
 static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,
@@ -366,11 +298,10 @@ static void policy_result_that_is_no_number_is_left_out(void **state)
     const struct riptide_policy policy = { .name = "mine",
                                            .add = add_any,
                                            .combine = combine_nan };
-    struct riptide_estimator_config config = config_of();
+    struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator_stats stats;
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.policy = &policy;
     estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.1", 7);
@@ -382,48 +313,6 @@ static void policy_result_that_is_no_number_is_left_out(void **state)
     assert_no_change(estimator);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.invalid, 1);
-    riptide_estimator_free(estimator);
-}
-
-static void configuration_is_refused_by_name(void **state)
-{
-    const struct {
-        const char *name;
-        struct riptide_estimator_config config;
-    } cases[] = {
-        { "history_weight", { .history_weight = 1.0, .cwnd_min = 10, .cwnd_max = 100 } },
-        { "history_weight", { .history_weight = -0.1, .cwnd_min = 10, .cwnd_max = 100 } },
-        { "history_weight", { .history_weight = NAN, .cwnd_min = 10, .cwnd_max = 100 } },
-        { "cwnd_min", { .cwnd_min = 101, .cwnd_max = 100 } },
-        { "cwnd_min", { .cwnd_min = 0, .cwnd_max = 100 } },
-        { "cwnd_max", { .cwnd_min = 1, .cwnd_max = 65536 } },
-        { "prefix_len4", { .cwnd_min = 1, .cwnd_max = 1, .prefix_len4 = 33 } },
-        { "prefix_len6", { .cwnd_min = 1, .cwnd_max = 1, .prefix_len6 = 129 } },
-        { "ttl", { .cwnd_min = 1, .cwnd_max = 1, .ttl_ns = 0 } },
-        { "max_destinations", { .cwnd_min = 1, .cwnd_max = 1, .max_destinations = 0 } },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator_config config = config_of();
-        struct riptide_estimator *estimator = NULL;
-        struct riptide_error error = { .text = "" };
-
-        config.history_weight = cases[i].config.history_weight;
-        config.cwnd_min = cases[i].config.cwnd_min;
-        config.cwnd_max = cases[i].config.cwnd_max;
-        config.prefix_len4 = cases[i].config.prefix_len4;
-        config.prefix_len6 = cases[i].config.prefix_len6;
-        if (strcmp(cases[i].name, "ttl") == 0)
-            config.ttl_ns = 0;
-        if (strcmp(cases[i].name, "max_destinations") == 0)
-            config.max_destinations = 0;
-        assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-        assert_null(estimator);
-        assert_memory_equal(error.field, "estimator.", 10);
-        assert_memory_equal(error.field + 10, cases[i].name, strlen(cases[i].name));
-        assert_int_equal(error.index, -1);
-    }
 }
 
 int main(void)
@@ -434,11 +323,9 @@ int main(void)
         cmocka_unit_test(history_has_its_weight),
         cmocka_unit_test(bounds_do_not_change_history),
         cmocka_unit_test(window_is_rounded_to_the_nearest_segment),
-        cmocka_unit_test(destination_is_withdrawn_when_its_ttl_passes),
-        cmocka_unit_test(new_value_refreshes_the_ttl),
+        cmocka_unit_test(new_value_refreshes_the_ttl_and_silence_withdraws),
         cmocka_unit_test(expired_destination_starts_without_history),
         cmocka_unit_test(never_popped_and_expired_is_no_change),
-        cmocka_unit_test(only_changes_are_popped),
         cmocka_unit_test(discarded_samples_leave_nothing),
         cmocka_unit_test(peers_are_grouped_by_prefix_length),
         cmocka_unit_test(longest_aggregate_wins_over_prefix_length),
@@ -446,7 +333,6 @@ int main(void)
         cmocka_unit_test(impossible_samples_are_refused_and_counted),
         cmocka_unit_test(time_that_runs_backwards_changes_nothing),
         cmocka_unit_test(policy_result_that_is_no_number_is_left_out),
-        cmocka_unit_test(configuration_is_refused_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

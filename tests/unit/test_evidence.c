@@ -5,7 +5,6 @@
 #include "compute/estimator.h"
 #include "evidence_case.h"
 
-#include <math.h>
 
 /* One that sent a first flight of `cwnd` in the last round trip. */
 static struct riptide_sample first_flight(uint32_t cwnd)
@@ -21,10 +20,9 @@ static void figures_that_cannot_be_true_stay_within_bounds(void **state)
 {
     const char *const policies[] = { "bdp", "careful" };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct riptide_estimator_config config = config_of_policy(policies[i]);
-        struct riptide_estimator *estimator = estimator_of_config(&config);
+        ESTIMATOR *estimator = estimator_of_config(&config);
         struct riptide_sample sample = busy(20);
 
         sample.delivery_rate_Bps = UINT64_MAX;
@@ -44,16 +42,14 @@ static void figures_that_cannot_be_true_stay_within_bounds(void **state)
         add(estimator, sample);
         riptide_estimator_tick(estimator, UINT64_MAX / 2);
         assert_in_range(cwnd_of(estimator), 10, 100);
-        riptide_estimator_free(estimator);
     }
 }
 
 static void bdp_is_path_rate_times_rtt_by_flows(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("bdp");
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.cwnd_min = 1;
     config.cwnd_max = 1000;
     estimator = estimator_of_config(&config);
@@ -67,7 +63,6 @@ static void bdp_is_path_rate_times_rtt_by_flows(void **state)
     assert_int_equal(cwnd_of(estimator), 30);
     assert_int_equal(explain(estimator).evidence.sharers, 10);
     assert_int_equal(explain(estimator).rto_min_us, 0);
-    riptide_estimator_free(estimator);
 }
 
 static void rto_min_is_the_largest_delay_in_steps(void **state)
@@ -80,11 +75,10 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
                   { 2001, 1, 2250 },  { 3100, 1, 3250 },     { 250000, 1, 256000 },
                   { 3100, 20, 20000 } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct riptide_estimator_config config = config_of_policy("bdp");
         struct riptide_sample sample = busy(20);
-        struct riptide_estimator *estimator;
+        ESTIMATOR *estimator;
 
         config.rto_min_floor_us = cases[i].floor_ms * 1000;
         estimator = estimator_of_config(&config);
@@ -92,7 +86,6 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
         add(estimator, sample);
         riptide_estimator_tick(estimator, S);
         assert_int_equal(explain(estimator).rto_min_us, cases[i].rto_min_us);
-        riptide_estimator_free(estimator);
     }
 }
 
@@ -102,10 +95,9 @@ static void rto_min_stays_within_its_limit(void **state)
     static const uint32_t rtts_us[] = { 58000000, 59000000, 60000000, 61000000, UINT32_MAX };
     struct riptide_estimator_config config = config_of_policy("bdp");
 
-    (void)state;
     config.rto_min_floor_us = 1000;
     for (size_t i = 0; i < sizeof(rtts_us) / sizeof(rtts_us[0]); i++) {
-        struct riptide_estimator *estimator = estimator_of_config(&config);
+        ESTIMATOR *estimator = estimator_of_config(&config);
         struct riptide_sample sample = busy(20);
         uint32_t rto_min_us;
 
@@ -115,7 +107,6 @@ static void rto_min_stays_within_its_limit(void **state)
         rto_min_us = explain(estimator).rto_min_us;
         assert_in_range(rto_min_us, rtts_us[0], 60000000);
         assert_true(rto_min_us >= rtts_us[i] || rto_min_us == 60000000);
-        riptide_estimator_free(estimator);
     }
 }
 
@@ -123,10 +114,9 @@ static void rto_min_alone_is_a_change(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("bdp");
     const struct riptide_estimate *estimate;
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
     struct riptide_sample sample = busy(20);
 
-    (void)state;
     config.rto_min_floor_us = 1000;
     estimator = estimator_of_config(&config);
     add(estimator, sample);
@@ -142,7 +132,38 @@ static void rto_min_alone_is_a_change(void **state)
     assert_int_equal(estimate->cwnd, 20);
     assert_true(estimate->rto_min_us >= 3 * RTT_US);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
-    riptide_estimator_free(estimator);
+}
+
+static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **state)
+{
+    ESTIMATOR *estimator = estimator_of_policy("careful");
+    struct riptide_sample sample = busy(60);
+
+    sample.closed = true;
+    sample.data_segs_out = 60;
+    sample.retrans_segs = 1; /* it has met the path's limit */
+    add(estimator, sample);
+    sample.data_segs_out = 15; /* in its first flights */
+    for (int i = 0; i < 50; i++)
+        add(estimator, sample);
+    riptide_estimator_tick(estimator, S);
+    assert_true(explain(estimator).evidence.capacity == 60);
+    assert_int_equal(explain(estimator).evidence.sharers, 1);
+}
+
+static void bdp_sums_up_open_ones_alone(void **state)
+{
+    ESTIMATOR *estimator = estimator_of_policy("bdp");
+    struct riptide_sample sample = busy(60);
+
+    sample.closed = true;
+    for (int i = 0; i < 100; i++)
+        add(estimator, sample);
+    sample.closed = false;
+    add(estimator, sample);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 60);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
 }
 
 int main(void)
@@ -153,6 +174,8 @@ int main(void)
         cmocka_unit_test(rto_min_is_the_largest_delay_in_steps),
         cmocka_unit_test(rto_min_stays_within_its_limit),
         cmocka_unit_test(rto_min_alone_is_a_change),
+        cmocka_unit_test(careful_takes_closed_ones_for_capacity_and_not_for_sharers),
+        cmocka_unit_test(bdp_sums_up_open_ones_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,49 +27,102 @@ static void paper_is_the_mean_of_windows(void **state)
 {
     const uint32_t cwnds[] = { 30, 20, 85, 61 };
 
-    (void)state;
     assert_int_equal(window_by("paper", cwnds, 4), 49);
+}
+
+static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
+{
+    return (struct riptide_sample){
+        .dst = prefix_of_text("192.0.2.1"),
+        .cwnd = cwnd,
+        .data_segs_out = data_segs_out,
+        .acked_bytes = UINT64_C(1000) * data_segs_out + 1,
+        .closed = closed,
+    };
+}
+
+/* What closed connections alone lead to, 0: nothing; `given` is the window that they began with. */
+static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_segs_out)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct riptide_sample closed = sample_of(cwnd, data_segs_out, true);
+    struct riptide_sample open = sample_of(given, 1, false);
+    struct riptide_estimator *estimator;
+    uint32_t result = 0;
+
+    config.history_weight = 0;
+    estimator = estimator_of_config(&config);
+    if (given > 0)
+        riptide_estimator_add(estimator, &open);
+    riptide_estimator_tick(estimator, S);
+    riptide_estimator_add(estimator, &closed);
+    riptide_estimator_tick(estimator, 2 * S);
+    if (cwnd_of(estimator) > 0 && explain(estimator).updated_ns == 2 * S)
+        result = cwnd_of(estimator);
+    riptide_estimator_free(estimator);
+    return result;
+}
+
+static void closed_ones_count_where_they_used_their_windows(void **state)
+{
+    const struct {
+        uint32_t given, cwnd, data_segs_out, expected;
+    } cases[] = {
+        { 0, 10, 9, 0 },    /* never filled what it was given */
+        { 37, 37, 14, 0 },
+        { 37, 37, 37, 37 },
+        { 0, 40, 35, 40 },  /* 35 segments over 10: flights of 10, 20 and 5 */
+        { 20, 60, 14, 0 },  /* given at a time when the window was larger than it is now */
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(
+            window_of_closed(cases[i].given, cases[i].cwnd, cases[i].data_segs_out),
+            cases[i].expected);
+}
+
+static void segments_sent_again_fill_no_window(void **state)
+{
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    struct riptide_sample sample = sample_of(10, 12, true);
+
+    sample.retrans_segs = 3;
+    riptide_estimator_add(estimator, &sample);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(cwnd_of(estimator), 0);
 }
 
 static void no_weight_forgets_history(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.history_weight = 0;
     estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 90);
-    riptide_estimator_tick(estimator, 1 * S);
-    add_cwnd(estimator, 20);
-    riptide_estimator_tick(estimator, 2 * S);
+    learn(estimator, 90, 1 * S);
+    learn(estimator, 20, 2 * S);
     assert_int_equal(cwnd_of(estimator), 20);
-    riptide_estimator_free(estimator);
 }
 
 static void drop_guard_lets_history_hold_nothing_up(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.history_weight = 0.9;
     config.drop_share = 0.4;
     estimator = estimator_of_config(&config);
-    add_cwnd(estimator, 100);
-    riptide_estimator_tick(estimator, 1 * S);
+    learn(estimator, 100, 1 * S);
     add_cwnd(estimator, 60); /* fell by 0.4, not by more */
     riptide_estimator_tick(estimator, 2 * S);
     assert_int_equal(cwnd_of(estimator), 96);
     assert_false(explain(estimator).is_drop);
-    add_cwnd(estimator, 35);
-    riptide_estimator_tick(estimator, 3 * S);
+    learn(estimator, 35, 3 * S);
     assert_int_equal(cwnd_of(estimator), 35);
     assert_true(explain(estimator).is_drop);
     add_cwnd(estimator, 45); /* up again as slowly as ever */
     riptide_estimator_tick(estimator, 4 * S);
     assert_int_equal(cwnd_of(estimator), 36);
-    riptide_estimator_free(estimator);
 }
 
 /* A host's own policy: the largest window, and how often it was asked, by its own pointer. */
@@ -100,18 +153,15 @@ static void functions_of_a_host_get_its_pointer(void **state)
                                            .combine = largest_combine,
                                            .user = &n };
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
 
-    (void)state;
     config.policy = &policy;
     estimator = estimator_of_config(&config);
     add_cwnd(estimator, 30);
     add_cwnd(estimator, 85);
-    add_cwnd(estimator, 61);
-    riptide_estimator_tick(estimator, S);
+    learn(estimator, 61, S);
     assert_int_equal(cwnd_of(estimator), 85);
     assert_int_equal(n, 103);
-    riptide_estimator_free(estimator);
 }
 
 static void tables_are_complete(void **state)
@@ -119,7 +169,6 @@ static void tables_are_complete(void **state)
     const struct riptide_policy *policy;
     size_t n;
 
-    (void)state;
     for (n = 0; (policy = riptide_policy_get(n)); n++) {
         assert_ptr_equal(riptide_policy_find(policy->name), policy);
         assert_true(strlen(policy->help) > 0 && !strchr(policy->help, '\n'));
@@ -140,6 +189,7 @@ static void tables_are_complete(void **state)
         config.option = value;                                                                      \
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);             \
         assert_null(estimator);                                                                    \
+        assert_int_equal(error.index, -1);                                                         \
         assert_string_equal(error.field, "estimator." #option);                                     \
     } while (0)
 
@@ -147,8 +197,18 @@ static void options_are_refused_by_name(void **state)
 {
     struct riptide_policy too_much = *riptide_policy_find("paper");
 
-    (void)state;
     too_much.bytes = 65537;
+    REFUSED(history_weight, 1.0);
+    REFUSED(history_weight, -0.1);
+    REFUSED(history_weight, __builtin_nan(""));
+    REFUSED(cwnd_min, 101);
+    REFUSED(cwnd_min, 0);
+    REFUSED(cwnd_max, 9);
+    REFUSED(cwnd_max, 65536);
+    REFUSED(prefix_len4, 33);
+    REFUSED(prefix_len6, 129);
+    REFUSED(ttl_ns, 0);
+    REFUSED(max_destinations, 0);
     REFUSED(drop_share, 1.01);
     REFUSED(drop_share, __builtin_nan(""));
     REFUSED(capacity_fraction, 0);
@@ -179,7 +239,6 @@ static void counts_need_their_arrays(void **state)
     const struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
     struct riptide_estimator_config config = config_of_policy("paper");
 
-    (void)state;
     config.n_hints = 5;
     assert_refused_with(&config, "estimator.hints: NULL, but its number is 5");
     config.hints = &override;
@@ -199,22 +258,21 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
 {
     const struct riptide_scope scope = { .n_learn = 5 };
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    ESTIMATOR *estimator = estimator_of_config(&config);
     struct riptide_error error;
 
-    (void)state;
-    add_cwnd(estimator, 80);
-    riptide_estimator_tick(estimator, 1 * S);
+    learn(estimator, 80, 1 * S);
     assert_int_equal(estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
     assert_string_equal(error.text, "observer.scope.learn: NULL, but its number is 5");
     assert_true(cwnd_of(estimator) > 0);
-    riptide_estimator_free(estimator);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper_is_the_mean_of_windows),
+        cmocka_unit_test(closed_ones_count_where_they_used_their_windows),
+        cmocka_unit_test(segments_sent_again_fill_no_window),
         cmocka_unit_test(no_weight_forgets_history),
         cmocka_unit_test(drop_guard_lets_history_hold_nothing_up),
         cmocka_unit_test(functions_of_a_host_get_its_pointer),

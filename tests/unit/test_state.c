@@ -11,16 +11,6 @@
 
 enum { ROOM = 4096 };
 
-/* CLOCK_REALTIME when most tests save: some day in 2026. */
-#define SAVED (UINT64_C(1790000000) * S)
-
-static void add_host(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
-{
-    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = cwnd };
-
-    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
-}
-
 /* 192.0.2.1 with 64 at 100 s, 2001:db8::1 with 33.25 at 110 s, saved at 120 s. */
 static size_t save_two(char bytes[ROOM])
 {
@@ -42,17 +32,12 @@ static size_t save_two(char bytes[ROOM])
 
 static void restart_begins_where_it_was(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
-    struct riptide_load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
-    assert_int_equal(
-        riptide_estimator_load(estimator, 150 * S, SAVED + 30 * S, bytes, n, false, &counts, NULL),
-        0);
-    assert_int_equal(counts.loaded, 2);
+    assert_int_equal(load_at(estimator, 150 * S, SAVED + 30 * S, bytes, n).loaded, 2);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_int_equal(estimate->cwnd, 33);
     assert_true(estimate->smoothed == 33.25);
@@ -68,22 +53,18 @@ static void restart_begins_where_it_was(void **state)
     assert_true(find_host(estimator, "2001:db8::1").smoothed == (33.25 + 43) / 2);
     riptide_estimator_tick(estimator, 190 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
-    riptide_estimator_free(estimator);
 }
 
 /* The boot clock begins anew: ages lie before its zero. */
 static void reboot_keeps_what_has_not_passed(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     /* 192.0.2.1 is 20 + 72 s old, 2001:db8::1 10 + 72 */
-    assert_int_equal(
-        riptide_estimator_load(estimator, 5 * S, SAVED + 72 * S, bytes, n, false, &counts, NULL),
-        0);
+    counts = load_at(estimator, 5 * S, SAVED + 72 * S, bytes, n);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.expired, 1);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
@@ -93,44 +74,32 @@ static void reboot_keeps_what_has_not_passed(void **state)
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     riptide_estimator_tick(estimator, 13 * S);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
-    riptide_estimator_free(estimator);
 }
 
 static void state_that_waits_too_long_is_empty(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-    struct riptide_load_counts counts;
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
-    assert_int_equal(
-        riptide_estimator_load(estimator, 5 * S, SAVED + 80 * S, bytes, n, false, &counts, NULL),
-        0);
-    assert_int_equal(counts.expired, 2);
-    assert_int_equal(
-        riptide_estimator_load(estimator, 5 * S, UINT64_MAX, bytes, n, false, &counts, NULL), 0);
-    assert_int_equal(counts.expired, 2);
-    riptide_estimator_free(estimator);
+    assert_int_equal(load_at(estimator, 5 * S, SAVED + 80 * S, bytes, n).expired, 2);
+    assert_int_equal(load_at(estimator, 5 * S, UINT64_MAX, bytes, n).expired, 2);
 }
 
 static void newer_evidence_wins_a_merge(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     /* This host's clock is at 1000 s; by then the two are 40 s and 30 s old. */
     add_host(estimator, "192.0.2.1", 20);
     riptide_estimator_tick(estimator, 961 * S);
     add_host(estimator, "198.51.100.7", 25);
     add_host(estimator, "2001:db8::1", 90);
     riptide_estimator_tick(estimator, 969 * S);
-    assert_int_equal(
-        riptide_estimator_load(estimator, 1000 * S, SAVED + 20 * S, bytes, n, false, &counts, NULL),
-        0);
+    counts = load_at(estimator, 1000 * S, SAVED + 20 * S, bytes, n);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.older, 1);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
@@ -145,23 +114,20 @@ static void newer_evidence_wins_a_merge(void **state)
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     riptide_estimator_tick(estimator, (970 + 90) * S);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
-    riptide_estimator_free(estimator);
 }
 
 static void replacing_forgets_what_the_state_does_not_name(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
     struct riptide_load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     add_host(estimator, "192.0.2.1", 80);
     add_host(estimator, "192.0.2.9", 90);
     riptide_estimator_tick(estimator, 125 * S);
-    while (riptide_estimator_pop(estimator, &estimate) == 0)
-        ;
+    pop_all(estimator);
     assert_int_equal(
         riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, true, &counts, NULL),
         0);
@@ -174,16 +140,14 @@ static void replacing_forgets_what_the_state_does_not_name(void **state)
         assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_true(riptide_prefix_equal(&estimate->dst,
                                      &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, 9 } }));
-    riptide_estimator_free(estimator);
 }
 
 static void refused_state_replaces_nothing(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     add_host(estimator, "192.0.2.9", 90);
     riptide_estimator_tick(estimator, 125 * S);
     bytes[0] ^= 1;
@@ -191,7 +155,6 @@ static void refused_state_replaces_nothing(void **state)
         riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, true, NULL, NULL),
         -EINVAL);
     assert_int_equal(find_host(estimator, "192.0.2.9").cwnd, 90);
-    riptide_estimator_free(estimator);
 }
 
 /* Of 100 s and 110 s into those of 95, 105 and 115 s. */
@@ -200,39 +163,35 @@ static void merged_windows_pass_in_their_order(void **state)
     static const char *const ours[] = { "192.0.2.20", "192.0.2.21", "192.0.2.22" };
     static const char *const all[] = { "192.0.2.20", "192.0.2.1", "192.0.2.21", "2001:db8::1",
                                        "192.0.2.22" };
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     for (unsigned int i = 0; i < 3; i++) {
         add_host(estimator, ours[i], 50);
         riptide_estimator_tick(estimator, (95 + 10 * i) * S);
     }
-    assert_int_equal(riptide_estimator_load(estimator, 120 * S, SAVED, bytes, n, false, NULL, NULL),
-                     0);
+    load_at(estimator, 120 * S, SAVED, bytes, n);
     for (unsigned int i = 0; i < 5; i++) {
         riptide_estimator_tick(estimator, (95 + 90 + 5 * i) * S);
         for (unsigned int j = 0; j < 5; j++)
             assert_int_equal(find_host(estimator, all[j]).cwnd > 0, j > i);
     }
-    riptide_estimator_free(estimator);
 }
 
 static void bounds_and_groups_are_the_readers(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_load_counts counts;
-    struct riptide_estimator *estimator;
+    ESTIMATOR *estimator;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     config.cwnd_max = 40;
     config.prefix_len6 = 64;
     config.max_destinations = 1;
     estimator = estimator_of_config(&config);
-    riptide_estimator_load(estimator, 150 * S, SAVED, bytes, n, false, &counts, NULL);
+    counts = load_at(estimator, 150 * S, SAVED, bytes, n);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.regrouped, 1);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 40);
@@ -240,15 +199,14 @@ static void bounds_and_groups_are_the_readers(void **state)
 
     config.prefix_len6 = 128;
     estimator = estimator_of_config(&config);
-    riptide_estimator_load(estimator, 150 * S, SAVED, bytes, n, false, &counts, NULL);
+    counts = load_at(estimator, 150 * S, SAVED, bytes, n);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.overflow, 1);
-    riptide_estimator_free(estimator);
 }
 
 static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, const char *line)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
     struct riptide_error error = { .text = "" };
 
@@ -257,7 +215,6 @@ static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, co
         -EINVAL);
     assert_string_equal(error.text, line);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
-    riptide_estimator_free(estimator);
 }
 
 static void other_bytes_are_refused_with_a_line(void **state)
@@ -266,7 +223,6 @@ static void other_bytes_are_refused_with_a_line(void **state)
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
     assert_refused(bytes, 0, SAVED, "state: foreign, it does not begin as a state of riptide does");
     assert_refused("#!/bin/sh\n", 10, SAVED,
                    "state: foreign, it does not begin as a state of riptide does");
@@ -283,7 +239,6 @@ static void state_is_lines_to_read(void **state)
 {
     char bytes[ROOM];
 
-    (void)state;
     save_two(bytes);
     assert_string_equal(bytes,
                         "riptide state 2 saved_ns=1790000000000000000\n"
@@ -295,23 +250,18 @@ static void state_is_lines_to_read(void **state)
 
 static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
 {
-    struct riptide_load_counts counts;
     char text[ROOM];
     int n = snprintf(text, sizeof(text), "riptide state 2 saved_ns=%llu\n%s",
                      (unsigned long long)SAVED, lines);
 
-    assert_int_equal(
-        riptide_estimator_load(estimator, 200 * S, SAVED, text, (size_t)n, false, &counts, NULL),
-        0);
-    return counts;
+    return load_at(estimator, 200 * S, SAVED, text, (size_t)n);
 }
 
 static void damaged_lines_are_skipped_and_counted(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
 
-    (void)state;
     counts = load_lines(estimator, "192.0.2.1/32 smoothed=20 age_ns=1 cwnd=20 colour=blue\n"
                                    "192.0.2.2/32 smoothed=2x age_ns=1 cwnd=20\n"
                                    "192.0.2.3/32 smoothed=20 cwnd=20\n"
@@ -327,15 +277,13 @@ static void damaged_lines_are_skipped_and_counted(void **state)
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
     assert_int_equal(find_host(estimator, "192.0.2.7").cwnd, 31);
     assert_int_equal(find_host(estimator, "192.0.2.8").cwnd, 0);
-    riptide_estimator_free(estimator);
 }
 
 /* Lines by hand, in any order. */
 static void order_of_lines_does_not_matter(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)state;
     load_lines(estimator, "192.0.2.1/32 smoothed=20 age_ns=30000000000 cwnd=20\n"
                           "192.0.2.2/32 smoothed=20 age_ns=10000000000 cwnd=20\n"
                           "192.0.2.3/32 smoothed=20 age_ns=20000000000 cwnd=20\n");
@@ -345,45 +293,36 @@ static void order_of_lines_does_not_matter(void **state)
     riptide_estimator_tick(estimator, 270 * S);
     assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 0);
     assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 20);
-    riptide_estimator_free(estimator);
 }
 
 static void of_another_policy_the_window_counts(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("careful");
-    struct riptide_load_counts counts;
+    ESTIMATOR *estimator = estimator_of_policy("careful");
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    (void)state;
-    assert_int_equal(
-        riptide_estimator_load(estimator, 150 * S, SAVED, bytes, n, false, &counts, NULL), 0);
-    assert_int_equal(counts.loaded, 2);
+    assert_int_equal(load_at(estimator, 150 * S, SAVED, bytes, n).loaded, 2);
     assert_int_equal(cwnd_of(estimator), 64);
-    riptide_estimator_free(estimator);
 }
 
 /* What losses took down stays down, as the one who saved it knew. */
 static void careful_keeps_a_cut(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("careful");
+    ESTIMATOR *estimator = estimator_of_policy("careful");
     char bytes[ROOM];
     uint64_t t = 0;
     uint32_t cwnd;
     size_t n;
 
-    (void)state;
     tick(estimator, &t, busy(20), busy(20));
     cwnd = tick(estimator, &t, busy(20), closed(20, 24, 8));
     assert_true(cwnd < 24 && find_host(estimator, "192.0.2.1").may_lower);
     n = riptide_estimator_save(estimator, t * S, SAVED, bytes, sizeof(bytes));
     riptide_estimator_free(estimator);
     estimator = estimator_of_policy("careful");
-    assert_int_equal(riptide_estimator_load(estimator, t * S, SAVED, bytes, n, false, NULL, NULL),
-                     0);
+    load_at(estimator, t * S, SAVED, bytes, n);
     assert_int_equal(cwnd_of(estimator), cwnd);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
-    riptide_estimator_free(estimator);
 }
 
 /* Memory of another layout, or that is damaged, is left: the window stands for itself. */
@@ -391,9 +330,8 @@ static void memory_that_does_not_fit_is_restored_from_the_window(void **state)
 {
     static const char *const kept[] = { "2l:00", "1l:00", "1l:zz", "1x:", "", "0l:" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-        struct riptide_estimator *estimator = estimator_of_policy("careful");
+        ESTIMATOR *estimator = estimator_of_policy("careful");
         char line[256];
 
         snprintf(line, sizeof(line),
@@ -401,20 +339,18 @@ static void memory_that_does_not_fit_is_restored_from_the_window(void **state)
         assert_int_equal(load_lines(estimator, line).loaded, 1);
         assert_int_equal(cwnd_of(estimator), 40);
         assert_false(find_host(estimator, "192.0.2.1").may_lower);
-        riptide_estimator_free(estimator);
     }
 }
 
 static void careful_goes_on_from_its_window(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator = estimator_of_config(&config);
+    ESTIMATOR *estimator = estimator_of_config(&config);
     struct riptide_sample path = busy(160);
     struct riptide_sample flight = path;
     char bytes[ROOM];
     size_t n;
 
-    (void)state;
     riptide_estimator_add(estimator, &path);
     riptide_estimator_tick(estimator, 9 * S);
     flight.data_segs_out = cwnd_of(estimator); /* fits: the next may be twice that */
@@ -426,13 +362,11 @@ static void careful_goes_on_from_its_window(void **state)
     riptide_estimator_free(estimator);
 
     estimator = estimator_of_config(&config);
-    assert_int_equal(
-        riptide_estimator_load(estimator, 20 * S, SAVED + 5 * S, bytes, n, false, NULL, NULL), 0);
+    load_at(estimator, 20 * S, SAVED + 5 * S, bytes, n);
     assert_int_equal(cwnd_of(estimator), 48);
     riptide_estimator_add(estimator, &path);
     riptide_estimator_tick(estimator, 21 * S);
     assert_int_equal(cwnd_of(estimator), 48);
-    riptide_estimator_free(estimator);
 }
 
 /* What is kept is the window without the scale, which halves it once, not with each restart. */
@@ -445,14 +379,12 @@ static void scale_is_applied_once(void **state)
     char bytes[ROOM];
     size_t n = 0;
 
-    (void)state;
     config.hints = &half;
     config.n_hints = 1;
     for (uint64_t t = 10; t < 15; t++) {
         estimator = estimator_of_config(&config);
         if (n > 0)
-            assert_int_equal(
-                riptide_estimator_load(estimator, t * S, SAVED, bytes, n, false, NULL, NULL), 0);
+            load_at(estimator, t * S, SAVED, bytes, n);
         riptide_estimator_add(estimator, &path);
         riptide_estimator_tick(estimator, t * S);
         assert_int_equal(cwnd_of(estimator), 12);
@@ -463,11 +395,10 @@ static void scale_is_applied_once(void **state)
 
 static void room_is_asked_for(void **state)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM] = { 0 };
     size_t most;
 
-    (void)state;
     add_host(estimator, "192.0.2.1", 20);
     riptide_estimator_tick(estimator, S);
     most = riptide_estimator_save(estimator, S, SAVED, NULL, 0);
@@ -478,7 +409,6 @@ static void room_is_asked_for(void **state)
     assert_memory_equal(bytes, "riptide state 2 ", 16);
     assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, false, NULL, NULL),
                      RIPTIDE_E_INVALID);
-    riptide_estimator_free(estimator);
 }
 
 int main(void)
