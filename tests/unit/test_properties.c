@@ -364,7 +364,8 @@ static void careful_never_exceeds_its_evidence(void **state)
 static void state_survives_or_is_left(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
-    ESTIMATOR *estimator = estimator_of_config(&config), *other;
+    ESTIMATOR *estimator = estimator_of_config(&config);
+    struct riptide_estimator *other;
     char text[1 << 16], again[1 << 16];
     uint64_t now_ns = S;
     size_t n;
