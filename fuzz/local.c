@@ -22,48 +22,47 @@ static bool holds_by_hand(const struct prefix_set *set, const struct riptide_pre
 }
 
 /* The first address within it, and that with one bit turned. */
-static void check_around(const struct local_set *set, const struct riptide_prefix *prefix, int bit)
+static void check_around(const struct prefix_set *set, const struct riptide_prefix *prefix, int bit)
 {
     struct riptide_prefix dst = *prefix;
 
     dst.len = prefix_family_bits(dst.family);
-    CASE_CHECK(local_set_contains(set, &dst));
+    CASE_CHECK(prefix_set_decide(set, &dst));
     dst.addr[bit % dst.len / 8] ^= (uint8_t)(1 << bit % 8);
-    CASE_CHECK(local_set_contains(set, &dst) == holds_by_hand(&set->prefixes, &dst));
+    CASE_CHECK(prefix_set_decide(set, &dst) == holds_by_hand(set, &dst));
 }
 
-static void add(struct local_set *set, const struct nlmsghdr *message)
+static void add(struct prefix_set *set, const struct nlmsghdr *message)
 {
-    const struct prefix_set *prefixes = &set->prefixes;
     const struct rtmsg *route = (const struct rtmsg *)(message + 1);
-    uint32_t before = prefixes->n;
-    int r = local_set_add_route(set, message);
+    uint32_t before = set->n;
+    int r = local_add_route(set, message);
 
     CASE_CHECK(r == 0 || r == RIPTIDE_E_INVALID);
-    CASE_CHECK(prefixes->n == before || (r == 0 && prefixes->n == before + 1));
-    if (prefixes->n == before)
+    CASE_CHECK(set->n == before || (r == 0 && set->n == before + 1));
+    if (set->n == before)
         return;
     CASE_CHECK(route->rtm_type == RTN_LOCAL && route->rtm_table == RT_TABLE_LOCAL);
-    CASE_CHECK(prefix_is_valid(&prefixes->rules[before].prefix));
+    CASE_CHECK(prefix_is_valid(&set->rules[before].prefix));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
     struct nlmsghdr *message;
 
     for (int round = 0; round < 2; round++) {
         bytes = (struct case_bytes){ data, n };
-        local_set_clear(&set);
+        prefix_set_clear(&set);
         while ((message = messages_next(&bytes))) {
             add(&set, message);
             free(message);
         }
-        local_set_finish(&set);
-        for (size_t i = 0; i < set.prefixes.n; i++)
-            check_around(&set, &set.prefixes.rules[i].prefix, (int)(i * 5 + n));
+        prefix_set_finish(&set);
+        for (size_t i = 0; i < set.n; i++)
+            check_around(&set, &set.rules[i].prefix, (int)(i * 5 + n));
     }
-    prefix_set_deinit(&set.prefixes);
+    prefix_set_deinit(&set);
     return 0;
 }

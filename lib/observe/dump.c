@@ -141,8 +141,8 @@ void dump_close(struct dump *dump)
     netlink_close(dump->routes.socket);
     netlink_close(dump->sockets);
     closep(&dump->epoll_fd);
-    prefix_set_deinit(&dump->local.prefixes);
-    prefix_set_deinit(&dump->next_local.prefixes);
+    prefix_set_deinit(&dump->local);
+    prefix_set_deinit(&dump->next_local);
 }
 
 static int give_up(struct dump *dump, int error)
@@ -169,7 +169,7 @@ static int ask(struct dump *dump)
 
 static int begin(struct dump *dump)
 {
-    local_set_clear(&dump->next_local);
+    prefix_set_clear(&dump->next_local);
     dump->phase = DUMP_LOCAL4;
     return ask(dump);
 }
@@ -216,16 +216,16 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
     int r = RIPTIDE_E_INVALID;
 
     if (message->nlmsg_type == RTM_NEWROUTE)
-        r = local_set_add_route(&dump->next_local, message);
+        r = local_add_route(&dump->next_local, message);
     count_malformed(dump, r == RIPTIDE_E_INVALID);
     return r < 0 ? r : 0;
 }
 
 static void take_local(struct dump *dump)
 {
-    struct local_set before = dump->local;
+    struct prefix_set before = dump->local;
 
-    local_set_finish(&dump->next_local);
+    prefix_set_finish(&dump->next_local);
     dump->local = dump->next_local;
     dump->next_local = before;
 }

@@ -39,8 +39,8 @@ struct dump {
     uint32_t n_fruitless; /* calls of dump_start since the kernel last said anything */
     bool say_restarted;
     bool say_done;
-    struct local_set local;         /* as the last dump that got so far found it */
-    struct local_set next_local;    /* as this one does */
+    struct prefix_set local;        /* as the last dump that got so far found it */
+    struct prefix_set next_local;   /* as this one does */
     struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are true */
     _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };

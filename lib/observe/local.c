@@ -9,13 +9,7 @@
 
 #include <linux/rtnetlink.h>
 
-void local_set_clear(struct local_set *set)
-{
-    set->prefixes.n = 0;
-    memset(set->last_bytes, 0, sizeof(set->last_bytes));
-}
-
-int local_set_add_route(struct local_set *set, const struct nlmsghdr *message)
+int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
 {
     static const struct riptide_prefix loopback = { AF_INET, 8, { 127 } };
     static const uint8_t any[16];
@@ -49,18 +43,5 @@ int local_set_add_route(struct local_set *set, const struct nlmsghdr *message)
     /* Every host has this one, and peers in it are known without being looked up. */
     if (riptide_prefix_contains(&loopback, &prefix))
         return 0;
-    return prefix_set_add(&set->prefixes, &prefix, true);
-}
-
-void local_set_finish(struct local_set *set)
-{
-    for (uint32_t i = 0; i < set->prefixes.n; i++) {
-        const struct riptide_prefix *prefix = &set->prefixes.rules[i].prefix;
-        uint8_t byte = prefix->addr[prefix->family == AF_INET ? 3 : 15];
-
-        if (prefix->len < prefix_family_bits(prefix->family))
-            memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
-        set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
-    }
-    prefix_set_finish(&set->prefixes);
+    return prefix_set_add(local, &prefix, true);
 }

@@ -178,33 +178,23 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
-/* Where what is no sample is counted; NULL: it is one. */
-static uint64_t *left_out(struct riptide_observer_stats *stats, enum sample_verdict verdict)
-{
-    switch (verdict) {
-    case SAMPLE_OK:
-        return NULL;
-    case SAMPLE_LOOPBACK:
-        return &stats->left_out_local;
-    case SAMPLE_MULTICAST:
-        return &stats->left_out_multicast;
-    case SAMPLE_LINK_LOCAL:
-        return &stats->left_out_link_local;
-    case SAMPLE_NO_INFO:
-        return &stats->left_out_no_info;
-    case SAMPLE_MALFORMED:
-        break;
-    }
-    return &stats->malformed;
-}
+/* Where what is no sample is counted. */
+#define COUNTER(name) offsetof(struct riptide_observer_stats, name)
+static const size_t counters[] = {
+    [SAMPLE_LOOPBACK] = COUNTER(left_out_local),
+    [SAMPLE_MULTICAST] = COUNTER(left_out_multicast),
+    [SAMPLE_LINK_LOCAL] = COUNTER(left_out_link_local),
+    [SAMPLE_NO_INFO] = COUNTER(left_out_no_info),
+    [SAMPLE_MALFORMED] = COUNTER(malformed),
+};
 
-/* The same of a sample. Its order is that of their cost. */
-static uint64_t *left_out_sample(struct riptide_observer *observer,
+/* Where a sample that is left out is; NULL: it is not. In the order of what it costs to know. */
+static uint64_t *left_out(struct riptide_observer *observer,
                                  const struct riptide_sample *sample)
 {
     struct riptide_observer_stats *stats = &observer->stats;
 
-    if (local_set_contains(&observer->dump.local, &sample->dst))
+    if (prefix_set_decide(&observer->dump.local, &sample->dst))
         return &stats->left_out_local;
     /* No filter of the kernel's is asked about those that close. */
     if ((sample->closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
@@ -228,14 +218,15 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
 {
     struct riptide_observer_stats *stats = &observer->stats;
     struct riptide_sample *sample = &observer->samples[observer->next];
-    uint64_t *counter =
-        left_out(stats, sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0)));
+    enum sample_verdict verdict =
+        sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
+    uint64_t *counter = (void *)((char *)stats + counters[verdict]);
 
     stats->sockets++;
     stats->closed += is_closed;
-    if (!counter) {
+    if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
-        counter = left_out_sample(observer, sample);
+        counter = left_out(observer, sample);
     }
     ++*(counter ? counter : &stats->samples);
     return !counter;

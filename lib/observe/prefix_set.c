@@ -17,6 +17,12 @@ void prefix_set_deinit(struct prefix_set *set)
     *set = (struct prefix_set){ 0 };
 }
 
+void prefix_set_clear(struct prefix_set *set)
+{
+    set->n = 0;
+    memset(set->last_bytes, 0, sizeof(set->last_bytes));
+}
+
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict)
 {
     struct prefix_rule *rules =
@@ -96,6 +102,16 @@ static void put(struct prefix_set *set, struct prefix_rule rule)
         ;
 }
 
+/* A prefix that is shorter holds addresses with any. */
+static void note_last_byte(struct prefix_set *set, const struct riptide_prefix *prefix)
+{
+    uint8_t bits = prefix_family_bits(prefix->family), byte = prefix->addr[bits == 32 ? 3 : 15];
+
+    if (prefix->len < bits)
+        memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
+    set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
+}
+
 void prefix_set_finish(struct prefix_set *set)
 {
     uint32_t n = set->n;
@@ -106,9 +122,11 @@ void prefix_set_finish(struct prefix_set *set)
     set->n = 0;
     for (uint32_t i = 0; i < n; i++)
         put(set, set->rules[i]);
+    for (uint32_t i = 0; i < set->n; i++)
+        note_last_byte(set, &set->rules[i].prefix);
 }
 
-bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
+bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     uint32_t low = 0, high = set->n;
 

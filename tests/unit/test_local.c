@@ -43,23 +43,23 @@ static struct route make_route(uint8_t type, uint8_t table, const char *text)
     return route;
 }
 
-static void add(struct local_set *set, uint8_t type, uint8_t table, const char *text)
+static void add(struct prefix_set *set, uint8_t type, uint8_t table, const char *text)
 {
     struct route route = make_route(type, table, text);
 
-    assert_int_equal(local_set_add_route(set, &route.header), 0);
+    assert_int_equal(local_add_route(set, &route.header), 0);
 }
 
-static bool contains(const struct local_set *set, const char *text)
+static bool contains(const struct prefix_set *set, const char *text)
 {
     struct riptide_prefix dst = prefix(text);
 
-    return local_set_contains(set, &dst);
+    return prefix_set_decide(set, &dst);
 }
 
 static void test_local_addresses_and_prefixes(void **state)
 {
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
@@ -67,7 +67,7 @@ static void test_local_addresses_and_prefixes(void **state)
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "198.18.0.0/15");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8:a::/64");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.1");
-    local_set_finish(&set);
+    prefix_set_finish(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "10.0.0.1"));
     assert_true(contains(&set, "2001:db8::1"));
@@ -77,12 +77,12 @@ static void test_local_addresses_and_prefixes(void **state)
     assert_false(contains(&set, "192.0.2.0"));
     assert_false(contains(&set, "2001:db8::2"));
     assert_false(contains(&set, "2001:db8:b::77"));
-    prefix_set_deinit(&set.prefixes);
+    prefix_set_deinit(&set);
 }
 
 static void test_local_thousands_are_found(void **state)
 {
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
     char text[32];
 
     (void)state;
@@ -93,19 +93,19 @@ static void test_local_thousands_are_found(void **state)
         snprintf(text, sizeof(text), "10.0.%u.%u", host / 256, host % 256);
         add(&set, RTN_LOCAL, RT_TABLE_LOCAL, text);
     }
-    local_set_finish(&set);
+    prefix_set_finish(&set);
     for (unsigned host = 0; host < 10000; host++) {
         snprintf(text, sizeof(text), "10.0.%u.%u", host / 256, host % 256);
         assert_int_equal(contains(&set, text), host % 2 == 1);
     }
-    prefix_set_deinit(&set.prefixes);
+    prefix_set_deinit(&set);
 }
 
 /* Peers in 127.0.0.0/8 sample.c knows by itself. */
 static void test_local_passes_over_other_routes(void **state)
 {
     struct route mapped = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     add(&set, RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255");
@@ -114,9 +114,9 @@ static void test_local_passes_over_other_routes(void **state)
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.1");
     memcpy(mapped.bytes + 24, (const uint8_t[16]){ [10] = 0xff, 0xff, 192, 0, 2, 1 }, 16);
-    assert_int_equal(local_set_add_route(&set, &mapped.header), 0);
-    local_set_finish(&set);
-    assert_int_equal(set.prefixes.n, 0);
+    assert_int_equal(local_add_route(&set, &mapped.header), 0);
+    prefix_set_finish(&set);
+    assert_int_equal(set.n, 0);
     assert_false(contains(&set, "127.0.0.1"));
     assert_false(contains(&set, "::1"));
 }
@@ -124,21 +124,21 @@ static void test_local_passes_over_other_routes(void **state)
 static void test_local_default_route_has_no_destination(void **state)
 {
     struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "0.0.0.0/0");
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     route.header.nlmsg_len = sizeof(route.header) + 12;
-    assert_int_equal(local_set_add_route(&set, &route.header), 0);
-    local_set_finish(&set);
+    assert_int_equal(local_add_route(&set, &route.header), 0);
+    prefix_set_finish(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_false(contains(&set, "2001:db8::1"));
-    prefix_set_deinit(&set.prefixes);
+    prefix_set_deinit(&set);
 }
 
 static void test_local_cut_anywhere_is_invalid(void **state)
 {
     struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     for (uint32_t len = sizeof(route.header); len < route.header.nlmsg_len; len++) {
@@ -147,10 +147,10 @@ static void test_local_cut_anywhere_is_invalid(void **state)
         assert_non_null(cut);
         memcpy(cut, &route, len);
         cut->nlmsg_len = len;
-        assert_int_equal(local_set_add_route(&set, cut), RIPTIDE_E_INVALID);
+        assert_int_equal(local_add_route(&set, cut), RIPTIDE_E_INVALID);
         free(cut);
     }
-    assert_int_equal(set.prefixes.n, 0);
+    assert_int_equal(set.n, 0);
 }
 
 /* A byte of a good route that becomes another, and how much longer it becomes. */
@@ -164,7 +164,7 @@ static void test_local_contradictions_are_invalid(void **state)
         { 0, AF_UNIX, 0 },
         { 28, 8, 4 }, /* the beginning of an attribute behind a good RTA_DST */
     };
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -172,27 +172,27 @@ static void test_local_contradictions_are_invalid(void **state)
 
         route.bytes[cases[i].at] = cases[i].byte;
         route.header.nlmsg_len += cases[i].more;
-        assert_int_equal(local_set_add_route(&set, &route.header), RIPTIDE_E_INVALID);
+        assert_int_equal(local_add_route(&set, &route.header), RIPTIDE_E_INVALID);
     }
-    assert_int_equal(set.prefixes.n, 0);
+    assert_int_equal(set.n, 0);
 }
 
 static void test_local_cleared_set_is_refilled(void **state)
 {
-    struct local_set set = { 0 };
+    struct prefix_set set = { 0 };
 
     (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
-    local_set_finish(&set);
-    local_set_clear(&set);
+    prefix_set_finish(&set);
+    prefix_set_clear(&set);
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.2");
-    local_set_finish(&set);
+    prefix_set_finish(&set);
     assert_false(contains(&set, "127.0.0.1"));
     assert_false(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "192.0.2.2"));
-    prefix_set_deinit(&set.prefixes);
+    prefix_set_deinit(&set);
 }
 
 int main(void)
