@@ -2,11 +2,10 @@
 /*
  * The agent's configuration: defaults, and what joins the stages. Pure.
  */
-#include "agent/config.h"
+#include "agent/parts.h"
 
 #include "apply/config.h"
 #include "compute/estimator.h"
-#include "internal.h"
 #include "observe/config.h"
 
 #include <errno.h>

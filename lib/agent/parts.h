@@ -5,7 +5,6 @@
 #ifndef RIPTIDE_LIB_AGENT_PARTS_H
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
-#include "agent/config.h"
 #include "agent/interval.h"
 #include "apply/backend.h"
 #include "internal.h"
@@ -21,6 +20,22 @@ static inline uint64_t read_clock(clockid_t clock)
     clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
+
+/* config.c. Those of the stages are not where the agent's points, but here. */
+struct stages {
+    struct riptide_agent_config agent;
+    struct riptide_observer_config observer;
+    struct riptide_estimator_config estimator;
+    struct riptide_router_config router;
+};
+
+/*
+ * Fills in defaults and what one stage has from another; points to the arrays of `config`. Errors:
+ * -EINVAL, -E2BIG, each with a line that names the field. The scope and the router's are for these
+ * stages to check.
+ */
+int stages_take(struct stages *stages, const struct riptide_agent_config *config,
+                struct riptide_error *error);
 
 /* Where a round stands. */
 enum phase {

@@ -69,47 +69,36 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
     return arm(agent);
 }
 
-static struct riptide_wanted wanted_of(const struct riptide_estimate *estimate)
-{
-    return (struct riptide_wanted){
-        .dst = estimate->dst,
-        .may_lower = estimate->may_lower,
-        .initcwnd = estimate->cwnd,
-        .cwnd_max = estimate->cwnd_max,
-        .rto_min_us = estimate->rto_min_us,
-        .pmtu_bytes = estimate->pmtu_bytes,
-    };
-}
-
-/* Outcomes: RIPTIDE_E_AGAIN, there is none. Where the backend has no memory it stays in hand. */
-static int hand_over_one(struct riptide_agent *agent)
-{
-    struct riptide_wanted wanted;
-    int r;
-
-    if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0)
-        return RIPTIDE_E_AGAIN;
-    wanted = wanted_of(agent->in_hand);
-    r = agent->backend->set(agent->backend_self, &wanted);
-    if (r < 0)
-        return r;
-    agent->in_hand = NULL;
-    agent->tick.changes += r == 0;
-    agent->tick.overflow += r == RIPTIDE_E_FULL;
-    return 0;
-}
-
-/* A part of it, in each dispatch. */
+/* A part of what was computed, in each dispatch. */
 static int hand_over(struct riptide_agent *agent)
 {
-    int r = 0;
+    for (int i = 0; i < MAX_HANDED; i++) {
+        const struct riptide_estimate *estimate;
+        struct riptide_wanted wanted;
+        int r;
 
-    for (int i = 0; r == 0 && i < MAX_HANDED; i++)
-        r = hand_over_one(agent);
-    if (r != RIPTIDE_E_AGAIN)
-        return r;
-    agent->phase = PHASE_APPLYING;
-    return arm(agent);
+        if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0) {
+            agent->phase = PHASE_APPLYING;
+            return arm(agent);
+        }
+        estimate = agent->in_hand;
+        wanted = (struct riptide_wanted){
+            .dst = estimate->dst,
+            .may_lower = estimate->may_lower,
+            .initcwnd = estimate->cwnd,
+            .cwnd_max = estimate->cwnd_max,
+            .rto_min_us = estimate->rto_min_us,
+            .pmtu_bytes = estimate->pmtu_bytes,
+        };
+        r = agent->backend->set(agent->backend_self, &wanted);
+        /* Where the backend has no memory it stays in hand. */
+        if (r < 0)
+            return r;
+        agent->in_hand = NULL;
+        agent->tick.changes += r == 0;
+        agent->tick.overflow += r == RIPTIDE_E_FULL;
+    }
+    return 0;
 }
 
 static void forget_samples(struct riptide_tick *tick)

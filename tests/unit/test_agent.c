@@ -3,7 +3,7 @@
  * An agent under another configuration: all of it or nothing. It is not started, or only a dry run,
  * so that its sockets change nothing.
  */
-#include "agent/config.h"
+#include "agent/parts.h"
 #include "tools.h"
 
 #include <errno.h>
