@@ -47,7 +47,7 @@ struct netlink_messages {
 /*
  * The next one, or NULL at the end and where a length cannot be true: `left` is not 0 then. Inline,
  * and not by libmnl, for the loop over the host's sockets: with its functions the walks over a
- * datagram cost 21 ns for each socket in place of 5, and one over its attributes 76 in place of 11.
+ * datagram cost 21 ns for each socket in place of 5, and one over its attributes 76 in place of 17.
  */
 static inline const struct nlmsghdr *netlink_next_message(struct netlink_messages *messages)
 {
