@@ -144,11 +144,9 @@ static int add_inside(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {
     struct command_options asked = *options;
-    json_t *first, *shown = NULL;
-    struct riptide_error absence;
-    const json_t *row, *told;
+    struct sides sides;
+    json_t *first, *row;
     json_int_t n = 0;
-    size_t i;
     int r;
 
     if (dst->len == (dst->family == AF_INET ? 32 : 128)) {
@@ -158,13 +156,11 @@ static int add_inside(const struct command_options *options, json_t *document,
     /* Who has not answered is not waited for again. */
     if (!json_is_true(get(document, "daemon_is_running")))
         asked.settings.control = "none";
-    r = show_read(&asked, dst, &shown, &absence);
-    if (r < 0)
-        return r;
+    r = sides_read(&sides, &asked, dst);
     first = json_array();
-    json_array_foreach(get(shown, "routes"), i, row)
-    {
-        told = get(row, "daemon");
+    while (r == 0 && (row = sides_next(&sides))) {
+        const json_t *told = get(row, "daemon");
+
         if (strcmp(text_of(row, "dst"), text_of(document, "dst")) != 0 && n++ < MAX_INSIDE)
             json_array_append_new(
                 first,
@@ -172,11 +168,12 @@ static int add_inside(const struct command_options *options, json_t *document,
                           "starts_with", get(row, "starts_with"), "not_ours", get(row, "not_ours"),
                           "state", get(told, "state"), "reason", get(told, "reason"), "connections",
                           get(told, "connections")));
+        json_decref(row);
     }
     json_object_set_new(document, "inside",
                         json_pack("{s:I, s:o}", "destinations", n, "first", first));
-    json_decref(shown);
-    return 0;
+    sides_deinit(&sides);
+    return r;
 }
 
 /*

@@ -63,10 +63,13 @@ static int observe(const struct command_options *options, const struct riptide_s
                    struct riptide_error *error)
 {
     const struct render_style style = command_style();
+    struct render_table table = { .columns = columns };
     void *index = NULL;
     const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &index };
     struct riptide_observer_stats stats;
+    const json_t *row;
     json_t *document;
+    size_t i;
     int r = samples_observe(scope, &sink, &stats, error);
 
     if (r == 0) {
@@ -77,10 +80,15 @@ static int observe(const struct command_options *options, const struct riptide_s
             (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
             "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
             "restarts", (json_int_t)stats.restarts);
-        if (!options->json)
-            r = render_table(stdout, columns, document, get(document, "destinations"), &style);
-        if (r == 0 && !options->json)
+        json_array_foreach(get(document, "destinations"), i, row)
+        {
+            if (r == 0 && !options->json)
+                r = render_table_add(&table, row);
+        }
+        if (!options->json) {
+            render_table_print(&table, stdout, &style);
             print_left_out(&stats);
+        }
         r = r < 0 ? r : command_print(options, document, NULL, "");
     }
     aggregate_clear(&index);

@@ -356,52 +356,50 @@ static const char *split(const char *text, const struct render_column *columns, 
     }
 }
 
-static void print_rows(FILE *out, const char *text, const struct render_column *columns, size_t n,
-                       const struct render_style *style)
+int render_table_add(struct render_table *table, const json_t *row)
 {
-    const char *cells[RENDER_MAX_COLUMNS], *at = text;
+    struct render render = { table->text, table->n_text, table->capacity, table->root, row, NULL };
+
+    for (size_t i = 0; i == 0 || table->columns[i - 1].title; i++) {
+        walk(&render, table->columns[i].cell, &(bool){ true });
+        put(&render, "", 1);
+    }
+    table->text = render.text;
+    table->capacity = render.capacity;
+    if (!reserve(&render, 1))
+        return -ENOMEM;
+    table->n_text = render.n;
+    table->n_rows++;
+    return 0;
+}
+
+void render_table_print(struct render_table *table, FILE *out, const struct render_style *style)
+{
+    const struct render_column *columns = table->columns;
+    const size_t room = style->width ? style->width : SIZE_MAX;
+    const char *cells[RENDER_MAX_COLUMNS], *at = table->text;
     size_t widths[RENDER_MAX_COLUMNS], i;
 
     for (i = 0; columns[i].title; i++)
         widths[i] = strlen(columns[i].title);
-    for (size_t row = 0; row < n; row++) {
+    for (size_t row = 0; row < table->n_rows; row++) {
         at = split(at, columns, cells);
         for (i = 0; columns[i].title; i++)
             widths[i] = strlen(cells[i]) > widths[i] ? strlen(cells[i]) : widths[i];
     }
     for (i = 0; columns[i].title; i++)
         cells[i] = columns[i].title;
-    print_row(out, columns, widths, cells, style->width ? style->width : SIZE_MAX);
+    print_row(out, columns, widths, cells, room);
     putc('\n', out);
-    for (size_t row = 0; row < n; row++) {
+    at = table->text;
+    for (size_t row = 0; row < table->n_rows; row++) {
         const char *colour;
 
-        text = split(text, columns, cells);
+        at = split(at, columns, cells);
         colour = colour_of(cells[i], style);
         fputs(colour, out);
-        print_row(out, columns, widths, cells, style->width ? style->width : SIZE_MAX);
+        print_row(out, columns, widths, cells, room);
         fputs(*colour ? "\033[0m\n" : "\n", out);
     }
-}
-
-int render_table(FILE *out, const struct render_column *columns, const json_t *root,
-                 const json_t *rows, const struct render_style *style)
-{
-    struct render render = { .root = root };
-    size_t n;
-
-    json_array_foreach(rows, n, render.item)
-    {
-        for (size_t i = 0; i == 0 || columns[i - 1].title; i++) {
-            walk(&render, columns[i].cell, &(bool){ true });
-            put(&render, "", 1);
-        }
-    }
-    if (!reserve(&render, 1)) {
-        free(render.text);
-        return -ENOMEM;
-    }
-    print_rows(out, render.text, columns, n, style);
-    free(render.text);
-    return 0;
+    free(table->text);
 }

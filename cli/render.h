@@ -47,10 +47,22 @@ struct render_column {
 /*
  * Columns as wide as what stands in them, the last of which has a NULL title and in its cell the
  * template for the colour of a row: "error", "warning" or nothing. Where a terminal ends, a row goes
- * on below. Errors: -ENOMEM.
+ * on below.
  */
-int render_table(FILE *out, const struct render_column *columns, const json_t *root,
-                 const json_t *rows, const struct render_style *style);
+struct render_table {
+    const struct render_column *columns;
+    const json_t *root;
+    char *text; /* all cells, each with its zero */
+    size_t n_text;
+    size_t capacity;
+    size_t n_rows;
+};
+
+/* Errors: -ENOMEM. */
+int render_table_add(struct render_table *table, const json_t *row);
+
+/* Prints and frees it. */
+void render_table_print(struct render_table *table, FILE *out, const struct render_style *style);
 
 /* Members that are there, or read as nothing: null, 0, the empty text; and back. */
 static inline const json_t *get(const json_t *object, const char *name)

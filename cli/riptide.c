@@ -161,25 +161,21 @@ struct render_style command_style(void)
 int command_print(const struct command_options *options, json_t *document, const json_t *item,
                   const char *template)
 {
-    /* Its ten thousand parts would take as long to free as to print, and the program ends. */
-    static const json_t *kept;
     const struct render_style style = command_style();
-    char *text;
+    char *text = NULL;
 
-    if (!document) {
-        log_answer("%s: %s", options->command, strerror(ENOMEM));
-        return EXIT_FAILURE;
-    }
-    kept = document;
-    if (!options->json) {
-        render(stdout, template, document, item, &style);
-        return EXIT_SUCCESS;
-    }
     /* In one piece: jansson would write each word. What could not be written, log_finish notices. */
-    text = json_dumps(kept, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    puts(text ? text : "");
+    if (options->json && document)
+        text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    if (text)
+        puts(text);
+    else if (document && !options->json)
+        render(stdout, template, document, item, &style);
+    else
+        log_answer("%s: %s", options->command, strerror(ENOMEM));
+    json_decref(document);
     free(text);
-    return text ? EXIT_SUCCESS : EXIT_FAILURE;
+    return text || (document && !options->json) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -28,18 +28,6 @@ struct told {
     const json_t *row; /* what its places mean is in run_show of request.c */
 };
 
-/* Both sides, sorted by destination. */
-struct sides {
-    struct riptide_route *routes; /* the kernel's */
-    size_t n_routes;
-    struct start *starts; /* of connections to each; NULL: with these */
-    json_t *pages;        /* answers of the daemon, which hold the rows */
-    struct told *told;
-    size_t n_told;
-    bool is_running; /* the daemon */
-    size_t n_differences;
-};
-
 enum { STATE = 1, INITCWND, CWND, CONNECTIONS, REASON };
 
 static const char *word_at(const json_t *row, size_t place)
@@ -87,8 +75,8 @@ static int take_rows(struct sides *sides, const json_t *rows)
 }
 
 /* Page by page; one whose daemon ends meanwhile has said nothing. */
-static int ask_daemon(const struct command_options *options, const struct riptide_prefix *within,
-                      struct sides *sides, struct riptide_error *absence)
+static int ask_daemon(struct sides *sides, const struct command_options *options,
+                      const struct riptide_prefix *within)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     const json_t *next = NULL;
@@ -102,7 +90,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         r = client_ask(options->settings.control,
                        json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
                                  *text ? text : NULL, "from", json_integer_value(next)),
-                       &page, NULL, absence);
+                       &page, NULL, &sides->absence);
         if (r < 0)
             break;
         json_array_append_new(sides->pages, page);
@@ -114,12 +102,13 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         return r == -ENOMEM ? r : 0;
     }
     sides->is_running = true;
+    sides->is_paused = json_is_true(get(json_array_get(sides->pages, 0), "paused"));
     qsort(sides->told, sides->n_told, sizeof(*sides->told), compare_told);
     return 0;
 }
 
-static int read_kernel(const struct command_options *options, const struct riptide_prefix *within,
-                       struct sides *sides)
+static int read_kernel(struct sides *sides, const struct command_options *options,
+                       const struct riptide_prefix *within)
 {
     size_t n = 0;
     int r = riptide_routes_read(&options->settings.router, &sides->routes, &sides->n_routes);
@@ -134,20 +123,54 @@ static int read_kernel(const struct command_options *options, const struct ripti
     return resolve_starts(&options->settings.router, sides->routes, n, &sides->starts);
 }
 
-static const char *find_difference(const struct sides *sides, const struct riptide_route *route,
-                                   const json_t *told)
+/* A destination of either side. */
+struct pair {
+    const struct riptide_prefix *dst;
+    const struct riptide_route *route; /* NULL: the kernel has none */
+    const struct start *start;         /* NULL: with the route, if any */
+    const json_t *told;                /* NULL: the daemon does not know it */
+    const char *difference;            /* NULL: none */
+};
+
+static const char *find_difference(const struct sides *sides, const struct pair *pair)
 {
-    bool is_applied = told && !strcmp(word_at(told, STATE), "applied");
+    bool is_applied = pair->told && !strcmp(word_at(pair->told, STATE), "applied");
 
     if (!sides->is_running)
         return NULL;
-    if (!told)
+    if (!pair->told)
         return "the daemon does not know it";
-    if (is_applied && !route)
+    if (is_applied && !pair->route)
         return "the kernel does not have it";
-    if (is_applied && route->initcwnd != figure_at(told, INITCWND))
+    if (is_applied && pair->route->initcwnd != figure_at(pair->told, INITCWND))
         return "the kernel has another window";
-    return !is_applied && route ? "the kernel has it all the same" : NULL;
+    return !is_applied && pair->route ? "the kernel has it all the same" : NULL;
+}
+
+/* The next one in order; false behind the last. */
+static bool walk(struct sides *sides, struct pair *pair)
+{
+    const struct riptide_route *route =
+        sides->route_at < sides->n_routes ? &sides->routes[sides->route_at] : NULL;
+    const struct told *told = sides->told_at < sides->n_told ? &sides->told[sides->told_at] : NULL;
+    int order = !told ? -1 : !route ? 1 : compare_prefixes(&route->dst, &told->dst);
+
+    if (!route && !told)
+        return false;
+    *pair = (struct pair){ .dst = order <= 0 ? &route->dst : &told->dst };
+    if (order <= 0) {
+        pair->route = route;
+        pair->start = sides->starts ? &sides->starts[sides->route_at] : NULL;
+        sides->route_at++;
+    }
+    if (order >= 0)
+        pair->told = told->row;
+    /* A walk over a table that changes may name one twice. */
+    while (pair->told && sides->told_at < sides->n_told &&
+           riptide_prefix_equal(&sides->told[sides->told_at].dst, pair->dst))
+        sides->told_at++;
+    pair->difference = find_difference(sides, pair);
+    return true;
 }
 
 /* It wants another window: the written one is near enough, or the next round changes it. */
@@ -215,89 +238,58 @@ static json_t *gateway_to_json(const struct riptide_route *route)
     return json_incref(gateway);
 }
 
-static json_t *pair_to_json(const struct sides *sides, const struct riptide_prefix *dst,
-                            const struct riptide_route *route, const struct start *start,
-                            const json_t *told, const char *difference)
+json_t *sides_next(struct sides *sides)
 {
-    uint32_t initcwnd = route ? route->initcwnd : 0;
+    struct pair pair;
+    uint32_t initcwnd;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:s?, s:o, s:s?, s:s?, s:o}", "dst",
-                     told ? json_incref(json_array_get(told, 0)) : prefix_to_json(dst), "initcwnd",
-                     figure_or_null(initcwnd), "initrwnd",
-                     figure_or_null(route ? route->initrwnd : 0), "gateway", gateway_to_json(route),
-                     "dev", device_of(route), "starts_with",
-                     figure_or_null(start ? start->cwnd : initcwnd), "not_ours",
-                     start && start->text[0] ? start->text : NULL, "difference", difference,
-                     "daemon", told_to_json(sides, told));
+    if (!walk(sides, &pair))
+        return NULL;
+    initcwnd = pair.route ? pair.route->initcwnd : 0;
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:s?, s:o, s:s?, s:s?, s:o}", "dst",
+        pair.told ? json_incref(json_array_get(pair.told, 0)) : prefix_to_json(pair.dst), "initcwnd",
+        figure_or_null(initcwnd), "initrwnd", figure_or_null(pair.route ? pair.route->initrwnd : 0),
+        "gateway", gateway_to_json(pair.route), "dev", device_of(pair.route), "starts_with",
+        figure_or_null(pair.start ? pair.start->cwnd : initcwnd), "not_ours",
+        pair.start && pair.start->text[0] ? pair.start->text : NULL, "difference", pair.difference,
+        "daemon", told_to_json(sides, pair.told));
 }
 
-/* Destinations of either side, in order. */
-static json_t *join(struct sides *sides)
+void sides_deinit(struct sides *sides)
 {
-    json_t *rows = json_array();
-    size_t at = 0, told_at = 0;
-
-    while (at < sides->n_routes || told_at < sides->n_told) {
-        const struct riptide_route *route = at < sides->n_routes ? &sides->routes[at] : NULL;
-        const struct told *told = told_at < sides->n_told ? &sides->told[told_at] : NULL;
-        const struct start *start = route && sides->starts ? &sides->starts[at] : NULL;
-        int order = !told ? -1 : !route ? 1 : compare_prefixes(&route->dst, &told->dst);
-        const struct riptide_prefix *dst = order <= 0 ? &route->dst : &told->dst;
-        const json_t *row = order >= 0 ? told->row : NULL;
-        const char *difference;
-
-        if (order > 0)
-            route = NULL;
-        difference = find_difference(sides, route, row);
-        sides->n_differences += difference != NULL;
-        json_array_append_new(
-            rows, pair_to_json(sides, dst, route, route ? start : NULL, row, difference));
-        at += route != NULL;
-        /* A walk over a table that changes may name one twice. */
-        while (row && told_at < sides->n_told &&
-               riptide_prefix_equal(&sides->told[told_at].dst, dst))
-            told_at++;
-    }
-    return rows;
+    riptide_routes_free(sides->routes);
+    free(sides->starts);
+    free(sides->told);
+    json_decref(sides->pages);
 }
 
-static int read_once(const struct command_options *options, const struct riptide_prefix *within,
-                     json_t **documentp, struct riptide_error *absence)
+static int read_once(struct sides *sides, const struct command_options *options,
+                     const struct riptide_prefix *within)
 {
-    struct sides sides = { .routes = NULL };
-    int r = ask_daemon(options, within, &sides, absence);
-    json_t *rows;
+    struct pair pair;
+    int r;
 
+    *sides = (struct sides){ .routes = NULL };
+    r = ask_daemon(sides, options, within);
     if (r == 0)
-        r = read_kernel(options, within, &sides);
-    if (r == 0) {
-        const json_t *page = json_array_get(sides.pages, 0);
-
-        rows = join(&sides);
-        *documentp = json_pack(
-            "{s:I, s:i, s:b, s:b, s:I, s:o}", "table", (json_int_t)options->settings.router.table,
-            "protocol", options->settings.router.protocol, "daemon_is_running", sides.is_running,
-            "daemon_is_paused", sides.is_running && json_is_true(get(page, "paused")),
-            "differences", (json_int_t)sides.n_differences, "routes", rows);
-        r = *documentp ? 0 : -ENOMEM;
-    }
-    riptide_routes_free(sides.routes);
-    free(sides.starts);
-    free(sides.told);
-    json_decref(sides.pages);
+        r = read_kernel(sides, options, within);
+    while (r == 0 && walk(sides, &pair))
+        sides->n_differences += pair.difference != NULL;
+    sides->route_at = sides->told_at = 0;
     return r;
 }
 
-int show_read(const struct command_options *options, const struct riptide_prefix *within,
-              json_t **documentp, struct riptide_error *absence)
+int sides_read(struct sides *sides, const struct command_options *options,
+               const struct riptide_prefix *within)
 {
-    int r = read_once(options, within, documentp, absence);
+    int r = read_once(sides, options, within);
 
-    if (r < 0 || number(*documentp, "differences") == 0)
+    if (r < 0 || sides->n_differences == 0)
         return r;
     /* They were not read at the same moment: what is still so at the next look is so. */
-    json_decref(*documentp);
-    return read_once(options, within, documentp, absence);
+    sides_deinit(sides);
+    return read_once(sides, options, within);
 }
 
 /* What a pause does to each is said once for all. */
@@ -317,31 +309,57 @@ static const struct render_column columns[] = {
       false },
 };
 
-/* What becomes of routes that are not as they should be. */
-static void say_faults(const json_t *document)
+/* Row by row, since they would take more time in memory than all else. */
+static int print_rows(struct sides *sides, const json_t *document, bool json)
 {
-    size_t i, n_not_taken = 0, n_routes = 0;
-    const json_t *row;
+    const struct render_style style = command_style();
+    struct render_table table = { .columns = columns, .root = document };
+    char *text = json_dumps(document, JSON_INDENT(2));
+    const char *separator = "";
+    json_t *row;
+    int r = text ? 0 : -ENOMEM;
 
-    json_array_foreach(get(document, "routes"), i, row)
-    {
-        n_routes += json_is_integer(get(row, "initcwnd"));
-        n_not_taken += json_is_string(get(row, "not_ours"));
+    if (r == 0 && json)
+        printf("%.*s,\n  \"routes\": [", (int)strlen(text) - 2, text);
+    free(text);
+    while (r == 0 && (row = sides_next(sides))) {
+        text = json ? json_dumps(row, JSON_COMPACT) : NULL;
+        if (text)
+            printf("%s\n    %s", separator, text);
+        else
+            r = json ? -ENOMEM : render_table_add(&table, row);
+        separator = ",";
+        free(text);
+        json_decref(row);
     }
-    if (n_routes == 0)
-        log_answer("show: no routes in table %" JSON_INTEGER_FORMAT, number(document, "table"));
-    if (n_not_taken > 0 && !json_is_true(get(document, "daemon_is_paused")))
+    if (json)
+        puts("\n  ]\n}");
+    else
+        render_table_print(&table, stdout, &style);
+    return r;
+}
+
+/* What becomes of routes that are not as they should be. */
+static void say_faults(const struct sides *sides, uint32_t table)
+{
+    size_t n_not_taken = 0;
+
+    for (size_t i = 0; sides->starts && i < sides->n_routes; i++)
+        n_not_taken += sides->starts[i].text[0] != 0;
+    if (sides->n_routes == 0)
+        log_answer("show: no routes in table %" PRIu32, table);
+    if (n_not_taken > 0 && !sides->is_paused)
         log_answer("show: routes that connections do not take: %zu", n_not_taken);
-    if (number(document, "differences") > 0)
-        log_answer("show: differences between kernel and daemon: %" JSON_INTEGER_FORMAT,
-                   number(document, "differences"));
+    if (sides->n_differences > 0)
+        log_answer("show: differences between kernel and daemon: %zu", sides->n_differences);
 }
 
 int show_run(const struct command_options *options)
 {
-    const struct render_style style = command_style();
-    struct riptide_error error = { .text = "" }, absence = { .text = "" };
+    const struct riptide_router_config *router = &options->settings.router;
     struct riptide_prefix within = { .family = 0 };
+    struct riptide_error error = { .text = "" };
+    struct sides sides;
     json_t *document;
     int r;
 
@@ -349,18 +367,20 @@ int show_run(const struct command_options *options)
         return command_refuse(options, "%s: one PREFIX at a time", options->operands[1]);
     if (options->n_operands > 0 && !command_parse_prefix(options, options->operands[0], &within))
         return EXIT_USAGE;
-    r = show_read(options, &within, &document, &absence);
-    if (r < 0)
-        return command_fail(options, &error, r);
-    if (absence.text[0] && strcmp(options->settings.control, "none") != 0)
-        log_answer("show: %s; this is the kernel's side alone", absence.text);
-    if (!options->json) {
-        render(stdout,
-               "[{?daemon_is_paused}paused: new connections start without these, until `riptide "
-               "resume`\n]",
-               document, NULL, NULL);
-        r = render_table(stdout, columns, document, get(document, "routes"), &style);
+    r = sides_read(&sides, options, &within);
+    if (r == 0) {
+        document = json_pack("{s:I, s:i, s:b, s:b, s:I}", "table", (json_int_t)router->table,
+                             "protocol", router->protocol, "daemon_is_running", sides.is_running,
+                             "daemon_is_paused", sides.is_paused, "differences",
+                             (json_int_t)sides.n_differences);
+        if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
+            log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
+        if (sides.is_paused && !options->json)
+            puts("paused: new connections start without these, until `riptide resume`");
+        r = print_rows(&sides, document, options->json);
+        say_faults(&sides, router->table);
+        json_decref(document);
     }
-    say_faults(document);
-    return command_print(options, document, NULL, "");
+    sides_deinit(&sides);
+    return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;
 }

@@ -78,14 +78,19 @@ static const char two_rows[] =
 
 static char *print_rows(const char *json, const struct render_style *style)
 {
+    struct render_table table = { .columns = columns };
     json_t *rows = json_loads(json, 0, NULL);
+    const json_t *row;
+    size_t i;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(rows);
     assert_non_null(out);
-    assert_int_equal(render_table(out, columns, NULL, rows, style), 0);
+    json_array_foreach(rows, i, row)
+        assert_int_equal(render_table_add(&table, row), 0);
+    render_table_print(&table, out, style);
     assert_int_equal(fclose(out), 0);
     json_decref(rows);
     return text;
