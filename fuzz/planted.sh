@@ -18,7 +18,7 @@ faults=(
     estimator lib/compute/bound.c 'cwnd < destination->base_cwnd' 'false'
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
     estimator lib/compute/reconfigure.c 'old->popped_cwnd == 0' 'true'
-    event lib/apply/event.c 'header->ifa_index' 'header->ifa_scope'
+    event lib/apply/event.c 'touch_prefix(plan, &route.dst)' '0'
     json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
     json cli/explanation.c 'figure_or_null(hint->cwnd_max)' 'json_null()'

@@ -223,29 +223,8 @@ void bases_init(struct bases *bases)
     prefix_table_init(&bases->table, sizeof(struct row), UINT32_MAX, 0);
 }
 
-/* The base behind `base`, of all that are held, or the first one; `slot` is the walk's. */
-static struct base *next_of(const struct bases *bases, uint32_t *slot, const struct base *base)
-{
-    const struct row *row;
-
-    if (base && base->next)
-        return base->next;
-    *slot = prefix_table_next(&bases->table, base ? *slot + 1 : 0);
-    if (*slot == PREFIX_TABLE_NONE)
-        return NULL;
-    row = prefix_table_at(&bases->table, *slot);
-    return row->first;
-}
-
 void bases_deinit(struct bases *bases)
 {
-    struct base *base, *next;
-    uint32_t slot;
-
-    for (base = next_of(bases, &slot, NULL); base; base = next) {
-        next = next_of(bases, &slot, base);
-        free(base);
-    }
     prefix_table_deinit(&bases->table);
 }
 
@@ -293,29 +272,4 @@ void bases_release(struct bases *bases, struct base *base)
     if (!row->first)
         prefix_table_remove(&bases->table, slot);
     free(base);
-}
-
-bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address)
-{
-    const struct base *base = NULL;
-    uint32_t slot;
-
-    while ((base = next_of(bases, &slot, base))) {
-        if (riptide_prefix_equal(&base->route.prefsrc, address))
-            return true;
-    }
-    return false;
-}
-
-bool bases_has_gateway(const struct bases *bases, const struct riptide_prefix *address,
-                       uint32_t ifindex)
-{
-    const struct base *base = NULL;
-    uint32_t slot;
-
-    while ((base = next_of(bases, &slot, base))) {
-        if (base->route.ifindex == ifindex && riptide_prefix_equal(&base->route.gateway, address))
-            return true;
-    }
-    return false;
 }

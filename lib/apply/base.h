@@ -47,6 +47,8 @@ struct bases {
 };
 
 void bases_init(struct bases *bases);
+
+/* When none is held any more. */
 void bases_deinit(struct bases *bases);
 
 /* The one that is held and equal to it, with one user more. Errors: -ENOMEM. */
@@ -54,12 +56,5 @@ int bases_hold(struct bases *bases, const struct base *base, struct base **heldp
 
 /* One user less; with the last one the base is forgotten. NULL is fine. */
 void bases_release(struct bases *bases, struct base *base);
-
-/* Whether a base has that source address. */
-bool bases_has_prefsrc(const struct bases *bases, const struct riptide_prefix *address);
-
-/* Whether a base leads through that gateway. */
-bool bases_has_gateway(const struct bases *bases, const struct riptide_prefix *address,
-                       uint32_t ifindex);
 
 #endif

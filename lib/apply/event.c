@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications to verdicts, and those to the targets that they touch and the rules that must go
- * until these are right. Where the kernel is silent about what follows (IPv4 routes vanish with
- * their device, their source address or their next-hop object without a word), the event that it
- * does announce stands for all of it.
+ * Notifications to the targets that they touch, and the rules that must go until these are right.
+ * Where the kernel is silent about what follows (IPv4 routes vanish with their device, their source
+ * address or their next-hop object without a word), the event that it does announce stands for all
+ * of it.
  */
 #include "event.h"
 
@@ -14,115 +14,6 @@
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
-#include <string.h>
-#include <sys/socket.h>
-
-static struct event route_event(const struct nlmsghdr *message, uint32_t table, uint8_t protocol)
-{
-    struct event event = { .kind = EVENT_PREFIX };
-
-    if (route_parse(&event.route, message) < 0)
-        return (struct event){ .kind = EVENT_ALL };
-    if (event.route.is_cached)
-        return (struct event){ .kind = EVENT_NOTHING };
-    if (event.route.table == table)
-        event.kind = event.route.protocol == protocol ? EVENT_OURS : EVENT_FOREIGN;
-    event.prefix = event.route.dst;
-    return event;
-}
-
-static struct event link_event(const struct nlmsghdr *message)
-{
-    const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
-
-    if (!netlink_has_header(message, sizeof(*link)))
-        return (struct event){ .kind = EVENT_ALL };
-    return (struct event){ .kind = EVENT_LINK, .ifindex = (uint32_t)link->ifi_index };
-}
-
-static struct event address_event(const struct nlmsghdr *message)
-{
-    const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
-    struct event event = { .kind = EVENT_ADDRESS };
-    const struct nlattr *address;
-
-    if (!netlink_has_header(message, sizeof(*header)))
-        return (struct event){ .kind = EVENT_ALL };
-    event.ifindex = header->ifa_index;
-    /* Where there are both, IFA_ADDRESS is the peer's. */
-    address = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_LOCAL);
-    if (!address)
-        address = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_ADDRESS);
-    if (!address || !route_address_parse(&event.prefix, header->ifa_family, address))
-        event.kind = EVENT_ALL;
-    return event;
-}
-
-bool neighbour_parse(struct riptide_prefix *address, uint32_t *ifindex, bool *is_failed,
-                     const struct nlmsghdr *message)
-{
-    const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
-    const struct nlattr *dst;
-
-    if (!netlink_has_header(message, sizeof(*neighbour)))
-        return false;
-    dst = netlink_find(netlink_attrs(message, sizeof(*neighbour)), NDA_DST);
-    if (!dst || !route_address_parse(address, neighbour->ndm_family, dst))
-        return false;
-    *ifindex = (uint32_t)neighbour->ndm_ifindex;
-    *is_failed = message->nlmsg_type == RTM_NEWNEIGH && (neighbour->ndm_state & NUD_FAILED);
-    return true;
-}
-
-/* IPv4 falls over only between routes that compete, and those are left alone. */
-static struct event neighbour_event(const struct nlmsghdr *message)
-{
-    struct event event = { .kind = EVENT_NEIGHBOUR };
-
-    if (!neighbour_parse(&event.prefix, &event.ifindex, &event.is_failed, message) ||
-        event.prefix.family != AF_INET6)
-        event.kind = EVENT_NOTHING;
-    return event;
-}
-
-/* A sysctl that moves answers: which links count as dead, whether the host forwards. */
-static struct event netconf_event(const struct nlmsghdr *message)
-{
-    const struct nlattr *attribute =
-        netlink_find(netlink_attrs(message, sizeof(struct netconfmsg)), NETCONFA_IFINDEX);
-    uint32_t ifindex;
-
-    if (!attribute || !netlink_u32(attribute, &ifindex) || (int32_t)ifindex == NETCONFA_IFINDEX_ALL)
-        return (struct event){ .kind = EVENT_ALL };
-    if ((int32_t)ifindex == NETCONFA_IFINDEX_DEFAULT) /* of links that are still to come */
-        return (struct event){ .kind = EVENT_NOTHING };
-    return (struct event){ .kind = EVENT_LINK, .ifindex = ifindex };
-}
-
-struct event event_parse(const struct nlmsghdr *message, uint32_t table, uint8_t protocol)
-{
-    switch (message->nlmsg_type) {
-    case RTM_NEWROUTE:
-    case RTM_DELROUTE:
-        return route_event(message, table, protocol);
-    case RTM_NEWLINK:
-    case RTM_DELLINK:
-        return link_event(message);
-    case RTM_NEWNEIGH:
-    case RTM_DELNEIGH:
-        return neighbour_event(message);
-    case RTM_NEWNETCONF:
-    case RTM_DELNETCONF:
-        return netconf_event(message);
-    case RTM_DELADDR:
-        return address_event(message);
-    case RTM_NEWADDR:
-        /* The routes that come with it are announced, and none goes. */
-        return (struct event){ .kind = EVENT_NOTHING };
-    default:
-        return (struct event){ .kind = EVENT_ALL };
-    }
-}
 
 /* Whether the kernel has a route of ours to what was touched. */
 static bool touch(struct plan *plan, struct target *target)
@@ -167,26 +58,10 @@ static int touch_prefix(struct plan *plan, const struct riptide_prefix *prefix)
     return 0;
 }
 
-/* Of main's routes, contests are kept up without reading it anew. */
-static int touch_route(struct plan *plan, const struct event *event,
-                       const struct nlmsghdr *message)
-{
-    int r = 0;
-
-    if (event->route.table == RT_TABLE_MAIN) {
-        r = main_table_follow(&plan->main, &event->route, message);
-        if (message->nlmsg_type == RTM_NEWROUTE)
-            plan_note_main(plan, &event->route);
-        else
-            plan->main.is_stale |= plan->targets.n_prefixes > 0 || plan->pass.is_scanning;
-    }
-    return r == 0 ? touch_prefix(plan, &event->prefix) : r;
-}
-
 /* Whatever was done to it, it is written again if it is still wanted. */
-static void touch_ours(struct plan *plan, const struct event *event)
+static void touch_ours(struct plan *plan, const struct route *route)
 {
-    struct target *target = targets_find(&plan->targets, &event->prefix);
+    struct target *target = targets_find(&plan->targets, &route->dst);
 
     if (!target) {
         plan_touch_all(plan);
@@ -195,7 +70,7 @@ static void touch_ours(struct plan *plan, const struct event *event)
     targets_forget_written(&plan->targets, target);
     targets_push(&plan->targets, QUEUE_TOUCHED, target);
     /* One of another metric, or where we have none, is not ours: a scan of our table takes it. */
-    plan_want_pass(plan, target->kernel.exists && event->route.priority == target->kernel.priority
+    plan_want_pass(plan, target->kernel.exists && route->priority == target->kernel.priority
                              ? SCAN_NOTHING
                              : SCAN_ALL);
 }
@@ -211,57 +86,169 @@ static void touch_foreign(struct plan *plan, int i)
     plan->own[i].must_lift |= plan->is_claimed;
 }
 
-static int touch_neighbour(struct plan *plan, const struct event *event)
+/* Of main's routes, contests are kept up without reading it anew. */
+static int follow_main(struct plan *plan, const struct route *route,
+                       const struct nlmsghdr *message)
+{
+    if (message->nlmsg_type == RTM_NEWROUTE)
+        plan_note_main(plan, route);
+    else
+        plan->main.is_stale |= plan->targets.n_prefixes > 0 || plan->pass.is_scanning;
+    return main_table_follow(&plan->main, route, message);
+}
+
+static int follow_route(struct plan *plan, const struct nlmsghdr *message)
+{
+    struct route route;
+    int r = route_parse(&route, message);
+
+    if (r < 0 || route.is_cached)
+        return r;
+    if (route.table != plan->config.table) {
+        r = route.table == RT_TABLE_MAIN ? follow_main(plan, &route, message) : 0;
+        return r < 0 ? r : touch_prefix(plan, &route.dst);
+    }
+    if (route.protocol == plan->config.protocol)
+        touch_ours(plan, &route);
+    else
+        touch_foreign(plan, family_index(route.dst.family));
+    return 0;
+}
+
+/* What leads through that link may have gone or come back. */
+static void touch_link(struct plan *plan, bool is_of_main)
+{
+    if (is_of_main || plan->pass.is_scanning || plan_foreign_reason(plan, 0) ||
+        plan_foreign_reason(plan, 1))
+        plan_touch_all(plan);
+}
+
+static int follow_link(struct plan *plan, const struct nlmsghdr *message)
+{
+    const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+    bool is_of_main;
+    int r;
+
+    if (!netlink_has_header(message, sizeof(*link)))
+        return -EBADMSG;
+    is_of_main = links_is_of_main(&plan->links, (uint32_t)link->ifi_index);
+    r = links_take(&plan->links, message);
+    if (r != -ENOMEM)
+        touch_link(plan, is_of_main);
+    return r < 0 ? r : 0;
+}
+
+static bool has_prefsrc(const struct plan *plan, const struct riptide_prefix *address)
+{
+    const struct target *target;
+
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (target->base && riptide_prefix_equal(&target->base->route.prefsrc, address))
+            return true;
+    }
+    return false;
+}
+
+/* As that of its link, and what has it for its source. */
+static int follow_address(struct plan *plan, const struct nlmsghdr *message)
+{
+    const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
+    struct riptide_prefix address;
+    const struct nlattr *found;
+
+    if (!netlink_has_header(message, sizeof(*header)))
+        return -EBADMSG;
+    /* Where there are both, IFA_ADDRESS is the peer's. */
+    found = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_LOCAL);
+    if (!found)
+        found = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_ADDRESS);
+    if (!found || !route_address_parse(&address, header->ifa_family, found))
+        return -EBADMSG;
+    touch_link(plan, links_is_of_main(&plan->links, header->ifa_index) ||
+                         has_prefsrc(plan, &address));
+    return 0;
+}
+
+/* IPv4 falls over only between routes that compete, and those are left alone. */
+int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message)
+{
+    const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
+    struct riptide_prefix address;
+    const struct nlattr *dst;
+
+    if (!netlink_has_header(message, sizeof(*neighbour)))
+        return -EBADMSG;
+    if (neighbour->ndm_family != AF_INET6)
+        return 0;
+    dst = netlink_find(netlink_attrs(message, sizeof(*neighbour)), NDA_DST);
+    if (!dst || !route_address_parse(&address, AF_INET6, dst))
+        return -EBADMSG;
+    return main_table_note_neighbour(&plan->main, &address, (uint32_t)neighbour->ndm_ifindex,
+                                     message->nlmsg_type == RTM_NEWNEIGH &&
+                                         (neighbour->ndm_state & NUD_FAILED));
+}
+
+static int follow_neighbour(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct riptide_prefix all = { .family = AF_INET6 };
-    int r = main_table_note_neighbour(&plan->main, &event->prefix, event->ifindex,
-                                      event->is_failed);
+    int r = event_note_neighbour(plan, message);
 
     if (r <= 0)
-        return r;
+        return r == -EBADMSG ? 0 : r;
     plan_want_pass(plan, SCAN_MAIN);
     return touch_prefix(plan, &all);
 }
 
-/* Whether something leads through that link, or comes from the address that it lost. */
-static bool concerns_us(const struct plan *plan, const struct event *event)
+/* A sysctl that moves answers: which links count as dead, whether the host forwards. */
+static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 {
-    return plan->pass.is_scanning || links_is_of_main(&plan->links, event->ifindex) ||
-           plan_foreign_reason(plan, 0) || plan_foreign_reason(plan, 1) ||
-           (event->kind == EVENT_ADDRESS &&
-            bases_has_prefsrc(&plan->targets.bases, &event->prefix));
+    const struct nlattr *attribute =
+        netlink_find(netlink_attrs(message, sizeof(struct netconfmsg)), NETCONFA_IFINDEX);
+    uint32_t ifindex;
+
+    if (!attribute || !netlink_u32(attribute, &ifindex))
+        return -EBADMSG;
+    if ((int32_t)ifindex == NETCONFA_IFINDEX_ALL)
+        plan_touch_all(plan);
+    else if ((int32_t)ifindex != NETCONFA_IFINDEX_DEFAULT) /* of links that are still to come */
+        touch_link(plan, links_is_of_main(&plan->links, ifindex));
+    return 0;
+}
+
+static int follow(struct plan *plan, const struct nlmsghdr *message)
+{
+    switch (message->nlmsg_type) {
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+        return follow_route(plan, message);
+    case RTM_NEWLINK:
+    case RTM_DELLINK:
+        return follow_link(plan, message);
+    case RTM_NEWNEIGH:
+    case RTM_DELNEIGH:
+        return follow_neighbour(plan, message);
+    case RTM_NEWNETCONF:
+    case RTM_DELNETCONF:
+        return follow_netconf(plan, message);
+    case RTM_DELADDR:
+        return follow_address(plan, message);
+    case RTM_NEWADDR:
+        /* The routes that come with it are announced, and none goes. */
+        return 0;
+    default:
+        plan_touch_all(plan);
+        return 0;
+    }
 }
 
 int event_follow(struct plan *plan, const struct nlmsghdr *message)
 {
-    struct event event = event_parse(message, plan->config.table, plan->config.protocol);
-    bool is_concern = concerns_us(plan, &event);
-    int r = links_take(&plan->links, message);
+    int r = follow(plan, message);
 
     if (r == -ENOMEM)
         return r;
-    plan->stats.events++;
-    switch (event.kind) {
-    case EVENT_NOTHING:
-        break;
-    case EVENT_PREFIX:
-        return touch_route(plan, &event, message);
-    case EVENT_NEIGHBOUR:
-        return touch_neighbour(plan, &event);
-    case EVENT_OURS:
-        touch_ours(plan, &event);
-        break;
-    case EVENT_FOREIGN:
-        touch_foreign(plan, family_index(event.prefix.family));
-        break;
-    case EVENT_LINK:
-    case EVENT_ADDRESS:
-        if (is_concern)
-            plan_touch_all(plan);
-        break;
-    case EVENT_ALL:
+    if (r < 0)
         plan_touch_all(plan);
-        break;
-    }
+    plan->stats.events++;
     return 0;
 }

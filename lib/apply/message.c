@@ -157,19 +157,15 @@ struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t tabl
     return request;
 }
 
-/* Without counters, which are most of what there is to say about a link. */
-static struct nlmsghdr *link_request(void *room, uint16_t flags, uint32_t ifindex)
-{
-    const struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex };
-    struct nlmsghdr *request = netlink_begin(room, RTM_GETLINK, flags, &link, sizeof(link));
-
-    mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return request;
-}
-
 struct nlmsghdr *message_link_query(void *room, uint32_t ifindex)
 {
-    return link_request(room, 0, ifindex);
+    const struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex };
+    struct nlmsghdr *request =
+        netlink_begin(room, RTM_GETLINK, ifindex ? 0 : NLM_F_DUMP, &link, sizeof(link));
+
+    /* Without counters, which are most of what there is to say about a link. */
+    mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return request;
 }
 
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
@@ -179,7 +175,7 @@ struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_
     struct nlmsghdr *request;
 
     if (type == RTM_GETLINK)
-        return link_request(room, NLM_F_DUMP, 0);
+        return message_link_query(room, 0);
     request = netlink_begin(room, type, NLM_F_DUMP, &header, sizeof(header));
     if (table)
         mnl_attr_put_u32(request, RTA_TABLE, table);

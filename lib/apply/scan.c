@@ -153,14 +153,8 @@ static int on_any_route(struct scan *scan, const struct nlmsghdr *message)
 
 static int on_neighbour(struct scan *scan, const struct nlmsghdr *message)
 {
-    struct riptide_prefix address;
-    uint32_t ifindex;
-    bool is_failed;
-    int r;
+    int r = event_note_neighbour(scan->plan, message);
 
-    if (!neighbour_parse(&address, &ifindex, &is_failed, message))
-        return -EBADMSG;
-    r = main_table_note_neighbour(&scan->plan->main, &address, ifindex, is_failed);
     return r < 0 ? r : 0;
 }
 

@@ -21,12 +21,19 @@ void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
         targets->head[queue] = targets->tail[queue] = NONE;
 }
 
+static void give_back(struct targets *targets, struct target *target)
+{
+    bases_release(&targets->bases, target->base);
+    bases_release(&targets->bases, target->kernel.base);
+    free(target->failure);
+}
+
 void targets_deinit(struct targets *targets)
 {
     struct target *target;
 
     for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
-        free(target->failure);
+        give_back(targets, target);
     prefix_table_deinit(&targets->table);
     bases_deinit(&targets->bases);
     free(targets->order);
@@ -216,9 +223,7 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
         if (target->is_queued[queue])
             return;
     }
-    bases_release(&targets->bases, target->base);
-    targets_forget_written(targets, target);
-    free(target->failure);
+    give_back(targets, target);
     targets->is_ordered = false;
     targets->n_prefixes -= !target_is_host(target);
     prefix_table_remove(&targets->table, slot_of(targets, target));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/message: requests read back attribute by attribute, and the routes that are written,
- * where libnl-route is at hand, by a reader that shares nothing with ours.
+ * lib/apply/message: requests read back attribute by attribute. A reader that shares nothing with
+ * ours has a look at routes in fuzz/base.c.
  */
 #include "apply/message.h"
 
@@ -14,10 +14,6 @@
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <netinet/in.h>
-#ifdef HAVE_LIBNL_ROUTE
-#include <netlink/route/nexthop.h>
-#include <netlink/route/route.h>
-#endif
 
 #include "bytes.h"
 
@@ -495,80 +491,6 @@ static void test_dumps_and_short_deletes(void **state)
     assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
 }
 
-#ifdef HAVE_LIBNL_ROUTE
-static void assert_address(struct nl_addr *address, const char *expected)
-{
-    char text[64];
-
-    assert_string_equal(nl_addr2str(address, text, sizeof(text)), expected);
-}
-
-static uint32_t metric_of(struct rtnl_route *route, int metric)
-{
-    uint32_t value = 0;
-
-    rtnl_route_get_metric(route, metric, &value);
-    return value;
-}
-
-static void test_libnl_reads_the_same_route(void **state)
-{
-    struct metrics metrics;
-    struct rtnl_route *route;
-    struct nlmsghdr *message;
-    struct base base;
-
-    (void)state;
-    init_gateway(&base);
-    metrics = metrics_on(&base);
-    message = put(&base, TABLE, &metrics);
-    assert_int_equal(rtnl_route_parse(message, &route), 0);
-    assert_address(rtnl_route_get_dst(route), "203.0.113.0/24");
-    assert_address(rtnl_route_get_pref_src(route), "192.0.2.1");
-    assert_int_equal(rtnl_route_get_table(route), TABLE);
-    assert_int_equal(rtnl_route_get_protocol(route), PROTOCOL);
-    assert_int_equal(rtnl_route_get_priority(route), 100);
-    assert_int_equal(rtnl_route_get_scope(route), RT_SCOPE_UNIVERSE);
-    assert_int_equal(rtnl_route_get_type(route), RTN_UNICAST);
-    assert_int_equal(metric_of(route, RTAX_MTU), 1400);
-    assert_int_equal(metric_of(route, RTAX_LOCK), 1u << RTAX_MTU);
-    assert_int_equal(metric_of(route, RTAX_INITCWND), 36);
-    assert_int_equal(metric_of(route, RTAX_INITRWND), 20);
-    assert_int_equal(rtnl_route_get_nnexthops(route), 1);
-    assert_address(rtnl_route_nh_get_gateway(rtnl_route_nexthop_n(route, 0)), "192.0.2.254");
-    assert_int_equal(rtnl_route_nh_get_ifindex(rtnl_route_nexthop_n(route, 0)), 3);
-    rtnl_route_put(route);
-}
-
-static void test_libnl_reads_the_same_hops(void **state)
-{
-    struct metrics metrics;
-    struct rtnl_nexthop *hops[2];
-    struct rtnl_route *route;
-    struct nlmsghdr *message;
-    struct base base;
-
-    (void)state;
-    init_hops(&base);
-    metrics = metrics_on(&base);
-    message = put(&base, RT_TABLE_MAIN, &metrics);
-    assert_int_equal(rtnl_route_parse(message, &route), 0);
-    assert_int_equal(rtnl_route_get_nnexthops(route), 2);
-    for (int i = 0; i < 2; i++)
-        hops[i] = rtnl_route_nexthop_n(route, i);
-    assert_address(rtnl_route_nh_get_gateway(hops[0]), "192.0.2.254");
-    assert_address(rtnl_route_nh_get_gateway(hops[1]), "198.51.100.254");
-    assert_int_equal(rtnl_route_nh_get_weight(hops[0]), 2);
-    assert_int_equal(rtnl_route_nh_get_weight(hops[1]), 0);
-    assert_int_equal(rtnl_route_nh_get_ifindex(hops[0]), 3);
-    assert_int_equal(rtnl_route_nh_get_ifindex(hops[1]), 5);
-    assert_int_equal(rtnl_route_nh_get_flags(hops[0]), 0);
-    assert_int_equal(rtnl_route_nh_get_flags(hops[1]), RTNH_F_ONLINK);
-    assert_int_equal(metric_of(route, RTAX_INITCWND), 36);
-    rtnl_route_put(route);
-}
-#endif
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,10 +505,6 @@ int main(void)
         cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
         cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
         cmocka_unit_test(test_dumps_and_short_deletes),
-#ifdef HAVE_LIBNL_ROUTE
-        cmocka_unit_test(test_libnl_reads_the_same_route),
-        cmocka_unit_test(test_libnl_reads_the_same_hops),
-#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

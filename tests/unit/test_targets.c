@@ -302,7 +302,9 @@ static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
             targets_set_base(&targets, target,
                              hold(&targets, is_other, (struct metrics){ 0 }, IFINDEX), NULL);
             target->kernel.exists = true;
+            targets_forget_written(&targets, target);
             target->kernel.base = target->base;
+            target->base->n_users++;
             target->kernel.metrics = target_metrics(target, &links, &config);
         }
         if (target->kernel.metrics.mtu_bytes != cases[i].said)
