@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a dump of main does not show: redirects, and routes that are too large for a message."""
 
+import re
 import socket
 import struct
 import time
@@ -10,25 +11,63 @@ from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, 
 from routing_base import mac
 from twins import Driver
 
-BETTER, UNKNOWN = "10.0.0.77", "192.0.2.7"  # another router of the first link, and who is behind it
+# Another router of the first link, and who is behind it.
+BETTER = {4: "10.0.0.77", 6: "fe80::77"}
+UNKNOWN = {4: "192.0.2.7", 6: "3fff::7"}
+
+
+def let_redirect(net, family):
+    """Has the world forward to the better router of its link, and say so."""
+    for host in (net.host, net.world):
+        host.ip("neigh", "replace", BETTER[family], "dev", "eth0", "lladdr", mac(77), "nud",
+                "permanent")
+    net.host.sysctl(f"ipv{family}/conf/eth0/accept_redirects", 1)
+    net.world.sysctl({4: "ipv4/ip_forward", 6: "ipv6/conf/all/forwarding"}[family], 1)
+    net.world.ip("route", "add", UNKNOWN[family], "via", BETTER[family], "dev", "eth0")
+
+
+def opening(net, family):
+    """A connection that sends one SYN after the other."""
+    sock = net.host.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family])
+    sock.setblocking(False)
+    sock.connect_ex((UNKNOWN[family], 9))
+    return sock
+
+
+def goes_via(net, family, gateway, query=("ipproto", "tcp")):
+    return f"via {gateway} " in ask(net.host, UNKNOWN[family], *query)
 
 
 def test_router_redirects_tcp_on_our_route_as_without_us(net, driver):
     """Where a host accepts it. The route itself stays as it is."""
-    for host in (net.host, net.world):
-        host.ip("neigh", "replace", BETTER, "dev", "eth0", "lladdr", mac(77), "nud", "permanent")
-    net.host.sysctl("ipv4/conf/eth0/accept_redirects", 1)
-    net.world.sysctl("ipv4/ip_forward", 1)
-    net.world.ip("route", "add", UNKNOWN, "via", BETTER)
-    driver.follow(f"set {UNKNOWN} 40")
-    with net.host.socket(socket.AF_INET) as opening:
-        opening.setblocking(False)
-        opening.connect_ex((UNKNOWN, 9))
-        wait_until(lambda: f"via {BETTER} " in ask(net.host, UNKNOWN, "ipproto", "tcp"), "redirected")
-        assert f"via {BETTER} " not in ask(net.host, UNKNOWN, *WITHOUT_US)
+    let_redirect(net, 4)
+    driver.follow(f"set {UNKNOWN[4]} 40")
+    with opening(net, 4):
+        wait_until(lambda: goes_via(net, 4, BETTER[4]), "redirected")
+        assert not goes_via(net, 4, BETTER[4], WITHOUT_US)
         # What was learned goes with the route: the first gateway forwards, and tells again.
-        driver.follow(f"set {UNKNOWN} 80")
-        assert f"via {FIRST[4]} " in ask(net.host, UNKNOWN, "ipproto", "tcp")
+        driver.follow(f"set {UNKNOWN[4]} 80")
+        assert goes_via(net, 4, FIRST[4])
+
+
+def test_no_router_redirects_tcp_on_an_ipv6_route_with_an_mtu(net, driver):
+    """Ours has one: the kernel passes redirects by there, and the first router forwards on."""
+    shown = net.world.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link")
+    router = re.search(r"inet6 (\S+)/64", shown).group(1)  # by which it redirects
+
+    def redirects():
+        return int(re.search(r"Icmp6InRedirects\s+(\d+)",
+                             net.host.run("cat", "/proc/net/snmp6").stdout).group(1))
+
+    let_redirect(net, 6)
+    net.host.ip("route", "add", UNKNOWN[6], "via", router, "dev", "eth0")
+    driver.follow(f"set {UNKNOWN[6]} 40")
+    with opening(net, 6):
+        wait_until(lambda: redirects() > 1, "two redirects")
+        assert goes_via(net, 6, router)
+    driver.follow(f"set {UNKNOWN[6]} 0")
+    with opening(net, 6):
+        wait_until(lambda: goes_via(net, 6, BETTER[6]), "redirected without us")
 
 
 def cpu_ticks(daemon):
