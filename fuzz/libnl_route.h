@@ -42,16 +42,14 @@ static inline bool libnl_route_can_read_via(const void *attributes, int remainin
 /* It walks on for ever from a hop of length 0, or a last one without its padding. */
 static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
 {
-    const struct rtnexthop *hop = nla_data(multipath);
-    int left = nla_len(multipath);
+    struct hops hops = hops_of(multipath);
+    const struct rtnexthop *hop;
 
-    while (hop_is_whole(hop, left)) {
+    while ((hop = hops_next(&hops))) {
         if (!libnl_route_can_read_via(hop + 1, hop->rtnh_len - (int)sizeof(*hop)))
             return false;
-        left -= (int)NLMSG_ALIGN(hop->rtnh_len);
-        hop = RTNH_NEXT(hop);
     }
-    return left == 0;
+    return hops.left == 0;
 }
 
 /* NULL: it makes nothing of it, or nothing that others must. To be given to rtnl_route_put. */

@@ -33,7 +33,7 @@ faults=(
     prefix lib/prefix.c 'address, prefix->len)' 'address, prefix->len + 1)'
     prefix lib/prefix.c 'parse_len(slash + 1' 'parse_len(slash'
     route lib/apply/route.c '&route->priority' '\&route->table'
-    route lib/apply/route.c 'this->rtnh_ifindex' 'this->rtnh_hops'
+    route lib/apply/route.c 'next->rtnh_ifindex' 'next->rtnh_hops'
     rule lib/apply/rule.c 'has_others |= value != UINT32_MAX' 'has_others |= false'
     rule lib/apply/rule.c 'rule->protocol != identity->protocol' 'false'
     rule lib/apply/rule.c 'rule->fwmark == identity->mark' 'true'

@@ -59,7 +59,7 @@ static bool has_hops_alone(const struct nlmsghdr *message)
     struct nlattr *several =
         nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
     const struct rtnexthop *hop;
-    int left;
+    struct hops hops;
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), others[i]))
@@ -67,11 +67,10 @@ static bool has_hops_alone(const struct nlmsghdr *message)
     }
     if (!several)
         return false;
-    hop = nla_data(several);
-    for (left = nla_len(several); hop_is_whole(hop, left); hop = RTNH_NEXT(hop)) {
+    hops = hops_of(several);
+    while ((hop = hops_next(&hops))) {
         if (has_twice((const struct nlattr *)(hop + 1), hop->rtnh_len - (int)sizeof(*hop)))
             return false;
-        left -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }
     return true;
 }

@@ -63,17 +63,15 @@ static const char *metrics_reason(const struct metrics *metrics)
 /* Flags of the moment (dead, linkdown, offload) are the kernel's to set, and no difference. */
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
-    struct nlattr *copy = (struct nlattr *)(base->attrs.bytes + base->attrs.n_bytes);
-    int remaining = mnl_attr_get_payload_len(multipath);
+    struct hops hops = hops_of((struct nlattr *)(base->attrs.bytes + base->attrs.n_bytes));
     struct rtnexthop *hop;
 
     if (!attrs_add(&base->attrs, multipath))
         return no_room;
-    for (hop = mnl_attr_get_payload(copy); hop_is_whole(hop, remaining); hop = RTNH_NEXT(hop)) {
+    hops.left = mnl_attr_get_payload_len(multipath);
+    while ((hop = hops_next(&hops)))
         hop->rtnh_flags &= RTNH_F_ONLINK;
-        remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
-    }
-    return remaining > 0 ? base_malformed : NULL;
+    return hops.left > 0 ? base_malformed : NULL;
 }
 
 static const char *attribute_copy(struct base *base, struct attrs *metrics,

@@ -173,6 +173,12 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
     return -EEXIST;
 }
 
+static int no_place(struct riptide_error *error, int i, const char *reason)
+{
+    error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+    return -EOPNOTSUPP;
+}
+
 static int place_rules(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
@@ -180,10 +186,8 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
 
     for (int i = 0; i < 2 && r == 0; i++) {
         /* A route of main may be gone tomorrow, and the other family does not have it. */
-        if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i)) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', plan->own[i].reason);
-            r = -EOPNOTSUPP;
-        }
+        if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i))
+            r = no_place(error, i, plan->own[i].reason);
     }
     return r;
 }
@@ -228,33 +232,37 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
 
-        if (reason) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
-            r = -EOPNOTSUPP;
-        }
+        if (reason)
+            r = no_place(error, i, reason);
     }
     plan_forget_targets(&router->plan);
     return r;
 }
 
+static void give_lock_back(struct riptide_router *router)
+{
+    router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
+    router->plan.is_claimed = false;
+    closep(&router->lock_fd);
+    router->lock_fd = -1;
+}
+
 /* Undoes a start that failed half way. Rules that are not known to be ours stay. */
 static void give_up(struct riptide_router *router)
 {
-    struct plan *plan = &router->plan;
+    const struct plan *plan = &router->plan;
     uint32_t n = 0;
 
     for (int i = 0; i < 2; i++) {
         if (plan->own[i].is_in_place)
             flush_rules(&router->channel, families[i], &plan->identity, &n, NULL);
-        plan->own[i] = (struct rule_state){ 0 };
     }
-    plan->is_claimed = false;
-    closep(&router->lock_fd);
-    router->lock_fd = -1;
+    give_lock_back(router);
 }
 
-int claim_take(struct riptide_router *router, struct riptide_error *error)
+int claim_take(void *userdata, struct riptide_error *error)
 {
+    struct riptide_router *router = userdata;
     int r;
 
     error_set(error, "%s", "");
@@ -296,12 +304,7 @@ int claim_release(struct riptide_router *router)
     watch_unsubscribe(router->notifications);
     remove_known(router);
     r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
-
-    for (int i = 0; i < 2; i++)
-        plan->own[i] = (struct rule_state){ 0 };
-    plan->is_claimed = false;
     plan_forget_targets(plan);
-    closep(&router->lock_fd);
-    router->lock_fd = -1;
+    give_lock_back(router);
     return r;
 }

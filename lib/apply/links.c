@@ -123,29 +123,20 @@ uint32_t links_mtu_at(const struct links *links, uint32_t ifindex, uint8_t famil
 
 uint32_t links_mtu(const struct links *links, const struct base *base)
 {
+    const struct netlink_attrs attrs = { (const struct nlattr *)base->attrs.bytes,
+                                         (int)(base->attrs.n_bytes - base->metrics_bytes) };
     uint8_t family = base->route.dst.family;
-    const struct nlattr *several;
     const struct rtnexthop *hop;
-    uint32_t mtu_bytes = 0;
-    int remaining;
-    bool is_first = true;
+    uint32_t mtu_bytes, first;
+    struct hops hops;
 
     if (!base->is_multipath)
         return links_mtu_at(links, base->route.ifindex, family);
-    several =
-        netlink_find((struct netlink_attrs){ (const struct nlattr *)base->attrs.bytes,
-                                             (int)(base->attrs.n_bytes - base->metrics_bytes) },
-                     RTA_MULTIPATH);
-    hop = mnl_attr_get_payload(several);
-    for (remaining = mnl_attr_get_payload_len(several); hop_is_whole(hop, remaining);
-         hop = RTNH_NEXT(hop)) {
-        uint32_t found = links_mtu_at(links, (uint32_t)hop->rtnh_ifindex, family);
-
-        if (!is_first && found != mtu_bytes)
+    hops = hops_of(netlink_find(attrs, RTA_MULTIPATH));
+    for (first = UINT32_MAX; (hop = hops_next(&hops)); first = mtu_bytes) {
+        mtu_bytes = links_mtu_at(links, (uint32_t)hop->rtnh_ifindex, family);
+        if (first != UINT32_MAX && first != mtu_bytes)
             return 0;
-        is_first = false;
-        mtu_bytes = found;
-        remaining -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }
-    return mtu_bytes;
+    return first == UINT32_MAX ? 0 : first;
 }

@@ -162,28 +162,40 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
 }
 
+struct hops hops_of(const struct nlattr *multipath)
+{
+    return (struct hops){ mnl_attr_get_payload(multipath), mnl_attr_get_payload_len(multipath) };
+}
+
+/* RTNH_OK reads the length of a hop before it asks whether there is one left. */
+struct rtnexthop *hops_next(struct hops *hops)
+{
+    struct rtnexthop *hop = hops->next;
+
+    if (hops->left < (int)sizeof(*hop) || !RTNH_OK(hop, hops->left))
+        return NULL;
+    hops->next = RTNH_NEXT(hop);
+    hops->left -= (int)NLMSG_ALIGN(hop->rtnh_len);
+    return hop;
+}
+
 bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message)
 {
     const struct nlattr *several, *gateway;
+    const struct rtnexthop *next;
 
     if (!hop->is_begun) {
         several = netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
-        *hop = (struct hop){ route->gateway, route->ifindex, NULL, 0, true };
-        if (several) {
-            hop->next = mnl_attr_get_payload(several);
-            hop->remaining = mnl_attr_get_payload_len(several);
-        }
+        *hop = (struct hop){ route->gateway, route->ifindex, { NULL, 0 }, true };
+        if (several)
+            hop->rest = hops_of(several);
         if (route->gateway.family)
             return true;
     }
-    while (hop->next && hop_is_whole(hop->next, hop->remaining)) {
-        const struct rtnexthop *this = hop->next;
-
-        hop->ifindex = (uint32_t)this->rtnh_ifindex;
-        hop->next = RTNH_NEXT(this);
-        hop->remaining -= (int)NLMSG_ALIGN(this->rtnh_len);
-        gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(this + 1),
-                                                       this->rtnh_len - (int)sizeof(*this) },
+    while ((next = hops_next(&hop->rest))) {
+        hop->ifindex = (uint32_t)next->rtnh_ifindex;
+        gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(next + 1),
+                                                       next->rtnh_len - (int)sizeof(*next) },
                                RTA_GATEWAY);
         if (gateway && route_address_parse(&hop->gateway, route->dst.family, gateway))
             return true;

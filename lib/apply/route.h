@@ -57,12 +57,17 @@ struct route {
     bool is_cached; /* an exception of the kernel's own, no configured route */
 };
 
+/* Those of RTA_MULTIPATH in a row. */
+struct hops {
+    struct rtnexthop *next;
+    int left; /* bytes; behind the last hop above 0 where a length lies */
+};
+
 /* One of a route's next hops. */
 struct hop {
     struct riptide_prefix gateway;
     uint32_t ifindex;
-    const struct rtnexthop *next; /* of several; what is behind this one */
-    int remaining;                /* bytes of them */
+    struct hops rest; /* of several, what is behind this one */
     bool is_begun;
 };
 
@@ -79,10 +84,9 @@ bool route_next_hop(struct hop *hop, const struct route *route, const struct nlm
 bool route_address_parse(struct riptide_prefix *address, uint8_t family,
                          const struct nlattr *attribute);
 
-/* RTNH_OK reads the length of a hop before it asks whether there is one left. */
-static inline bool hop_is_whole(const struct rtnexthop *hop, int remaining)
-{
-    return remaining >= (int)sizeof(*hop) && RTNH_OK(hop, remaining);
-}
+struct hops hops_of(const struct nlattr *multipath);
+
+/* The next one; NULL: there is none. */
+struct rtnexthop *hops_next(struct hops *hops);
 
 #endif

@@ -132,14 +132,9 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     return NULL;
 }
 
-static int take_claim(void *userdata, struct riptide_error *error)
-{
-    return claim_take(userdata, error);
-}
-
 static int claim(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = netns_call(router->netns_fd, take_claim, router, error);
+    int r = netns_call(router->netns_fd, claim_take, router, error);
 
     /* What was claimed before the thread got lost has nobody who would look after it. */
     if (r < 0 && router->lock_fd >= 0)

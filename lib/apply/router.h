@@ -90,7 +90,7 @@ int work_step(struct riptide_router *router);
  * Takes the lock, sees that nobody else uses our numbers, removes what a predecessor left, puts the
  * rules into place. Errors as riptide_router_start, each with a line; nothing of ours is left then.
  */
-int claim_take(struct riptide_router *router, struct riptide_error *error);
+int claim_take(void *router, struct riptide_error *error);
 
 /* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
 int claim_check(struct riptide_router *router, struct riptide_error *error);

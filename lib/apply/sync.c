@@ -175,18 +175,16 @@ int sync_write(struct plan *plan, struct netlink *channel)
 }
 
 /* What is gone already needs no deleting. */
-static int delete_rule(struct plan *plan, struct netlink *channel, int i,
+static int delete_rule(const struct plan *plan, struct netlink *channel, int i,
                        const struct rule_place *place, enum rule_role role, uint32_t mark)
 {
-    const struct rule_identity identity = {
-        .table = plan->config.table,
-        .protocol = plan->config.protocol,
-        .mark = mark,
-    };
-    int r = netlink_request(
-        channel, message_rule(netlink_room(channel), RTM_DELRULE, families[i], place, role, &identity),
-        NULL);
+    struct rule_identity identity = plan->identity;
+    int r;
 
+    identity.mark = mark;
+    r = netlink_request(
+        channel,
+        message_rule(netlink_room(channel), RTM_DELRULE, families[i], place, role, &identity), NULL);
     return r == -ENOENT ? 0 : r;
 }
 

@@ -269,21 +269,6 @@ static void test_every_kind_of_base_comes_back(void **state)
     assert_reads_as(&base);
 }
 
-static void test_an_object_of_the_base_is_not_named(void **state)
-{
-    struct metrics metrics;
-    struct nlmsghdr *message;
-    struct base base;
-
-    (void)state;
-    base_init(&base, "10.3.0.0/16");
-    add_address(&base.attrs, RTA_GATEWAY, "192.0.2.253");
-    add_u32(&base.attrs, RTA_OIF, 3);
-    metrics = metrics_on(&base);
-    message = put(&base, RT_TABLE_MAIN, &metrics);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_GATEWAY, RTA_OIF, RTA_METRICS));
-}
-
 /* Of the message's own; 0: not set. */
 static uint32_t metric(const struct nlmsghdr *message, uint16_t type)
 {
@@ -402,32 +387,6 @@ static void test_a_delete_names_exactly_one_route(void **state)
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
 }
 
-static void test_the_rules_are_what_rule_parse_calls_ours(void **state)
-{
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    static const uint8_t families[] = { AF_INET, AF_INET6 };
-    static const enum rule_role roles[] = { RULE_SKIP, RULE_LOOKUP };
-
-    (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        enum rule_role role = roles[i % 2];
-        struct nlmsghdr *message =
-            message_rule(room(), RTM_NEWRULE, families[i / 2], &place, role, &identity);
-        struct fib_rule_hdr header = {
-            .family = families[i / 2],
-            .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL,
-        };
-        struct rule rule;
-
-        assert_header(message, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, FRH);
-        assert_int_equal(rule_parse(&rule, &identity, message), 0);
-        assert_int_equal(rule.role, role);
-        assert_int_equal(rule.priority, 32765);
-        assert_int_equal(rule.target, role == RULE_SKIP ? 32766 : 0);
-        assert_int_equal(rule.table, role == RULE_SKIP ? 0 : TABLE);
-    }
-}
-
 static void test_rules_say_nothing_more_than_they_must(void **state)
 {
     static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
@@ -496,12 +455,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_route_is_its_base_and_the_windows),
         cmocka_unit_test(test_every_kind_of_base_comes_back),
-        cmocka_unit_test(test_an_object_of_the_base_is_not_named),
         cmocka_unit_test(test_metrics_are_the_bases_and_ours),
         cmocka_unit_test(test_the_largest_base_fits_a_message),
         cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
         cmocka_unit_test(test_a_delete_names_exactly_one_route),
-        cmocka_unit_test(test_the_rules_are_what_rule_parse_calls_ours),
         cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
         cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
         cmocka_unit_test(test_dumps_and_short_deletes),
