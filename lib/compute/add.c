@@ -14,22 +14,9 @@
 /* How many are on their way at once. */
 enum { TOGETHER = RIPTIDE_POPPED_SAMPLES };
 
-/* prefix_is_valid for full length, at less cost. */
 static bool is_host(const struct riptide_prefix *dst)
 {
-    uint32_t behind4;
-    uint64_t behind8;
-
-    if (dst->family == AF_INET6)
-        return dst->len == 128;
-    memcpy(&behind4, dst->addr + 4, sizeof(behind4));
-    memcpy(&behind8, dst->addr + 8, sizeof(behind8));
-    return dst->family == AF_INET && dst->len == 32 && (behind4 | behind8) == 0;
-}
-
-static bool is_window(uint32_t cwnd)
-{
-    return cwnd - 1 < (1u << 31) - 1;
+    return prefix_is_valid(dst) && dst->len == prefix_family_bits(dst->family);
 }
 
 __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
@@ -160,7 +147,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     struct destination *destination;
     enum riptide_left_out reason;
 
-    if (!is_window(sample->cwnd))
+    if (sample->cwnd - 1 >= (1u << 31) - 1) /* no window: 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
         uint32_t begun = slot;

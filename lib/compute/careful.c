@@ -395,13 +395,9 @@ static void forget_path(struct careful *careful)
 {
     bool is_bbr = careful->known.is_bbr;
 
-    memset(&careful->known, 0, sizeof(careful->known));
+    memset((unsigned char *)careful + offsetof(struct careful, known), 0,
+           sizeof(*careful) - offsetof(struct careful, known));
     careful->known.is_bbr = is_bbr;
-    careful->halves = (struct halves){ 0 };
-    careful->past = (struct flights){ 0 };
-    careful->n_raised = 0;
-    careful->fitted = 0;
-    careful->path_min_rtt_us = 0;
 }
 
 static double careful_combine(const struct riptide_policy_input *input, void *memory)

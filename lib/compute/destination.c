@@ -185,48 +185,7 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
                         memory_of(estimator, destination), cwnd);
 }
 
-uint64_t destination_updated_ns(const struct destination *destination)
-{
-    return destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
-}
-
-uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
-                                const struct destination *destination)
-{
-    uint64_t ttl_ns = estimator->config.ttl_ns;
-
-    if (ttl_ns > INT64_MAX - destination_updated_ns(destination))
-        return RIPTIDE_NEVER_NS;
-    return (uint64_t)destination->updated_ns + ttl_ns;
-}
-
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)
 {
     return now_ns - (uint64_t)destination->updated_ns;
-}
-
-/* What takes a window down on purpose. The bound for all does not. */
-enum {
-    LOWERING = RIPTIDE_BOUND_OVERRIDE_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE |
-               RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
-};
-
-struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
-                                             const struct destination *destination)
-{
-    struct limits limits = limits_of(estimator, destination);
-
-    return (struct riptide_estimate){
-        .dst = destination->dst,
-        .samples = destination->samples,
-        .combined = is_windowless(destination) ? 0 : (double)destination->combined,
-        .smoothed = destination->smoothed,
-        .cwnd = destination->cwnd,
-        .updated_ns = destination_updated_ns(destination),
-        .expires_ns = destination_expires_ns(estimator, destination),
-        .rto_min_us = rto_min_of(estimator, destination),
-        .cwnd_max = limits.most,
-        .may_lower = limits.is_cut || limits.bounds & LOWERING,
-        .pmtu_bytes = destination->pmtu_bytes,
-    };
 }

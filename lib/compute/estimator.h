@@ -189,15 +189,8 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
-/* How long ago it was computed, when (0: before this host booted), and when its window passes. */
+/* How long ago it was computed. */
 uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns);
-uint64_t destination_updated_ns(const struct destination *destination);
-uint64_t destination_expires_ns(const struct riptide_estimator *estimator,
-                                const struct destination *destination);
-
-/* As it is popped. */
-struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
-                                             const struct destination *destination);
 
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
@@ -209,6 +202,12 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
  */
 void age_remove(struct riptide_estimator *estimator, struct destination *destination);
 void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot);
+
+/* explain.c */
+
+/* As it is popped. */
+struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
+                                             const struct destination *destination);
 
 /* bound.c */
 

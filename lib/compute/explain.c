@@ -7,6 +7,36 @@
 #include "prefix.h"
 #include "tools.h"
 
+/* What takes a window down on purpose. The bound for all does not. */
+enum {
+    LOWERING = RIPTIDE_BOUND_OVERRIDE_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE |
+               RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
+};
+
+struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
+                                             const struct destination *destination)
+{
+    struct limits limits = limits_of(estimator, destination);
+    /* What was computed before this host booted has no time of its clock. */
+    uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
+    uint64_t ttl_ns = estimator->config.ttl_ns;
+
+    return (struct riptide_estimate){
+        .dst = destination->dst,
+        .samples = destination->samples,
+        .combined = is_windowless(destination) ? 0 : (double)destination->combined,
+        .smoothed = destination->smoothed,
+        .cwnd = destination->cwnd,
+        .updated_ns = updated_ns,
+        .expires_ns = ttl_ns > INT64_MAX - updated_ns ? RIPTIDE_NEVER_NS
+                                                      : (uint64_t)destination->updated_ns + ttl_ns,
+        .rto_min_us = rto_min_of(estimator, destination),
+        .cwnd_max = limits.most,
+        .may_lower = limits.is_cut || limits.bounds & LOWERING,
+        .pmtu_bytes = destination->pmtu_bytes,
+    };
+}
+
 /* A peer is no destination itself where several are one. */
 static uint32_t find_slot(const struct riptide_estimator *estimator,
                           const struct riptide_prefix *dst)

@@ -47,23 +47,33 @@ static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_
     return sample;
 }
 
-/* One tick with these two samples; the window after it. */
-static inline uint32_t tick(struct riptide_estimator *estimator, uint64_t *t,
-                            struct riptide_sample one, struct riptide_sample other)
+/* One tick with these two samples, a second after the last; the window after it. */
+static inline uint32_t tick(struct riptide_estimator *estimator, struct riptide_sample one,
+                            struct riptide_sample other)
 {
+    struct riptide_estimator_stats stats;
+
     add(estimator, one);
     add(estimator, other);
-    riptide_estimator_tick(estimator, ++*t * S);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    riptide_estimator_tick(estimator, (stats.ticks + 1) * S);
     return cwnd_of(estimator);
 }
 
-/* A tick that is part of the path, and one in which a window that was given fit. */
-static inline uint32_t fit(struct riptide_estimator *estimator, uint64_t *t,
-                           struct riptide_sample path)
+/* So many of them, which all leave that window. */
+static inline void assert_ticks(struct riptide_estimator *estimator, int n, uint32_t cwnd,
+                                struct riptide_sample one, struct riptide_sample other)
 {
-    uint32_t cwnd = tick(estimator, t, path, path);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(tick(estimator, one, other), cwnd);
+}
 
-    return tick(estimator, t, path, closed(cwnd, cwnd, 0));
+/* A tick that is part of the path, and one in which a window that was given fit. */
+static inline uint32_t fit(struct riptide_estimator *estimator, struct riptide_sample path)
+{
+    uint32_t cwnd = tick(estimator, path, path);
+
+    return tick(estimator, path, closed(cwnd, cwnd, 0));
 }
 
 static inline struct riptide_estimator *careful(void)

@@ -398,21 +398,20 @@ static void a_base_is_begun_with_and_left_for_losses(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    assert_int_equal(tick(estimator, &t, path, path), START);
+    assert_int_equal(tick(estimator, path, path), START);
     set_base(estimator, 32);
     assert_int_equal(cwnd_of(estimator), 32);
-    assert_int_equal(tick(estimator, &t, path, path), 32);
+    assert_int_equal(tick(estimator, path, path), 32);
     /* A first flight of 32 lost a quarter: 24 of 32 fit, less a thirty-second. */
-    assert_int_equal(tick(estimator, &t, path, closed(20, 32, 8)), 24);
+    assert_int_equal(tick(estimator, path, closed(20, 32, 8)), 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
     assert_int_equal(explain(estimator).bounds, 0);
     for (int i = 0; i < 60; i++)
-        tick(estimator, &t, path, path);
+        tick(estimator, path, path);
     assert_int_equal(cwnd_of(estimator), 32);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
-    assert_int_equal(tick(estimator, &t, path, closed(200, 32, 0)), 32);
+    assert_int_equal(tick(estimator, path, closed(200, 32, 0)), 32);
 }
 
 static void base_goes_with_the_window_where_only_an_explanation_stays(void **state)

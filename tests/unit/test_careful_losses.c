@@ -8,29 +8,26 @@ static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void *
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    assert_int_equal(fit(estimator, &t, path), 48);
-    assert_int_equal(fit(estimator, &t, path), 96);
-    tick(estimator, &t, path, path);
+    assert_int_equal(fit(estimator, path), 48);
+    assert_int_equal(fit(estimator, path), 96);
+    tick(estimator, path, path);
     /* A quarter was lost: 72 fit, and a thirty-second less is 70. */
-    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
+    assert_int_equal(tick(estimator, path, closed(60, 96, 24)), 70);
     assert_true(explain(estimator).evidence.brake < 1);
     /* What closes in the next two ticks may have begun with 96. */
-    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
-    assert_int_equal(tick(estimator, &t, path, closed(60, 96, 24)), 70);
-    for (int i = 0; i < 7; i++)
-        assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 70);
-    assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 79); /* an eighth more */
-    assert_int_equal(tick(estimator, &t, path, path), 79);
+    assert_int_equal(tick(estimator, path, closed(60, 96, 24)), 70);
+    assert_int_equal(tick(estimator, path, closed(60, 96, 24)), 70);
+    assert_ticks(estimator, 7, 70, path, closed(200, 200, 0));
+    assert_int_equal(tick(estimator, path, closed(200, 200, 0)), 79); /* an eighth more */
+    assert_int_equal(tick(estimator, path, path), 79);
     /* 7 of 79 lost: the next wait is twice as long. */
-    assert_int_equal(tick(estimator, &t, path, closed(60, 79, 7)), 70);
-    tick(estimator, &t, path, path);
-    tick(estimator, &t, path, path);
-    for (int i = 0; i < 15; i++)
-        assert_int_equal(tick(estimator, &t, path, closed(200, 200, 0)), 70);
+    assert_int_equal(tick(estimator, path, closed(60, 79, 7)), 70);
+    tick(estimator, path, path);
+    tick(estimator, path, path);
+    assert_ticks(estimator, 15, 70, path, closed(200, 200, 0));
     for (int i = 0; i < 40; i++)
-        tick(estimator, &t, path, closed(1000, 1000, 0));
+        tick(estimator, path, closed(1000, 1000, 0));
     assert_true(explain(estimator).evidence.brake == 1); /* the loss was of another time */
 }
 
@@ -39,10 +36,9 @@ static void who_loses_comes_late_and_counts(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    assert_int_equal(fit(estimator, &t, path), 48);
-    assert_int_equal(tick(estimator, &t, path, closed(14, START, START / 2)), 11);
+    assert_int_equal(fit(estimator, path), 48);
+    assert_int_equal(tick(estimator, path, closed(14, START, START / 2)), 11);
 }
 
 /* One flight in which two segments are lost may be chance, two in a row are not. */
@@ -50,11 +46,10 @@ static void small_losses_add_up(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    tick(estimator, &t, path, path);
-    assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START);
-    assert_int_equal(tick(estimator, &t, path, closed(START, START, 2)), START - 2);
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, closed(START, START, 2)), START);
+    assert_int_equal(tick(estimator, path, closed(START, START, 2)), START - 2);
 }
 
 /* Of eight that open together the last one loses what does not fit, and closes late. */
@@ -62,15 +57,14 @@ static void one_that_loses_speaks_for_those_that_open_together(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    tick(estimator, &t, path, path);
+    tick(estimator, path, path);
     for (uint32_t i = 0; i < 8; i++)
         add(estimator, closed(START, START - i % 2, 0)); /* half of them fill it */
-    assert_int_equal(tick(estimator, &t, path, path), 48);
-    tick(estimator, &t, path, path);
+    assert_int_equal(tick(estimator, path, path), 48);
+    tick(estimator, path, path);
     /* 24 of four times 48. */
-    assert_int_equal(tick(estimator, &t, path, closed(34, 48, 24)), 41);
+    assert_int_equal(tick(estimator, path, closed(34, 48, 24)), 41);
 }
 
 /* A connection that fits does not speak for two of which that is not certain. */
@@ -78,17 +72,16 @@ static void more_must_fit_than_may_have_lost(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400), fitting = closed(START, START, 0);
-    uint64_t t = 0;
 
-    tick(estimator, &t, path, path);
+    tick(estimator, path, path);
     add(estimator, fitting);
-    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(20, 200, 9)), START);
+    assert_int_equal(tick(estimator, closed(60, 70, 9), closed(20, 200, 9)), START);
     for (int i = 0; i < 126; i++) /* 128 with the next two, which a count of 7 bits takes for none */
         add(estimator, closed(60, 70, 9));
     add(estimator, fitting);
-    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), closed(60, 70, 9)), START);
+    assert_int_equal(tick(estimator, closed(60, 70, 9), closed(60, 70, 9)), START);
     add(estimator, fitting);
-    assert_int_equal(tick(estimator, &t, closed(60, 70, 9), fitting), 2 * START);
+    assert_int_equal(tick(estimator, closed(60, 70, 9), fitting), 2 * START);
 }
 
 /* One segment in a hundred, wherever it was in the flights of a hundred connections. */
@@ -96,12 +89,11 @@ static void what_a_path_loses_by_itself_holds_nothing_up(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
-    uint32_t cwnd = fit(estimator, &t, path);
+    uint32_t cwnd = fit(estimator, path);
 
     for (int i = 0; i < 100; i++) {
-        cwnd = tick(estimator, &t, path, closed(200, cwnd, i % 2 ? cwnd / 50 : 0));
-        tick(estimator, &t, path, path);
+        cwnd = tick(estimator, path, closed(200, cwnd, i % 2 ? cwnd / 50 : 0));
+        tick(estimator, path, path);
     }
     assert_in_range(cwnd, 400, 1000);
 }
@@ -110,15 +102,14 @@ static void a_cut_window_heals_to_where_all_begin(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
 
-    tick(estimator, &t, path, path);
-    assert_int_equal(tick(estimator, &t, path, closed(10, START, START / 2)), 11);
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, closed(10, START, START / 2)), 11);
     for (int i = 0; i < 20; i++)
-        tick(estimator, &t, path, path);
+        tick(estimator, path, path);
     assert_in_range(cwnd_of(estimator), 12, 15);
     for (int i = 0; i < 200; i++)
-        tick(estimator, &t, path, path);
+        tick(estimator, path, path);
     assert_int_equal(cwnd_of(estimator), START);
 }
 
@@ -126,10 +117,9 @@ static void a_cut_ends_at_the_lower_bound(void **state)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator = estimator_of_config(&config);
-    uint64_t t = 0;
 
-    tick(estimator, &t, busy(400), busy(400));
-    tick(estimator, &t, busy(400), closed(10, START, START));
+    tick(estimator, busy(400), busy(400));
+    tick(estimator, busy(400), closed(10, START, START));
     assert_int_equal(cwnd_of(estimator), config.cwnd_min);
     assert_true(explain(estimator).combined == config.cwnd_min);
 }
@@ -163,11 +153,10 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *estimator = careful();
         struct riptide_sample path = busy(400);
-        uint64_t t = 0;
 
         strcpy(path.congestion_control, cases[i].congestion);
-        tick(estimator, &t, path, path);
-        if (tick(estimator, &t, path, cases[i].sample) != cases[i].next)
+        tick(estimator, path, path);
+        if (tick(estimator, path, cases[i].sample) != cases[i].next)
             fail_msg("%s: %u", cases[i].what, cwnd_of(estimator));
     }
 }
@@ -177,47 +166,44 @@ static void what_was_not_under_way_together_fills_no_window(void **state)
 {
     struct riptide_sample dribble = closed(START, 10 * START, 0), path = busy(400);
     ESTIMATOR *estimator = careful();
-    uint64_t t = 0;
 
     dribble.cwnd = START;
-    tick(estimator, &t, path, path);
-    assert_int_equal(tick(estimator, &t, path, dribble), START);
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, dribble), START);
     dribble.closed = false;
     dribble.data_segs_out = START;
-    assert_int_equal(tick(estimator, &t, path, dribble), START);
+    assert_int_equal(tick(estimator, path, dribble), START);
     dribble.cwnd = START + 1;
-    assert_int_equal(tick(estimator, &t, path, dribble), 2 * START);
+    assert_int_equal(tick(estimator, path, dribble), 2 * START);
 }
 
 static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample open = closed(START, START, 0), path = busy(400);
-    uint64_t t = 0;
 
     open.closed = false;
-    tick(estimator, &t, path, path);
+    tick(estimator, path, path);
     open.acked_bytes--;
-    assert_int_equal(tick(estimator, &t, path, open), START);
+    assert_int_equal(tick(estimator, path, open), START);
     open.retrans_segs = 12; /* or has lost something */
     open.data_segs_out += 12;
-    assert_int_equal(tick(estimator, &t, path, open), 11);
+    assert_int_equal(tick(estimator, path, open), 11);
     riptide_estimator_free(estimator);
     estimator = careful();
-    t = 0;
-    tick(estimator, &t, path, path);
-    tick(estimator, &t, path, path);
+    tick(estimator, path, path);
+    tick(estimator, path, path);
     open.retrans_segs = 0;
     open.data_segs_out = START;
     open.acked_bytes++;
     open.last_data_sent_ms = 1001; /* was asked an interval ago */
-    assert_int_equal(tick(estimator, &t, path, open), START);
+    assert_int_equal(tick(estimator, path, open), START);
     open.data_segs_out = 2 * START + 1; /* may be of any age */
     open.last_data_sent_ms = 0;
-    assert_int_equal(tick(estimator, &t, path, open), START);
+    assert_int_equal(tick(estimator, path, open), START);
     open.data_segs_out = 2 * START;
     open.last_data_sent_ms = 900; /* idle by now, but its flight is news */
-    assert_int_equal(tick(estimator, &t, path, open), 48);
+    assert_int_equal(tick(estimator, path, open), 48);
 }
 
 /* Of a millisecond, and ten more in the queue: that is no other path, of which nothing is known. */
@@ -225,14 +211,13 @@ static void a_cut_outlives_a_queue_of_ten_round_trips(void **state)
 {
     struct riptide_sample path = busy(30), lost = closed(7, START, START / 2);
     ESTIMATOR *estimator = careful();
-    uint64_t t = 0;
 
     path.min_rtt_us = lost.min_rtt_us = 1000;
     path.rtt_us = lost.rtt_us = 11010;
-    tick(estimator, &t, path, path);
-    assert_int_equal(tick(estimator, &t, path, lost), 11);
-    assert_int_equal(tick(estimator, &t, path, path), 11);
-    assert_int_equal(tick(estimator, &t, path, path), 11);
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, lost), 11);
+    assert_int_equal(tick(estimator, path, path), 11);
+    assert_int_equal(tick(estimator, path, path), 11);
 }
 
 /* A flight of which ten fit and the rest is lost, each second. */
@@ -240,13 +225,12 @@ static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
-    uint64_t t = 0;
     int ticks = 0;
 
     while (cwnd_of(estimator) < 100)
-        fit(estimator, &t, path);
+        fit(estimator, path);
     for (uint32_t cwnd = cwnd_of(estimator); cwnd > 10; ticks++)
-        cwnd = tick(estimator, &t, path, closed(10, cwnd, cwnd - 10));
+        cwnd = tick(estimator, path, closed(10, cwnd, cwnd - 10));
     assert_in_range(ticks, 1, 5);
 }
 
@@ -255,14 +239,13 @@ static void a_crowd_is_judged_by_its_share(void **state)
 {
     ESTIMATOR *estimator = careful();
     uint32_t cwnd, next;
-    uint64_t t = 0;
 
-    next = tick(estimator, &t, busy(400), busy(400));
+    next = tick(estimator, busy(400), busy(400));
     for (int i = 0; i < 5; i++) {
         cwnd = next;
         for (uint32_t n = 0; n < 8000; n++)
             add(estimator, closed(cwnd, cwnd, n % 25 == 0 ? cwnd * 3 / 8 : 0));
-        next = tick(estimator, &t, busy(400), busy(400));
+        next = tick(estimator, busy(400), busy(400));
         assert_true(next >= cwnd);
     }
 }

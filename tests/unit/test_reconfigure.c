@@ -363,18 +363,17 @@ static void the_end_of_an_override_is_no_growth(void **state)
     const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.3 };
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator = estimator_of_config(&config);
-    uint64_t t = 0;
 
-    assert_int_equal(fit(estimator, &t, busy(20)), 48);
+    assert_int_equal(fit(estimator, busy(20)), 48);
     config.hints = &override;
     config.n_hints = 1;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 14);
+    assert_int_equal(tick(estimator, closed(14, 60, 0), closed(14, 60, 0)), 14);
     config.n_hints = 0;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
-    assert_int_equal(tick(estimator, &t, closed(14, 60, 0), closed(14, 60, 0)), 48);
-    assert_int_equal(tick(estimator, &t, closed(48, 60, 0), closed(48, 60, 0)), 96);
+    assert_int_equal(tick(estimator, closed(14, 60, 0), closed(14, 60, 0)), 48);
+    assert_int_equal(tick(estimator, closed(14, 60, 0), closed(14, 60, 0)), 48);
+    assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
 }
 
 int main(void)

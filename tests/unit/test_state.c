@@ -310,17 +310,16 @@ static void careful_keeps_a_cut(void **state)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     char bytes[ROOM];
-    uint64_t t = 0;
     uint32_t cwnd;
     size_t n;
 
-    tick(estimator, &t, busy(20), busy(20));
-    cwnd = tick(estimator, &t, busy(20), closed(20, 24, 8));
+    tick(estimator, busy(20), busy(20));
+    cwnd = tick(estimator, busy(20), closed(20, 24, 8));
     assert_true(cwnd < 24 && find_host(estimator, "192.0.2.1").may_lower);
-    n = riptide_estimator_save(estimator, t * S, SAVED, bytes, sizeof(bytes));
+    n = riptide_estimator_save(estimator, 2 * S, SAVED, bytes, sizeof(bytes));
     riptide_estimator_free(estimator);
     estimator = estimator_of_policy("careful");
-    load_at(estimator, t * S, SAVED, bytes, n);
+    load_at(estimator, 2 * S, SAVED, bytes, n);
     assert_int_equal(cwnd_of(estimator), cwnd);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
 }
