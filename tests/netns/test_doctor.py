@@ -130,27 +130,23 @@ def test_agent_that_embeds_the_library_is_no_riptided(net, host):
     assert "riptided" not in finding["remedy"]
 
 
-def test_daemon_that_is_paused_is_a_note(net):
-    with Daemon(net.host, "--control", "/run/other"):
-        net.host.run(RIPTIDE, "pause", "--control", "/run/other")
-        finding = find(net.host, "daemon", "--control", "/run/other")
+def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_an_error(net):
+    control = ("--control", "/run/other")
+    with Daemon(net.host, *control) as daemon:
+        net.host.run(RIPTIDE, "pause", *control)
+        finding = find(net.host, "daemon", *control)
         assert finding["severity"] == "note"
         assert "paused" in finding["summary"] and "riptide resume" in finding["remedy"]
         assert severity(net.host, "daemon") == "error"  # nobody answers where it asks
-        net.host.run(RIPTIDE, "resume", "--control", "/run/other")
-        wait_until(lambda: find(net.host, "daemon", "--control", "/run/other")["severity"] == "ok",
-                   "the rules")
-
-
-def test_daemon_that_hangs_is_an_error(net):
-    with Daemon(net.host, "--control", "/run/hanging") as daemon:
+        net.host.run(RIPTIDE, "resume", *control)
+        wait_until(lambda: severity(net.host, "daemon", *control) == "ok", "the rules")
         with daemon.stopped():
-            finding = find(net.host, "daemon", "--control", "/run/hanging")
+            finding = find(net.host, "daemon", *control)
         assert finding["severity"] == "error"
         assert "does not answer" in finding["summary"]
         assert "no answer within" in finding["evidence"]
         assert f"kill -CONT {daemon.pid}," in finding["remedy"]
-        assert severity(net.host, "daemon", "--control", "/run/hanging") == "ok"
+        assert severity(net.host, "daemon", *control) == "ok"
 
 
 @pytest.mark.parametrize("family", ["-4", "-6"])

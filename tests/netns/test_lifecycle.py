@@ -10,6 +10,7 @@ from control import one_line
 from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, start_agent, wait_until,
                    wait_window, windows)
+
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
 PAPER = ("--policy", "paper")  # whose windows are those of the connections
 
