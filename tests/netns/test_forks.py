@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What the children of fork(2) of an embedder can do to its rules and rounds: forks.c."""
+"""Embedders with children and with threads: what the children of fork(2) can do to their rules and
+rounds (forks.c), and objects that one thread hands to another (threads.c)."""
 
 import errno
 import os
 import signal
 
 import pytest
-from netns import RIPTIDE, Program, rules, wait_until, wait_window, windows
+from netns import MOUNTED, RIPTIDE, Program, rules, wait_until, wait_window, windows
 
 #: Those that give the line of an error; all others only return it.
 WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
@@ -97,3 +98,11 @@ def test_a_claim_that_a_child_keeps_is_said_to_be_one(net, forks):
         f"error process {forks.process.pid} has ended, but a child that it forked keeps this "
         "network namespace; end that child, or let it free its copy")
     os.kill(child, signal.SIGKILL)
+
+
+def test_two_threads_with_an_agent_each(net):
+    net.learned("203.0.113.1", 20)
+    net.learned("2001:db8::1", 30)
+    done = net.host.run(MOUNTED / "tests" / "netns" / "threads")
+    # Two of the host, and the sample of its own.
+    assert done.stdout.splitlines() == 4 * ["destinations 3, shown 2"]

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The quick form of each evaluation of the lab, and what all of them have in common."""
+"""The quick form of each evaluation of the lab, and what all of them have in common; the demo; the
+transfer-time model against its definition and the paper's figures."""
 
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
 from netns import BUILD, DEADLINE_S, REPOSITORY, wait_until
+
+sys.path.insert(0, str(REPOSITORY / "lab"))
+from transfer_model import forecast, rounds  # noqa: E402
 
 LAB = REPOSITORY / "lab" / "lab.py"
 NAMES = sorted(path.stem for path in (REPOSITORY / "lab" / "evaluations").glob("*.py"))
@@ -73,3 +78,82 @@ def test_lab_refuses_to_touch_the_machine_itself():
     lab = start("initcwnd", environment=environment)
     assert "run it with ./dev lab initcwnd" in lab.communicate(timeout=DEADLINE_S)[1]
     assert lab.returncode == 1
+
+
+ROUND_TRIP_MS = 120
+
+
+def test_demo_saves_round_trips():
+    done = subprocess.run(["/usr/bin/python3", "-I", REPOSITORY / "lab" / "demo.py", "--quick"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          universal_newlines=True, timeout=300)
+    assert done.returncode == 0
+    rows = re.findall(r"^ +(\d+) KB +(\d+) ms +(\d+) ms", done.stdout, re.MULTILINE)
+    saved_ms = {int(size): int(without) - int(with_us) for size, without, with_us in rows}
+    assert saved_ms.keys() == {10, 50, 100}
+    # Whole round trips are saved; what a busy machine adds is far less.
+    assert saved_ms[10] > -ROUND_TRIP_MS / 2
+    assert saved_ms[50] > ROUND_TRIP_MS / 2
+    assert saved_ms[100] > ROUND_TRIP_MS / 2
+
+
+def test_demo_refuses_to_touch_the_machine_itself():
+    environment = {key: value for key, value in os.environ.items() if key != "RIPTIDE_SANDBOX"}
+    done = subprocess.run(["/usr/bin/python3", "-I", REPOSITORY / "lab" / "demo.py"],
+                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True)
+    assert done.returncode == 1
+    assert done.stderr == "demo: this makes network namespaces: run it with ./dev demo\n"
+
+
+sys.path.insert(0, str(REPOSITORY / "lab"))
+from transfer_model import forecast, rounds  # noqa: E402
+
+
+def count_rounds(segments, window):
+    left_in_flight = flight = window
+    n = 1
+    for _ in range(segments):
+        if left_in_flight == 0:
+            flight *= 2
+            left_in_flight = flight
+            n += 1
+        left_in_flight -= 1
+    return n
+
+
+def test_rounds_are_those_counted_segment_by_segment():
+    for window in range(1, 130, 7):
+        for segments in (*range(1, 100), *range(100, 900, 37)):
+            expected = count_rounds(segments, window)
+            assert rounds(segments * 1000, window, 1000) == expected
+            assert rounds(segments * 1000 - 999, window, 1000) == expected
+    assert rounds(0, 1, 1) == 1
+    assert rounds(2 ** 64 - 1, 1, 1) == 64
+
+
+def test_forecast_of_the_paper():
+    """Sec. II: 100 KB take one round trip from 100 segments; from 10, two more."""
+    found = forecast([(100000, 1), (15000, 3)], [50, 200], 10, 1500)
+    assert found.share_within_rounds == [0.75, 0.75, 1]
+    assert found.rounds_mean == 1.5
+    assert [found.time_ms_percentiles[percent - 1] for percent in (30, 50, 60, 99)] == [
+        100, 200, 400, 800]
+    assert found.time_ms_mean == pytest.approx(312.5)
+    assert forecast([100000], [50], 100, 1500).share_within_rounds == [1]
+
+
+def test_model_is_drawn(tmp_path):
+    plot = [sys.executable, "-IB", REPOSITORY / "lab" / "plot_model.py"]
+    (tmp_path / "sizes").write_text("# bytes, weight\n14480,3\n100000,1\n")
+    (tmp_path / "rtts").write_text("100\n")
+    (tmp_path / "wrong").write_text("-5\n")
+    done = subprocess.run([*plot, tmp_path / "sizes", tmp_path / "rtts", tmp_path / "model.png",
+                           "10", "70"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "10 segments: 75.0 % within one round trip, 1.50 round trips and 250 ms in the mean",
+        "70 segments: 100.0 % within one round trip, 1.00 round trips and 200 ms in the mean"]
+    assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
+    done = subprocess.run([*plot, tmp_path / "sizes", tmp_path / "wrong", tmp_path / "model.png"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "wrong: give lines VALUE or VALUE,WEIGHT" in done.stderr

@@ -6,6 +6,7 @@ skips our rule. Connections stay quiet while routes change below them, so that d
 learned whose route leads nowhere.
 """
 
+import itertools
 import re
 
 import pytest
@@ -13,6 +14,8 @@ from netns import (DEADLINE_S, PROTOCOL, TABLE, Daemon, metric, routes, rules, w
                    wait_window, windows)
 from routing_ask import (FIRST, OTHER, OTHER_LINK, PEER, SECOND, SOURCES, WITHOUT_US, ask,
                          families, wait_as_without_us, wait_gateway, wait_none, wait_ours, way)
+from routing_base import default_line, mac
+from twins import Driver, Side
 
 NEXTHOPS = {
     4: """
@@ -307,3 +310,105 @@ def test_rto_min_of_minutes_is_refused(net, driver):
     driver.send([f"set {PEER[4]} 40 0 60000001"])
     assert driver.process.wait(DEADLINE_S) == 1
     assert PEER[4] not in routes(net.host)
+
+
+def queries(family):
+    """What a host may ask for: (destination, words)."""
+    sources = [()] + [("from", source) for source in SOURCES[family]]
+    marks = [(), ("mark", "1")]
+    protocols = [("ipproto", "tcp"), ("ipproto", "udp")]
+    for dst, *words in itertools.product((PEER[family], OTHER[family]), sources, marks, protocols):
+        yield dst, tuple(itertools.chain(*words))
+
+
+def ways(host, family):
+    return {query: way(host, query[0], *query[1]) for query in queries(family)}
+
+
+def policy(rule, family):
+    """Sends what the rule matches to table 100, whose route is known by its mtu."""
+    return (f"route add default via {SECOND[family]} table 100 mtu 1333\n"
+            f"rule add {rule.format(peer=PEER[family], source=SOURCES[family][1])} lookup 100")
+
+
+def matches(rule, family, query):
+    dst, words = query
+    return ("from" in rule and SOURCES[family][1] in words
+            or "to" in rule and dst == PEER[family]
+            or "fwmark" in rule and "mark" in words)
+
+
+@families
+@pytest.mark.parametrize("rule", ["pref 100 from {source}", "pref 100 to {peer}",
+                                  "pref 100 fwmark 1", "pref 32765 to {peer}",
+                                  "pref 32765 fwmark 1"])
+def test_rule_of_others_is_respected_when_it_comes_and_by_a_start(net, family, rule):
+    for peer in (PEER[family], OTHER[family]):
+        net.learned(peer, 30)
+    with Daemon(net.host, interval="1h"):
+        for peer in (PEER[family], OTHER[family]):
+            wait_ours(net.host, peer)
+        net.host.routing(family, policy(rule, family))
+        wait_until(lambda: all(("mtu 1333" in str(answer)) == matches(rule.split(), family, query)
+                               for query, answer in ways(net.host, family).items()),
+                   "the new rule")
+        wait_ours(net.host, OTHER[family])
+    before = ways(net.host, family)
+    assert len(set(map(str, before.values()))) > 2
+    with Daemon(net.host):
+        wait_ours(net.host, OTHER[family])
+        assert ways(net.host, family) == before
+        if " to " in rule:
+            wait_none(net.host, PEER[family])
+
+
+@pytest.fixture
+def lines():
+    """A host with several links, and what runs ip(8) lines on it."""
+    side = Side("lines")
+    side.settle()
+    yield side
+    side.close()
+
+
+@families
+def test_sysctl_that_revives_a_dead_link_is_followed(lines, family):
+    host, dst = lines.host, OTHER[family]
+    lines.shell.run(f"{default_line(family, 'add', 1)} metric 2000")
+    host.sysctl(f"ipv{family}/conf/all/ignore_routes_with_linkdown", 1)
+    lines.shell.run("ip link set far0 down")
+    lines.settle()
+    with Driver(host) as driver:
+        driver.follow(f"set {dst} 40")
+        assert "dev eth1 " in ask(host, dst, *WITHOUT_US)
+        wait_ours(host, dst)
+        host.sysctl(f"ipv{family}/conf/all/ignore_routes_with_linkdown", 0)
+        assert "dev eth0 " in ask(host, dst, *WITHOUT_US)
+        wait_as_without_us(host, dst)
+
+
+def test_host_that_begins_to_forward_is_followed(lines):
+    """A host that forwards does not pass a failed IPv6 gateway over."""
+    host, dst = lines.host, OTHER[6]
+    for line in (f"{default_line(6, 'add', 1)} metric 2000",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud stale",
+                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud failed"):
+        lines.shell.run(line)
+    with Driver(host) as driver:
+        driver.follow(f"set {dst} 40")
+        assert "dev eth1 " in ask(host, dst, *WITHOUT_US)
+        host.sysctl("ipv6/conf/all/forwarding", 1)
+        assert "dev eth0 " in ask(host, dst, *WITHOUT_US)
+        wait_as_without_us(host, dst)
+
+
+@families
+def test_link_that_lost_its_carrier_and_came_back_is_used_again(net, family):
+    net.learned(PEER[family], 30)
+    with Daemon(net.host, interval="1h"):
+        wait_ours(net.host, PEER[family])
+        net.world.ip("link", "set", "eth0", "down")
+        wait_as_without_us(net.host, PEER[family])
+        net.world.ip("link", "set", "eth0", "up")
+        wait_until(net.host.is_ready, "carrier")
+        wait_ours(net.host, PEER[family])
