@@ -12,9 +12,11 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z | xargs -0 cp --parents --no-dereference -t "$copy"
 cd "$copy"
+sum() { find . -type f -print0 | sort -z | xargs -0 cat | cksum; }
+before=$(sum)
 case $lane in
 --asan | --valgrind) # what a save needs is not freed
-    sed -i 's/CLEANUP(freep) unsigned char \*bytes = malloc(n);/unsigned char *bytes = malloc(n);/' \
+    sed -i 's/CLEANUP(freep) char \*text = malloc(n);/char *text = malloc(n);/' \
         lib/agent/state_file.c
     caught='LeakSanitizer|definitely lost' ;;
 --tsan) # a counter that all agents share
@@ -55,6 +57,7 @@ hardening) # functions are bound when they are called, by way of a table that st
         "modes | hardening | --soak" >&2
     exit 2 ;;
 esac
+[[ $(sum) != "$before" ]] || { echo "nothing was planted: the code has changed" && exit 1; }
 status=0
 RIPTIDE_BUILD=$copy/build ./dev "${command[@]}" >"$copy/log" 2>&1 || status=$?
 # Where a lane has several tools, each is to find it.
