@@ -30,6 +30,16 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
     return riptide_prefix_equal(prefix, &masked);
 }
 
+int prefix_compare(const void *a, const void *b)
+{
+    const struct riptide_prefix *left = a, *right = b;
+    int order = memcmp(left->addr, right->addr, sizeof(left->addr));
+
+    if (left->family != right->family)
+        return left->family == AF_INET ? -1 : 1;
+    return order ? order : left->len - right->len;
+}
+
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
 {
     size_t whole = len / 8;

@@ -42,6 +42,12 @@ static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
     return words_a[0] == words_b[0] && words_a[1] == words_b[1] && head_a == head_b;
 }
 
+/*
+ * For qsort(3), of structs that begin with their prefix: IPv4 before IPv6, then by address, wider
+ * prefixes first.
+ */
+int prefix_compare(const void *a, const void *b);
+
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 

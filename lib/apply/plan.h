@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a router knows and has to do: everything but its sockets. Pure but for memory: scan.c,
- * resolve.c and watch.c fill it with the kernel's answers, sync.c does what it says.
+ * resolve.c and work.c fill it with the kernel's answers, sync.c does what it says.
  */
 #ifndef RIPTIDE_LIB_APPLY_PLAN_H
 #define RIPTIDE_LIB_APPLY_PLAN_H

@@ -73,21 +73,6 @@ struct target *targets_find_around(const struct targets *targets, const struct r
     return targets_find(targets, &around);
 }
 
-static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
-{
-    int addresses = memcmp(a->addr, b->addr, sizeof(a->addr));
-
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    return addresses ? addresses : a->len - b->len;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    return compare_prefixes(&((const struct target_place *)a)->dst,
-                            &((const struct target_place *)b)->dst);
-}
-
 /* Targets come and go by the hundred, and events that ask for their order do between: so late. */
 static int put_in_order(struct targets *targets)
 {
@@ -102,7 +87,7 @@ static int put_in_order(struct targets *targets)
         return -ENOMEM;
     for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
         order[n++] = (struct target_place){ target->wanted.dst, slot };
-    qsort(order, n, sizeof(*order), compare_places);
+    qsort(order, n, sizeof(*order), prefix_compare);
     targets->order = order;
     targets->is_ordered = true;
     return 0;
@@ -119,7 +104,7 @@ int targets_find_inside(struct targets *targets, const struct riptide_prefix *pr
     while (low < high) {
         uint32_t middle = (low + high) / 2;
 
-        if (compare_prefixes(&targets->order[middle].dst, prefix) < 0)
+        if (prefix_compare(&targets->order[middle].dst, prefix) < 0)
             low = middle + 1;
         else
             high = middle;

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What is to be read in the namespace of a configuration. */
@@ -63,18 +62,6 @@ static int read_in(struct reading *reading, const struct riptide_router_config *
     return r < 0 ? r : netns_call(reading->config.netns_fd, work, reading, NULL);
 }
 
-/* IPv4 before IPv6, then by address, wider prefixes first. */
-static int compare(const void *a, const void *b)
-{
-    const struct riptide_route *left = a, *right = b;
-    int order;
-
-    if (left->dst.family != right->dst.family)
-        return left->dst.family == AF_INET ? -1 : 1;
-    order = memcmp(left->dst.addr, right->dst.addr, sizeof(left->dst.addr));
-    return order ? order : left->dst.len - right->dst.len;
-}
-
 int riptide_routes_read(const struct riptide_router_config *config,
                         struct riptide_route **routesp, size_t *n_routesp)
 {
@@ -101,7 +88,7 @@ int riptide_routes_read(const struct riptide_router_config *config,
     free(reading.routes.list);
     if (r < 0)
         return r;
-    qsort(routes, reading.routes.n, sizeof(*routes), compare);
+    qsort(routes, reading.routes.n, sizeof(*routes), prefix_compare);
     *routesp = routes;
     *n_routesp = reading.routes.n;
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/watch: datagrams of notifications that do not end where their messages do. The kernel
+ * lib/apply/work: datagrams of notifications that do not end where their messages do. The kernel
  * sends none, so that recvmsg(2) is the test's own here.
  */
 #include "apply/router.h"
