@@ -65,46 +65,29 @@ void error_set(struct riptide_error *error, const char *format, ...)
     error->index = -1;
 }
 
-/* No field's name comes near the end of the text. */
-static void set_field(struct riptide_error *error, const char *field, int64_t index,
-                      const char *format, va_list arguments)
-{
-    const char *behind = strstr(field, "[].");
-    size_t head = strcspn(field, "[");
-    int n;
-
-    if (!error)
-        return;
-    if (index < 0 && behind)
-        field = behind + strlen("[].");
-    if (index >= 0)
-        n = snprintf(error->text, sizeof(error->text), "%.*s[%lld]%s: ", (int)head, field,
-                     (long long)index, field + head + strlen("[]"));
-    else
-        n = snprintf(error->text, sizeof(error->text), "%s: ", field);
-    vsnprintf(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
-    error->field = field;
-    error->index = index;
-}
-
-int error_set_field(struct riptide_error *error, const char *field, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    set_field(error, field, -1, format, arguments);
-    va_end(arguments);
-    return -EINVAL;
-}
-
 int error_set_element(struct riptide_error *error, const char *field, size_t i, const char *format,
                       ...)
 {
+    const char *behind = strstr(field, "[].");
+    size_t head = strcspn(field, "[");
     va_list arguments;
+    int n;
 
+    if (!error)
+        return -EINVAL;
+    if (i == SIZE_MAX && behind)
+        field = behind + strlen("[].");
+    /* No field's name comes near the end of the text. */
+    if (i == SIZE_MAX)
+        n = snprintf(error->text, sizeof(error->text), "%s: ", field);
+    else
+        n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]%s: ", (int)head, field, i,
+                     field + head + strlen("[]"));
     va_start(arguments, format);
-    set_field(error, field, (int64_t)i, format, arguments);
+    vsnprintf(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
     va_end(arguments);
+    error->field = field;
+    error->index = i == SIZE_MAX ? -1 : (int64_t)i;
     return -EINVAL;
 }
 

@@ -40,19 +40,13 @@ __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error
 
 /*
  * The same of a field of a configuration or a hint, named as in struct riptide_error; the line
- * begins with its name. Returns -EINVAL.
- */
-__attribute__((format(printf, 3, 4))) int error_set_field(struct riptide_error *error,
-                                                          const char *field, const char *format,
-                                                          ...);
-
-/*
- * The same of the i-th element of an array, for which [] stands in `field`. SIZE_MAX: of what could
- * be one, but stands alone; what is before its own field is left out.
+ * begins with its name. [] in it stands for the i-th element of an array. SIZE_MAX: of what is no
+ * element; where it could be one, what is before its own field is left out. Returns -EINVAL.
  */
 __attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error *error,
                                                             const char *field, size_t i,
                                                             const char *format, ...);
+#define error_set_field(error, field, ...) error_set_element(error, field, SIZE_MAX, __VA_ARGS__)
 
 /* Names the error `r` where no line does yet. Returns r. */
 int error_fill(struct riptide_error *error, int r);

@@ -28,15 +28,10 @@ static int set_membership(const struct events *events, int option)
     return r;
 }
 
-static void unsubscribe(struct events *events, int reason)
-{
-    set_membership(events, NETLINK_DROP_MEMBERSHIP);
-    events->error = reason;
-}
-
 static void give_up(struct events *events, int error)
 {
-    unsubscribe(events, error);
+    set_membership(events, NETLINK_DROP_MEMBERSHIP);
+    events->error = error;
     events->pause = PAUSE;
     /* The next try ends with its first overrun. */
     events->in_a_row = SUSTAINED - 1;
@@ -129,20 +124,17 @@ static void on_drained(struct events *events)
 
 static int failed(struct events *events, int error)
 {
-    switch (error) {
-    case EAGAIN:
+    if (error == EAGAIN) {
         on_drained(events);
         return RIPTIDE_E_AGAIN;
-    case EINTR:
-        return 0;
-    case ENOBUFS:
+    }
+    if (error == ENOBUFS) {
         events->has_overrun = events->is_lossy = true;
         events->stats->overruns++;
-        return 0;
-    default:
+    } else if (error != EINTR) {
         give_up(events, -error);
-        return 0;
     }
+    return 0;
 }
 
 void events_take(struct events *events, uint32_t i, size_t len)
