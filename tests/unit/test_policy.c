@@ -10,26 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t window_by(const char *policy, const uint32_t *cwnds, size_t n)
-{
-    struct riptide_estimator *estimator = estimator_of_policy(policy);
-    uint32_t cwnd;
-
-    for (size_t i = 0; i < n; i++)
-        add_cwnd(estimator, cwnds[i]);
-    riptide_estimator_tick(estimator, S);
-    cwnd = cwnd_of(estimator);
-    riptide_estimator_free(estimator);
-    return cwnd;
-}
-
-static void paper_is_the_mean_of_windows(void **state)
-{
-    const uint32_t cwnds[] = { 30, 20, 85, 61 };
-
-    assert_int_equal(window_by("paper", cwnds, 4), 49);
-}
-
 static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
 {
     return (struct riptide_sample){
@@ -90,18 +70,6 @@ static void segments_sent_again_fill_no_window(void **state)
     riptide_estimator_add(estimator, &sample);
     riptide_estimator_tick(estimator, S);
     assert_int_equal(cwnd_of(estimator), 0);
-}
-
-static void no_weight_forgets_history(void **state)
-{
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
-
-    config.history_weight = 0;
-    estimator = estimator_of_config(&config);
-    learn(estimator, 90, 1 * S);
-    learn(estimator, 20, 2 * S);
-    assert_int_equal(cwnd_of(estimator), 20);
 }
 
 static void drop_guard_lets_history_hold_nothing_up(void **state)
@@ -270,10 +238,8 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_is_the_mean_of_windows),
         cmocka_unit_test(closed_ones_count_where_they_used_their_windows),
         cmocka_unit_test(segments_sent_again_fill_no_window),
-        cmocka_unit_test(no_weight_forgets_history),
         cmocka_unit_test(drop_guard_lets_history_hold_nothing_up),
         cmocka_unit_test(functions_of_a_host_get_its_pointer),
         cmocka_unit_test(tables_are_complete),
