@@ -49,7 +49,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
     return r;
 }
 
-static void read_again(struct daemon *daemon)
+void reload(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     struct settings fresh;
@@ -66,11 +66,4 @@ static void read_again(struct daemon *daemon)
     log_set_level(fresh.log_level);
     report_changes(daemon->settings, &fresh);
     settings_move(daemon->settings, &fresh);
-}
-
-void reload(struct daemon *daemon)
-{
-    service_reloading(&daemon->service);
-    read_again(daemon);
-    service_reloaded(&daemon->service);
 }

@@ -79,21 +79,8 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
     return best ? 0 : -ENOENT;
 }
 
-struct question {
-    const struct riptide_router_config *config;
-    struct riptide_rule *rules;
-    size_t n_rules;
-    const struct riptide_route *routes;
-    size_t n;
-    struct start *starts; /* of each */
-    size_t first;         /* that the batch at hand asks for */
-};
-
-/* Questions whose answers fit the socket's queue. */
-enum { BATCH = 64 };
-
 /* A prefix's own address may be a broadcast address. */
-static void ask_start(struct netlink *netlink, const struct riptide_prefix *dst)
+static struct probe first_address(const struct riptide_prefix *dst)
 {
     struct probe probe = { .peer = *dst };
     uint8_t bits = probe.peer.family == AF_INET ? 32 : 128;
@@ -101,53 +88,22 @@ static void ask_start(struct netlink *netlink, const struct riptide_prefix *dst)
     if (probe.peer.len + 1 < bits)
         probe.peer.addr[bits / 8 - 1] |= 1;
     probe.peer.len = bits;
-    netlink_add(netlink, route_query_put(netlink_room(netlink), &probe, geteuid(), 0));
+    return probe;
 }
 
-static void on_start(void *userdata, uint32_t n, const struct nlmsghdr *message, int error,
-                     const char *text)
-{
-    const struct question *question = userdata;
-    size_t i = question->first + n;
-    struct route_answer answer;
-
-    (void)text;
-    /* The acknowledgement that closes the batch is no answer to a query. */
-    if (message->nlmsg_type == NLMSG_ERROR && error == 0)
-        return;
-    route_query_read(message, &answer);
-    rules_judge_start(question->rules, question->n_rules, question->routes[i].dst.family,
-                      question->config->table, &answer, &question->starts[i]);
-}
-
-static int ask_starts(struct question *question)
-{
-    struct netlink netlink;
-    int r = netlink_init(&netlink);
-
-    for (size_t i = 0; r == 0 && i < question->n; question->first = i) {
-        while (i < question->n && i < question->first + BATCH)
-            ask_start(&netlink, &question->routes[i++].dst);
-        r = netlink_exchange(&netlink, on_start, question);
-    }
-    netlink_deinit(&netlink);
-    return r;
-}
-
-static bool has_doubt(const struct question *question)
+static bool has_doubt(const struct riptide_rule *rules, size_t n_rules,
+                      const struct riptide_route *routes, size_t n)
 {
     bool is_ours[2];
 
     for (int i = 0; i < 2; i++) {
         uint8_t family = i ? AF_INET6 : AF_INET;
 
-        is_ours[i] = rules_are_in_place(question->rules, question->n_rules, family) &&
-                     !rules_find_before(question->rules, question->n_rules, family, 0);
+        is_ours[i] = rules_are_in_place(rules, n_rules, family) &&
+                     !rules_find_before(rules, n_rules, family, 0);
     }
-    for (size_t i = 0; i < question->n; i++) {
-        const struct riptide_route *route = &question->routes[i];
-
-        if (!route->initcwnd || !is_ours[route->dst.family == AF_INET6])
+    for (size_t i = 0; i < n; i++) {
+        if (!routes[i].initcwnd || !is_ours[routes[i].dst.family == AF_INET6])
             return true;
     }
     return false;
@@ -156,19 +112,31 @@ static bool has_doubt(const struct question *question)
 int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp)
 {
-    struct question question = { .config = config, .routes = routes, .n = n };
-    int r = riptide_rules_read(config, &question.rules, &question.n_rules);
+    struct netlink netlink = { 0 };
+    struct riptide_rule *rules;
+    struct route_answer answer;
+    size_t n_rules;
+    int r = riptide_rules_read(config, &rules, &n_rules);
 
+    *startsp = NULL;
     if (r < 0)
         return r;
-    if (has_doubt(&question)) {
-        question.starts = calloc(n, sizeof(*question.starts));
-        r = question.starts ? ask_starts(&question) : -ENOMEM;
+    if (has_doubt(rules, n_rules, routes, n)) {
+        *startsp = calloc(n, sizeof(**startsp));
+        r = *startsp ? netlink_init(&netlink) : -ENOMEM;
+        for (size_t i = 0; r == 0 && i < n; i++) {
+            const struct probe probe = first_address(&routes[i].dst);
+
+            probe_ask_route(&netlink, &probe, &answer);
+            rules_judge_start(rules, n_rules, probe.peer.family, config->table, &answer,
+                              &(*startsp)[i]);
+        }
+        netlink_deinit(&netlink);
     }
-    riptide_rules_free(question.rules);
-    if (r < 0)
-        free(question.starts);
-    else
-        *startsp = question.starts;
+    riptide_rules_free(rules);
+    if (r < 0) {
+        free(*startsp);
+        *startsp = NULL;
+    }
     return r;
 }

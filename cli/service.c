@@ -145,23 +145,6 @@ void service_pet(struct service *service)
         notify(service, "WATCHDOG=1");
 }
 
-void service_reloading(struct service *service)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-             clock_read_ns(CLOCK_MONOTONIC) / NS_PER_US);
-    notify(service, text);
-}
-
-/* Said by the next round where it does not get through now, and before the first one it would lie.
- */
-void service_reloaded(struct service *service)
-{
-    if (service->is_ready)
-        service->is_ready = notify(service, "READY=1");
-}
-
 void service_stopping(struct service *service)
 {
     notify(service, "STOPPING=1\nSTATUS=ending");

@@ -34,10 +34,6 @@ void service_event(struct service *service, const struct riptide_agent *agent,
 /* timer_fd is readable: says that the daemon lives, if its rounds come to their end. */
 void service_pet(struct service *service);
 
-/* Around reading the configuration again. */
-void service_reloading(struct service *service);
-void service_reloaded(struct service *service);
-
 void service_stopping(struct service *service);
 
 #endif

@@ -3,6 +3,7 @@
  * riptide verify: opens a connection, sends nothing, and proves from its own TCP_INFO that it
  * starts with the window that Riptide has for it, or says what took it away.
  */
+#include "lib/netlink.h"
 #include "lib/tools.h"
 #include "verify/judge.h"
 
@@ -74,15 +75,19 @@ static void on_answer(void *userdata, const struct riptide_route *route)
 static int gather(struct evidence *evidence, struct riptide_rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
+    struct netlink netlink;
     int holder;
     int r = resolve_find_ours(&evidence->router, &evidence->probe.peer, &evidence->route);
 
     evidence->has_route = r == 0;
     if (r == 0 || r == -ENOENT)
         r = probe_run(&evidence->probe, options->timeout_ns, error);
+    if (r == 0)
+        r = netlink_init(&netlink);
     if (r < 0)
         return r;
-    probe_ask_route(&evidence->probe, &evidence->answer);
+    probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
+    netlink_deinit(&netlink);
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
     r = riptide_rules_read(&evidence->router, rulesp, &evidence->n_rules);
     evidence->rules = *rulesp;

@@ -73,23 +73,14 @@ void check_sockets(const struct host *host, struct finding *finding)
 
 void check_namespace(const struct host *host, struct finding *finding)
 {
-    finding_read(
-        finding,
-        "/proc/sys/net/core/default_qdisc: %s; mark of a container: %s; in /run/netns: %" PRIu32,
-        host->is_initial_namespace ? "there" : "not there",
-        host->container[0] ? host->container : "none", host->n_named_namespaces);
+    finding_read(finding, "/proc/sys/net/core/default_qdisc: %s; in /run/netns: %" PRIu32,
+                 host->is_initial_namespace ? "there" : "not there", host->n_named_namespaces);
     if (!host->is_initial_namespace) {
         finding_is(finding, SEVERITY_NOTE,
-                   "this is %s with a network namespace of its own: only its connections are seen, "
-                   "only they start with learned windows",
-                   host->container[0] ? "a container" : "something");
+                   "this is a network namespace beside the machine's own, as a container has: only "
+                   "its connections are seen, only they start with learned windows");
         finding_do(finding, "run riptided in each network namespace that is to have it (nsenter "
                             "--net=FILE riptided)");
-    } else if (host->container[0]) {
-        finding_is(finding, SEVERITY_NOTE,
-                   "this is a container with the host's network: what riptided does here, it does "
-                   "to the host");
-        finding_do(finding, "give the container CAP_NET_ADMIN, and only one of them a riptided");
     } else if (host->n_named_namespaces > 0) {
         finding_is(
             finding, SEVERITY_NOTE,

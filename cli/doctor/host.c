@@ -23,10 +23,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Files that container managers leave for whoever wonders. */
-static const char *const container_marks[] = { "/run/systemd/container", "/run/.containerenv",
-                                               "/.dockerenv", "/var/run/secrets/kubernetes.io" };
-
 static bool is_there(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -99,10 +95,6 @@ static void read_namespace(struct host *host, const char *root)
     /* A sysctl of the whole machine, which only the namespace that it booted with shows. */
     host->is_initial_namespace = is_there("", "/proc/sys/net/core/default_qdisc");
     host->n_named_namespaces = count_entries(root, "/run/netns");
-    for (size_t i = 0; i < sizeof(container_marks) / sizeof(container_marks[0]); i++) {
-        if (!host->container[0] && is_there(root, container_marks[i]))
-            snprintf(host->container, sizeof(host->container), "%s", container_marks[i]);
-    }
 }
 
 static void read_sysctls(struct host *host)

@@ -85,7 +85,6 @@ struct host {
     struct riptide_error conflict;
 
     bool is_initial_namespace;       /* of the network: what the machine booted with */
-    char container[HOST_WORD_BYTES]; /* the file that says so; empty: none */
     uint32_t n_named_namespaces;     /* in /run/netns */
 
     int receiver_error;

@@ -61,8 +61,13 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict);
  */
 int probe_run(struct probe *probe, uint64_t timeout_ns, struct riptide_error *error);
 
-/* Asks the kernel for the route of such a connection. What goes wrong is in answer->error. */
-void probe_ask_route(const struct probe *probe, struct route_answer *answer);
+/*
+ * Asks the kernel for the route of such a connection, from whatever is set of it, over a netlink
+ * that is open. What goes wrong is in answer->error.
+ */
+struct netlink;
+void probe_ask_route(struct netlink *netlink, const struct probe *probe,
+                     struct route_answer *answer);
 
 /*
  * The request, with what is set of source and ports, in a room for one. `uid` is the caller's,

@@ -162,18 +162,15 @@ static void on_answer(void *answer, uint32_t n, const struct nlmsghdr *message, 
         route_query_read(message, answer);
 }
 
-void probe_ask_route(const struct probe *probe, struct route_answer *answer)
+void probe_ask_route(struct netlink *netlink, const struct probe *probe,
+                     struct route_answer *answer)
 {
     uint32_t ifindex = probe->interface ? if_nametoindex(probe->interface) : 0;
-    struct netlink netlink;
-    int r = netlink_init(&netlink);
+    int r;
 
     *answer = (struct route_answer){ .error = -EBADMSG };
-    if (r == 0) {
-        netlink_add(&netlink, route_query_put(netlink_room(&netlink), probe, geteuid(), ifindex));
-        r = netlink_exchange(&netlink, on_answer, answer);
-    }
-    netlink_deinit(&netlink);
+    netlink_add(netlink, route_query_put(netlink_room(netlink), probe, geteuid(), ifindex));
+    r = netlink_exchange(netlink, on_answer, answer);
     if (r < 0)
         answer->error = r;
 }

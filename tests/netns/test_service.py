@@ -91,19 +91,6 @@ def test_ready_is_said_once_when_the_first_routes_are_there_and_stopping_last(ne
     manager.close()
 
 
-def test_reload_is_told_from_its_begin_to_its_end(net, managed):
-    with Daemon(net.host, command=managed.command) as daemon:
-        managed.wait("READY=1")
-        n = len(managed.hear())
-        began_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
-        daemon.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "READY=1" in managed.hear()[n:], "the end of the reload")
-        said = [line for line in managed.hear()[n:] if line != "WATCHDOG=1"]
-        assert said.index("RELOADING=1") < said.index("READY=1")
-        stamp = next(line for line in said if line.startswith("MONOTONIC_USEC="))
-        assert int(stamp.partition("=")[2]) >= began_us
-
-
 @pytest.mark.parametrize("interval", ["50ms", "1h"])
 def test_watchdog_is_petted_while_rounds_end_however_far_apart(net, managed, interval):
     with Daemon(net.host, command=managed.command, interval=interval):

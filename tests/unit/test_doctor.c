@@ -133,10 +133,8 @@ static void test_namespace(void **state)
     (void)state;
     host->n_named_namespaces = 3;
     assert_int_equal(judge(host, "namespace").severity, SEVERITY_NOTE);
-    strcpy(host->container, "/.dockerenv");
-    assert_non_null(strstr(judge(host, "namespace").summary, "the host's network"));
     host->is_initial_namespace = false;
-    assert_non_null(strstr(judge(host, "namespace").summary, "of its own"));
+    assert_non_null(strstr(judge(host, "namespace").summary, "beside the machine's own"));
     free(host);
 }
 
