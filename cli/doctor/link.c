@@ -2,7 +2,7 @@
 /*
  * The few attributes that doctor reads of links and queues.
  */
-#include "link.h"
+#include "host.h"
 
 #include "lib/netlink.h"
 

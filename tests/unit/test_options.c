@@ -40,67 +40,6 @@ static void assert_error(char **argv, const char *expected)
     settings_deinit(&settings);
 }
 
-static void test_every_option(void **state)
-{
-    struct riptide_error error;
-    struct settings settings;
-
-    (void)state;
-    assert_int_equal(
-        parse(&settings,
-              ARGV("--interval", "500ms", "--ttl=2min", "--policy", "paper", "--history-weight",
-                   "0.25", "--cwnd-min", "11", "--cwnd-max", "90", "--prefix-len4", "24",
-                   "--prefix-len6", "64", "--aggregate", "10.2.0.0/16", "--scope", "10.0.0.0/8",
-                   "--scope", "192.0.2.0/24", "--exclude=10.1.0.0/16", "--local-port", "443",
-                   "--local-port=8000-8099", "--remote-port", "5000", "--slices", "1",
-                   "--paced=no", "--max-destinations", "7", "--table", "99", "--protocol", "231", "--rule-priority", "100", "--mark", "0xff",
-                   "--dry-run", "--once", "--log-level", "debug"),
-              &error),
-        0);
-    assert_int_equal(settings.agent.interval_ns, 500000000);
-    assert_int_equal(settings.estimator.ttl_ns, 120000000000);
-    assert_true(settings.estimator.history_weight == 0.25);
-    assert_int_equal(settings.estimator.cwnd_min, 11);
-    assert_int_equal(settings.estimator.cwnd_max, 90);
-    assert_int_equal(settings.estimator.prefix_len4, 24);
-    assert_int_equal(settings.estimator.prefix_len6, 64);
-    assert_int_equal(settings.estimator.n_aggregates, 1);
-    assert_int_equal(settings.estimator.aggregates[0].len, 16);
-    assert_int_equal(settings.observer.scope.n_learn, 2);
-    assert_int_equal(settings.observer.scope.learn[1].len, 24);
-    assert_int_equal(settings.observer.scope.n_exclude, 1);
-    assert_int_equal(settings.observer.scope.n_local_ports, 2);
-    assert_int_equal(settings.observer.scope.local_ports[1].last, 8099);
-    assert_int_equal(settings.observer.scope.n_remote_ports, 1);
-    assert_int_equal(settings.estimator.max_destinations, 7);
-    assert_int_equal(settings.router.max_routes, 7);
-    assert_int_equal(settings.router.table, 99);
-    assert_int_equal(settings.router.protocol, 231);
-    assert_int_equal(settings.router.rule_priority, 100);
-    assert_int_equal(settings.router.mark, 0xff);
-    assert_true(settings.router.dry_run);
-    assert_true(settings.once);
-    assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
-    assert_ptr_equal(settings.agent.router, &settings.router);
-    settings_deinit(&settings);
-}
-
-static void test_defaults_are_the_librarys(void **state)
-{
-    struct riptide_estimator_config estimator;
-    struct riptide_error error;
-    struct settings settings;
-
-    (void)state;
-    riptide_estimator_config_init(&estimator, sizeof(estimator));
-    assert_int_equal(parse(&settings, ARGV(NULL), &error), 0);
-    assert_int_equal(settings.estimator.ttl_ns, estimator.ttl_ns);
-    assert_int_equal(settings.estimator.cwnd_max, estimator.cwnd_max);
-    assert_int_equal(settings.observer.scope.n_learn, 0);
-    assert_false(settings.help || settings.version || settings.once || settings.router.dry_run);
-    settings_deinit(&settings);
-}
-
 static void test_the_last_one_wins(void **state)
 {
     struct riptide_error error;
@@ -185,30 +124,6 @@ static void test_short_help(void **state)
     assert_true(settings.help);
 }
 
-static void test_help_has_every_row(void **state)
-{
-    struct settings settings;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    (void)state;
-    settings_init(&settings);
-    options_print_help(out, settings_rows, &settings);
-    fclose(out);
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        char option[64];
-
-        snprintf(option, sizeof(option), "  --%s ", row->name);
-        assert_non_null(strstr(text, option));
-        assert_non_null(strstr(text, row->help));
-    }
-    assert_non_null(strstr(text, "(default 90s)"));
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        assert_true(strlen(line) <= 100);
-    free(text);
-}
-
 static void test_destroy_events_are_auto_unless_given(void **state)
 {
     const struct {
@@ -257,15 +172,12 @@ static void test_values_in_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_option),
-        cmocka_unit_test(test_defaults_are_the_librarys),
         cmocka_unit_test(test_the_last_one_wins),
         cmocka_unit_test(test_errors_name_option_and_value),
         cmocka_unit_test(test_unknown_options),
         cmocka_unit_test(test_long_values_are_cut),
         cmocka_unit_test(test_operands_move_to_the_front),
         cmocka_unit_test(test_short_help),
-        cmocka_unit_test(test_help_has_every_row),
         cmocka_unit_test(test_destroy_events_are_auto_unless_given),
         cmocka_unit_test(test_values_in_one_line),
     };
