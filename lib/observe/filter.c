@@ -269,14 +269,11 @@ static int put_prefixes(struct filter *filter)
 {
     const struct prefix_set *set = &filter->prefixes;
     const struct riptide_prefix any4 = { .family = AF_INET };
-    uint32_t n4 = 0;
     int v4, v6;
 
-    while (n4 < set->n && set->rules[n4].prefix.family == AF_INET)
-        n4++;
     filter->pays = false;
-    v6 = put_family(filter, set->rules + n4, set->n - n4);
-    v4 = put_family(filter, set->rules, n4);
+    v6 = put_family(filter, set->rules + set->n4, set->n - set->n4);
+    v4 = put_family(filter, set->rules, set->n4);
     /* What IPv4 prefixes do not hold goes outside, whatever its family. */
     if (v6 == place_of(set->verdict) || v6 == v4)
         return v4;

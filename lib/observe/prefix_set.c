@@ -122,8 +122,11 @@ void prefix_set_finish(struct prefix_set *set)
     set->n = 0;
     for (uint32_t i = 0; i < n; i++)
         put(set, set->rules[i]);
-    for (uint32_t i = 0; i < set->n; i++)
+    set->n4 = 0;
+    for (uint32_t i = 0; i < set->n; i++) {
         note_last_byte(set, &set->rules[i].prefix);
+        set->n4 += set->rules[i].prefix.family == AF_INET;
+    }
 }
 
 bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst)

@@ -21,6 +21,7 @@ struct prefix_rule {
 struct prefix_set {
     struct prefix_rule *rules; /* once finished, a prefix stands before those that lie in it */
     uint32_t n;
+    uint32_t n4; /* of these, the first, are IPv4 */
     uint32_t capacity;
     bool verdict; /* where no prefix holds the address */
     uint64_t last_bytes[4]; /* once finished: those that an address which one holds may end in, as bits */
