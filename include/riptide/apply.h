@@ -117,9 +117,9 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * Claims the namespace, removes what a crashed predecessor left, installs the rule.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
  * namespace, or a child that the process of one forked; the line names the process), -EEXIST
- * (somebody else uses our table, protocol, rule priority or mark), -EOPNOTSUPP (no unconditional
- * rule `lookup main` to stand before), -ECHILD (here and below: in a child of fork(2)), others of
- * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
+ * (somebody else uses our table, protocol, rule priority or mark; error names the field),
+ * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -ECHILD (here and below: in a
+ * child of fork(2)), others of the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
  * they would go on showing it to local TCP.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);

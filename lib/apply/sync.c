@@ -174,18 +174,19 @@ int sync_write(struct plan *plan, struct netlink *channel)
     return 0;
 }
 
-/* What is gone already needs no deleting. */
-static int delete_rule(const struct plan *plan, struct netlink *channel, int i,
-                       const struct rule_place *place, enum rule_role role, uint32_t mark)
+/* Adds one of our rules, or deletes it: what is gone already needs no deleting. */
+static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t type, int i,
+                     const struct rule_place *place, enum rule_role role, uint32_t mark,
+                     struct riptide_error *error)
 {
     struct rule_identity identity = plan->identity;
     int r;
 
     identity.mark = mark;
     r = netlink_request(
-        channel,
-        message_rule(netlink_room(channel), RTM_DELRULE, families[i], place, role, &identity), NULL);
-    return r == -ENOENT ? 0 : r;
+        channel, message_rule(netlink_room(channel), type, families[i], place, role, &identity),
+        error);
+    return type == RTM_DELRULE && r == -ENOENT ? 0 : r;
 }
 
 /* A rule that could not be deleted still stands, and is not said to be lifted. */
@@ -195,7 +196,8 @@ static int lift_rule(struct plan *plan, struct netlink *channel, int i)
     int r = 0;
 
     if (state->is_in_place && !state->is_lifted) {
-        r = delete_rule(plan, channel, i, &state->place, RULE_LOOKUP, plan->config.mark);
+        r = send_rule(plan, channel, RTM_DELRULE, i, &state->place, RULE_LOOKUP, plan->config.mark,
+                      NULL);
         if (r < 0)
             return r;
         state->is_lifted = true;
@@ -227,18 +229,9 @@ int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
                                           .main_priority = rule->target };
 
         if (rule->role != RULE_FOREIGN)
-            r = delete_rule(plan, channel, i, &place, rule->role, rule->fwmark);
+            r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->fwmark, NULL);
     }
     return r;
-}
-
-static int add_rule(struct plan *plan, struct netlink *channel, int i, enum rule_role role,
-                    struct riptide_error *error)
-{
-    return netlink_request(channel,
-                           message_rule(netlink_room(channel), RTM_NEWRULE, families[i],
-                                        &plan->own[i].place, role, &plan->identity),
-                           error);
 }
 
 /* The way around for queries stands first, or a query of that moment would see our own routes. */
@@ -259,19 +252,18 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
     if (state->is_in_place && !state->is_lifted)
         return 0;
     if (!state->is_in_place) {
-        state->reason =
-            rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
+        state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
         if (state->reason)
             return 0;
-        r = add_rule(plan, channel, i, RULE_SKIP, error);
     }
-    if (r == 0)
-        r = add_rule(plan, channel, i, RULE_LOOKUP, error);
+    for (enum rule_role role = state->is_in_place ? RULE_LOOKUP : RULE_SKIP;
+         r == 0 && role <= RULE_LOOKUP; role++)
+        r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
     state->is_in_place = r == 0;
     state->is_lifted = false;
     /* One of them may stand, or both where the answer was lost. */
     for (enum rule_role role = RULE_SKIP; r < 0 && role <= RULE_LOOKUP; role++)
-        delete_rule(plan, channel, i, &state->place, role, plan->config.mark);
+        send_rule(plan, channel, RTM_DELRULE, i, &state->place, role, plan->config.mark, NULL);
     return r;
 }
 
