@@ -198,27 +198,10 @@ static void test_an_answer_without_sense_costs_its_destination_alone(void **stat
     }
 }
 
-/* Depth alone is nothing to us: what fits goes along as the bytes that it is. */
-static void test_attributes_in_attributes_are_carried_over(void **state)
-{
-    enum { LEVELS = 200 };
-    const char *reason = NULL;
-    struct bytes answer;
-    struct base base;
-    struct riptide_prefix dst = prefix(dsts[0]);
-
-    (void)state;
-    begin(&answer, "203.0.113.0/24");
-    put_deep(&answer, LEVELS);
-    assert_true(base_parse(&base, &dst, bytes_message(&answer), 1, &reason));
-    assert_int_equal(base.attrs.n_bytes, 16 + LEVELS * sizeof(struct nlattr));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_answer_without_sense_costs_its_destination_alone),
-        cmocka_unit_test(test_attributes_in_attributes_are_carried_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

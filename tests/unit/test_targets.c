@@ -72,22 +72,6 @@ static void test_a_new_target_waits_for_nothing(void **state)
     targets_deinit(&targets);
 }
 
-static void test_no_more_targets_than_allowed(void **state)
-{
-    struct riptide_prefix dst = dst_of(2);
-    struct target *target = NULL;
-    struct targets targets;
-
-    (void)state;
-    targets_init(&targets, 2, 1);
-    get(&targets, 0);
-    get(&targets, 1);
-    assert_int_equal(targets_get(&targets, &dst, &target), RIPTIDE_E_FULL);
-    assert_null(target);
-    get(&targets, 1);
-    targets_deinit(&targets);
-}
-
 /* More targets than the table begins with: entries move while they are queued. */
 static void test_a_queue_keeps_its_order_and_each_target_once(void **state)
 {
@@ -459,7 +443,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_target_waits_for_nothing),
-        cmocka_unit_test(test_no_more_targets_than_allowed),
         cmocka_unit_test(test_a_queue_keeps_its_order_and_each_target_once),
         cmocka_unit_test(test_a_target_is_forgotten_only_when_done),
         cmocka_unit_test(test_failures_are_kept_until_the_next),
