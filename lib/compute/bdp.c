@@ -18,7 +18,7 @@ struct bdp {
     float capacities[2];
     uint32_t rtts_us[2];
     uint32_t kept_min_rtt_us;
-    struct halves halves;
+    uint32_t half_since_ms;
     uint8_t sharers[2];
 };
 ASSERT_MEMORY_FITS(struct bdp);
@@ -40,15 +40,14 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
         bdp->rtt_us = sample->rtt_us;
     if (bdp->min_rtt_us == 0 || sample->min_rtt_us < bdp->min_rtt_us)
         bdp->min_rtt_us = sample->min_rtt_us;
-    if (evidence_is_opening(sample, input->cwnd))
-        opening_add(&bdp->opening, sample);
+    opening_add(&bdp->opening, sample, input->cwnd);
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double bdp_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct bdp *bdp = memory;
-    enum halves_step step = halves_turn(&bdp->halves, input);
+    enum halves_step step = halves_turn(&bdp->half_since_ms, input);
     uint8_t sharers = opening_sharers(&bdp->opening);
 
     HALVES_TAKE(step, bdp->capacities, bdp->capacity);
@@ -62,7 +61,7 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory, 
 {
     struct bdp *bdp = memory;
 
-    halves_turn(&bdp->halves, input);
+    halves_turn(&bdp->half_since_ms, input);
     bdp->capacities[0] = (float)cwnd;
     bdp->sharers[0] = 1;
 }

@@ -45,7 +45,7 @@ struct careful {
     uint16_t capacities[2];
     uint16_t cwnd_before : 14; /* the last raise, segments */
     uint16_t n_raised : 2;     /* ticks to come in which connections end that began before it */
-    struct halves halves;
+    uint32_t half_since_ms;
 };
 ASSERT_MEMORY_FITS(struct careful);
 
@@ -194,8 +194,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
         /* Those that closed did so all over the interval, not together. */
-        if (evidence_is_opening(sample, input->cwnd))
-            opening_add(&careful->opening, sample);
+        opening_add(&careful->opening, sample, input->cwnd);
     }
     /* A first flight counts even where the connection has nothing more to say. */
     if (reason != RIPTIDE_LEFT_OUT_NOT)
@@ -410,7 +409,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
 
     if (is_other_path(careful))
         forget_path(careful);
-    step = halves_turn(&careful->halves, input);
+    step = halves_turn(&careful->half_since_ms, input);
     keep_min_rtt(careful, step);
     /* What was delivered below the path's limit says nothing of it. */
     HALVES_TAKE(step, careful->capacities, careful->is_full ? to_u16((double)careful->capacity) : 0);

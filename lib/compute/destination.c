@@ -184,8 +184,3 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
         policy->restore(input_of(estimator, destination, now_ns),
                         memory_of(estimator, destination), cwnd);
 }
-
-uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns)
-{
-    return now_ns - (uint64_t)destination->updated_ns;
-}

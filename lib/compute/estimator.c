@@ -102,7 +102,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     bool has_window = destination->cwnd > 0;
 
     input->now_ns = now_ns;
-    input->since_ns = has_window ? destination_age_ns(destination, now_ns) : 0;
+    input->since_ns = has_window ? age_ns_of(destination, now_ns) : 0;
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
@@ -195,7 +195,7 @@ static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, 
 static bool has_expired(const struct riptide_estimator *estimator, uint64_t now_ns)
 {
     return estimator->oldest != NONE &&
-           destination_age_ns(destination_at(estimator, estimator->oldest), now_ns) >= estimator->config.ttl_ns;
+           age_ns_of(destination_at(estimator, estimator->oldest), now_ns) >= estimator->config.ttl_ns;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)

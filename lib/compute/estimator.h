@@ -109,6 +109,12 @@ static inline void *memory_of(const struct riptide_estimator *estimator,
     return (unsigned char *)destination + estimator->memory_at[destination->flags >> METHOD_SHIFT];
 }
 
+/* How long ago it was computed. */
+static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
+{
+    return now_ns - (uint64_t)destination->updated_ns;
+}
+
 /* Whether its last samples made no window and are there to be explained. */
 static inline bool is_windowless(const struct destination *destination)
 {
@@ -188,9 +194,6 @@ void choose_policy(struct riptide_estimator *estimator, struct destination *dest
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
-
-/* How long ago it was computed. */
-uint64_t destination_age_ns(const struct destination *destination, uint64_t now_ns);
 
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);

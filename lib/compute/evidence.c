@@ -30,19 +30,14 @@ double evidence_capacity(const struct riptide_sample *sample)
     return (double)sample->delivery_rate_Bps * rtt_s / sample->mss_bytes;
 }
 
-bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd)
+void opening_add(struct opening *opening, const struct riptide_sample *sample, uint32_t cwnd)
 {
     uint64_t window = cwnd > 0 ? cwnd : DEFAULT_CWND;
-
-    return sample->data_segs_out > 0 && evidence_segs_sent_once(sample) <= 2 * window;
-}
-
-void opening_add(struct opening *opening, const struct riptide_sample *sample)
-{
     uint64_t ago_us = (uint64_t)sample->last_data_sent_ms * 1000;
     uint64_t rtt_us = sample->rtt_us > 1000 ? sample->rtt_us : 1000, i = ago_us / rtt_us;
+    bool is_opening = sample->data_segs_out > 0 && evidence_segs_sent_once(sample) <= 2 * window;
 
-    if (i < sizeof(opening->n) && opening->n[i] < UINT8_MAX)
+    if (is_opening && i < sizeof(opening->n) && opening->n[i] < UINT8_MAX)
         opening->n[i]++;
 }
 
@@ -57,15 +52,15 @@ uint8_t opening_sharers(const struct opening *opening)
     return most;
 }
 
-enum halves_step halves_turn(struct halves *halves, const struct riptide_policy_input *input)
+enum halves_step halves_turn(uint32_t *since_ms, const struct riptide_policy_input *input)
 {
     uint32_t now_ms = (uint32_t)(input->now_ns / NS_PER_MS);
-    uint32_t past_ms = now_ms - halves->since_ms;
+    uint32_t past_ms = now_ms - *since_ms;
     uint64_t half_ms = input->config->evidence_ns / NS_PER_MS / 2;
-    bool is_begun = halves->since_ms != 0;
+    bool is_begun = *since_ms != 0;
 
     if (is_begun && past_ms < half_ms)
         return HALVES_STAY;
-    halves->since_ms = now_ms > 0 ? now_ms : 1;
+    *since_ms = now_ms > 0 ? now_ms : 1;
     return is_begun && past_ms < 2 * half_ms ? HALVES_SHIFT : HALVES_FORGET;
 }

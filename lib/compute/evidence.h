@@ -19,22 +19,11 @@ struct opening {
     uint8_t n[4];
 };
 
-/*
- * The highest of the last evidence_ns at most, and of half of that at least: values are kept as
- * {this half, the half before}. `since_ms` is when this half began, 0 where none has; it may wrap.
- */
-struct halves {
-    uint32_t since_ms;
-};
-
 /* Not used, idle, or without what a rate needs. */
 enum riptide_left_out evidence_check(const struct riptide_sample *sample);
 
 /* Segments that the path delivered in its smallest round trip. Needs evidence_check. */
 double evidence_capacity(const struct riptide_sample *sample);
-
-/* Whether the connection can only be in the first flights that `cwnd` allowed it. */
-bool evidence_is_opening(const struct riptide_sample *sample, uint32_t cwnd);
 
 /* Segments with data, without those sent again, which data_segs_out counts as well. */
 static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
@@ -44,7 +33,8 @@ static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *samp
     return sent > again ? sent - again : 0;
 }
 
-void opening_add(struct opening *opening, const struct riptide_sample *sample);
+/* Takes in a connection that can only be in the first flights that `cwnd` allowed it. */
+void opening_add(struct opening *opening, const struct riptide_sample *sample, uint32_t cwnd);
 
 /* How many connections open together: at least 1. */
 uint8_t opening_sharers(const struct opening *opening);
@@ -55,7 +45,11 @@ enum halves_step {
     HALVES_FORGET, /* a new one begins; all before is too old */
 };
 
-enum halves_step halves_turn(struct halves *halves, const struct riptide_policy_input *input);
+/*
+ * The highest of the last evidence_ns at most, and of half of that at least: values are kept as
+ * {this half, the half before}. *since_ms is when this half began, 0 where none has; it may wrap.
+ */
+enum halves_step halves_turn(uint32_t *since_ms, const struct riptide_policy_input *input);
 
 /* Applies the step to one pair of values and takes the newest in. */
 #define HALVES_TAKE(step, pair, value)                                                             \

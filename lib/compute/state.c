@@ -76,7 +76,7 @@ static char *put_line(char *at, const struct riptide_estimator *estimator,
                    " cwnd=%u samples=%u combined=%" PRIu64 ".%06" PRIu64 " smoothed=%" PRIu64
                    ".%06" PRIu64 " age_ns=%" PRIu64,
                    destination->cwnd, destination->samples, combined / MICROS, combined % MICROS,
-                   smoothed / MICROS, smoothed % MICROS, destination_age_ns(destination, now_ns));
+                   smoothed / MICROS, smoothed % MICROS, age_ns_of(destination, now_ns));
     at += put_kept_head(at, policy);
     kept += policy->tick_bytes;
     for (size_t i = 0; i < kept_bytes(policy); i++) {

@@ -59,10 +59,9 @@ static void window_is_mean_of_all_connections(void **state)
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
 
-    add(estimator, "10.0.0.1", 20);
-    add(estimator, "10.0.0.1", 40);
-    add(estimator, "10.0.0.1", 63);
-    riptide_estimator_tick(estimator, 5 * S);
+    add(estimator, "192.0.2.1", 20);
+    add(estimator, "192.0.2.1", 40);
+    learn(estimator, 63, 5 * S);
     estimate = pop_one(estimator);
     assert_int_equal(estimate.samples, 3);
     assert_true(estimate.combined == 41.0);
@@ -79,12 +78,10 @@ static void history_has_its_weight(void **state)
 
     config.history_weight = 0.75;
     estimator = estimator_of_config(&config);
-    add(estimator, "10.0.0.1", 80);
-    riptide_estimator_tick(estimator, 1 * S);
-    assert_pop(estimator, "10.0.0.1", 80);
-    add(estimator, "10.0.0.1", 40);
-    riptide_estimator_tick(estimator, 2 * S);
-    assert_pop(estimator, "10.0.0.1", 70);
+    learn(estimator, 80, 1 * S);
+    assert_pop(estimator, "192.0.2.1", 80);
+    learn(estimator, 40, 2 * S);
+    assert_pop(estimator, "192.0.2.1", 70);
 }
 
 /* History is the moving average, not the clamped window: it remembers how far beyond it was. */
@@ -92,29 +89,25 @@ static void bounds_do_not_change_history(void **state)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    add(estimator, "10.0.0.1", 1000);
-    riptide_estimator_tick(estimator, 1 * S);
-    assert_pop(estimator, "10.0.0.1", 100);
-    add(estimator, "10.0.0.1", 20);
-    riptide_estimator_tick(estimator, 2 * S);
+    learn(estimator, 1000, 1 * S);
+    assert_pop(estimator, "192.0.2.1", 100);
+    learn(estimator, 20, 2 * S);
     assert_no_change(estimator);
-    add(estimator, "10.0.0.1", 1);
-    add(estimator, "10.0.0.1", 1);
-    riptide_estimator_tick(estimator, 3 * S);
+    add(estimator, "192.0.2.1", 1);
+    learn(estimator, 1, 3 * S);
     assert_no_change(estimator);
     for (uint64_t t = 4; t < 20; t++) {
-        add(estimator, "10.0.0.1", 1);
-        riptide_estimator_tick(estimator, t * S);
+        learn(estimator, 1, t * S);
     }
-    assert_pop(estimator, "10.0.0.1", 10);
+    assert_pop(estimator, "192.0.2.1", 10);
 }
 
 static void window_is_rounded_to_the_nearest_segment(void **state)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    add(estimator, "10.0.0.1", 50);
-    add(estimator, "10.0.0.1", 51);
+    add(estimator, "192.0.2.1", 50);
+    add(estimator, "192.0.2.1", 51);
     add(estimator, "10.0.0.2", 50);
     add(estimator, "10.0.0.2", 50);
     add(estimator, "10.0.0.2", 51);
@@ -129,32 +122,29 @@ static void window_is_rounded_to_the_nearest_segment(void **state)
 
 static void new_value_refreshes_the_ttl_and_silence_withdraws(void **state)
 {
-    struct riptide_prefix dst = prefix_of_text("10.0.0.1");
+    struct riptide_prefix dst = prefix_of_text("192.0.2.1");
     struct riptide_estimate estimate;
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     for (uint64_t t = 1; t < 400; t += 60) {
-        add(estimator, "10.0.0.1", 30);
-        riptide_estimator_tick(estimator, t * S);
+        learn(estimator, 30, t * S);
     }
-    assert_pop(estimator, "10.0.0.1", 30);
+    assert_pop(estimator, "192.0.2.1", 30);
     riptide_estimator_tick(estimator, 361 * S + 90 * S - 1);
     assert_no_change(estimator);
     riptide_estimator_tick(estimator, 361 * S + 90 * S);
     assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
-    assert_pop(estimator, "10.0.0.1", 0);
+    assert_pop(estimator, "192.0.2.1", 0);
 }
 
 static void expired_destination_starts_without_history(void **state)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    add(estimator, "10.0.0.1", 100);
-    riptide_estimator_tick(estimator, 0);
-    assert_pop(estimator, "10.0.0.1", 100);
-    add(estimator, "10.0.0.1", 20);
-    riptide_estimator_tick(estimator, 90 * S);
-    assert_pop(estimator, "10.0.0.1", 20);
+    learn(estimator, 100, 0);
+    assert_pop(estimator, "192.0.2.1", 100);
+    learn(estimator, 20, 90 * S);
+    assert_pop(estimator, "192.0.2.1", 20);
 }
 
 static void never_popped_and_expired_is_no_change(void **state)
@@ -162,8 +152,7 @@ static void never_popped_and_expired_is_no_change(void **state)
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
-    add(estimator, "10.0.0.1", 50);
-    riptide_estimator_tick(estimator, 0);
+    learn(estimator, 50, 0);
     riptide_estimator_tick(estimator, 90 * S);
     assert_no_change(estimator);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
@@ -176,10 +165,9 @@ static void discarded_samples_leave_nothing(void **state)
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
 
-    add(estimator, "10.0.0.1", 50);
-    riptide_estimator_tick(estimator, 1 * S);
-    assert_pop(estimator, "10.0.0.1", 50);
-    add(estimator, "10.0.0.1", 90);
+    learn(estimator, 50, 1 * S);
+    assert_pop(estimator, "192.0.2.1", 50);
+    add(estimator, "192.0.2.1", 90);
     add(estimator, "10.0.0.2", 90);
     riptide_estimator_discard(estimator);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
@@ -227,8 +215,7 @@ static void longest_aggregate_wins_over_prefix_length(void **state)
     add(estimator, "10.1.0.7", 44);
     riptide_estimator_tick(estimator, 2 * S);
     assert_pop(estimator, "10.1.0.0/24", 44);
-    add(estimator, "192.0.2.1", 33);
-    riptide_estimator_tick(estimator, 3 * S);
+    learn(estimator, 33, 3 * S);
     assert_pop(estimator, "192.0.2.1", 33);
 }
 
@@ -240,10 +227,10 @@ static void overflow_is_refused_and_counted(void **state)
 
     config.max_destinations = 2;
     estimator = estimator_of_config(&config);
-    assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
+    assert_int_equal(add(estimator, "192.0.2.1", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.2", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.3", 20), RIPTIDE_E_FULL);
-    assert_int_equal(add(estimator, "10.0.0.1", 20), 0);
+    assert_int_equal(add(estimator, "192.0.2.1", 20), 0);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.overflow, 1);
     assert_int_equal(stats.samples, 3);
@@ -257,8 +244,8 @@ static void impossible_samples_are_refused_and_counted(void **state)
     struct riptide_sample no_host = { .dst = prefix_of_text("10.0.0.0/24"), .cwnd = 20 };
     struct riptide_estimator_stats stats;
 
-    assert_int_equal(add(estimator, "10.0.0.1", 0), RIPTIDE_E_INVALID);
-    assert_int_equal(add(estimator, "10.0.0.1", 1u << 31), RIPTIDE_E_INVALID);
+    assert_int_equal(add(estimator, "192.0.2.1", 0), RIPTIDE_E_INVALID);
+    assert_int_equal(add(estimator, "192.0.2.1", 1u << 31), RIPTIDE_E_INVALID);
     assert_int_equal(riptide_estimator_add(estimator, &no_family), RIPTIDE_E_INVALID);
     assert_int_equal(riptide_estimator_add(estimator, &no_host), RIPTIDE_E_INVALID);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
@@ -271,11 +258,11 @@ static void time_that_runs_backwards_changes_nothing(void **state)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
-    add(estimator, "10.0.0.1", 50);
+    add(estimator, "192.0.2.1", 50);
     assert_int_equal(riptide_estimator_tick(estimator, 99 * S), RIPTIDE_E_INVALID);
     assert_no_change(estimator);
     assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
-    assert_pop(estimator, "10.0.0.1", 50);
+    assert_pop(estimator, "192.0.2.1", 50);
 }
 
 static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,
@@ -304,12 +291,10 @@ static void policy_result_that_is_no_number_is_left_out(void **state)
 
     config.policy = &policy;
     estimator = estimator_of_config(&config);
-    add(estimator, "10.0.0.1", 7);
-    riptide_estimator_tick(estimator, 1 * S);
-    assert_pop(estimator, "10.0.0.1", 40);
-    add(estimator, "10.0.0.1", 7);
-    add(estimator, "10.0.0.1", 7);
-    riptide_estimator_tick(estimator, 2 * S);
+    learn(estimator, 7, 1 * S);
+    assert_pop(estimator, "192.0.2.1", 40);
+    add(estimator, "192.0.2.1", 7);
+    learn(estimator, 7, 2 * S);
     assert_no_change(estimator);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.invalid, 1);

@@ -17,8 +17,7 @@ static size_t save_two(char bytes[ROOM])
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     size_t n;
 
-    add_host(estimator, "192.0.2.1", 64);
-    riptide_estimator_tick(estimator, 100 * S);
+    learn(estimator, 64, 100 * S);
     for (int i = 0; i < 3; i++)
         add_host(estimator, "2001:db8::1", 33);
     add_host(estimator, "2001:db8::1", 34);
@@ -94,8 +93,7 @@ static void newer_evidence_wins_a_merge(void **state)
     size_t n = save_two(bytes);
 
     /* This host's clock is at 1000 s; by then the two are 40 s and 30 s old. */
-    add_host(estimator, "192.0.2.1", 20);
-    riptide_estimator_tick(estimator, 961 * S);
+    learn(estimator, 20, 961 * S);
     add_host(estimator, "198.51.100.7", 25);
     add_host(estimator, "2001:db8::1", 90);
     riptide_estimator_tick(estimator, 969 * S);
@@ -379,8 +377,7 @@ static void room_is_asked_for(void **state)
     char bytes[ROOM] = { 0 };
     size_t most;
 
-    add_host(estimator, "192.0.2.1", 20);
-    riptide_estimator_tick(estimator, S);
+    learn(estimator, 20, S);
     most = riptide_estimator_save(estimator, S, SAVED, NULL, 0);
     assert_in_range(most, 100, ROOM);
     assert_int_equal(riptide_estimator_save(estimator, S, SAVED, bytes, most - 1), most);
