@@ -35,20 +35,10 @@ int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, 
     return 0;
 }
 
-/* A prefix before what lies in it. */
-static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
-{
-    int order = a->family - b->family;
-
-    if (order == 0)
-        order = memcmp(a->addr, b->addr, sizeof(a->addr));
-    return order ? order : a->len - b->len;
-}
-
 static int compare_rules(const void *a, const void *b)
 {
     const struct prefix_rule *first = a, *second = b;
-    int order = compare_prefixes(&first->prefix, &second->prefix);
+    int order = prefix_compare(&first->prefix, &second->prefix);
 
     return order ? order : second->verdict - first->verdict;
 }
@@ -136,7 +126,7 @@ bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (compare_prefixes(&set->rules[middle].prefix, dst) <= 0)
+        if (prefix_compare(&set->rules[middle].prefix, dst) <= 0)
             low = middle + 1;
         else
             high = middle;
