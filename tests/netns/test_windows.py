@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a new connection reads from its own TCP_INFO, after riptided has learned from others."""
+"""What a new connection reads from its own TCP_INFO, after riptided has learned from others; what its
+owner gave a host is where destinations begin, and the least that they get."""
 
 import pytest
-from netns import Daemon, wait_until, wait_window, windows
+from control import status, verdict
+from netns import RIPTIDE, Daemon, metric, routes, wait_until, wait_window, windows
+from routing_ask import FIRST, PEER, families
 
 NEW_CONNECTIONS = [
     pytest.param("203.0.113.1", passive, mapped, id=f"IPv4-{'passive' if passive else 'active'}"
@@ -69,3 +72,86 @@ def test_grouped_destinations_share_a_window(net, options, prefix, seen, unseen,
         assert windows(net.host).keys() == {prefix}
         assert net.connect(unseen).cwnd() == cwnd
         assert net.connect(outside).cwnd() == 10
+
+
+def tune(net, family, cwnd, dst="default"):
+    net.host.ip(f"-{family}", "route", "replace", dst, "via", FIRST[family],
+                *(("initcwnd", cwnd) if cwnd else ()))
+
+
+def wait_left_alone(n=1):
+    wait_until(lambda: status()["left_alone"] == n, f"{n} destinations left alone")
+
+
+@families
+def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
+    """Its first window would be 24."""
+    tune(net, family, 32)
+    connection = net.learned(PEER[family], 30)
+    connection.send(3_000_000)  # too much to show what its first flight was
+    with connection.busy(), Daemon(net.host, "--policy", "careful") as daemon:
+        wait_left_alone()
+        assert windows(net.host) == {}
+        assert net.connect(PEER[family]).cwnd() == 32
+        reason = "left alone: its base route has initcwnd 32 already"
+        assert reason in daemon.said() and " initcwnd 24" not in daemon.said()
+        assert reason in verdict(net.host, PEER[family])["verdict"]
+        assert reason in net.host.run(RIPTIDE, "show").stdout
+        wait_until(lambda: verdict(net.host, PEER[family])["window"]["cwnd"] >= 32, "its window")
+        wait_until(lambda: verdict(net.host, PEER[family])["window"]["base_cwnd"] == 32, "its base")
+
+
+@families
+def test_window_follows_a_base_that_changes(net, family):
+    cwnd = net.learned(PEER[family], 30).cwnd()
+    with Daemon(net.host):
+        assert wait_window(net.host, PEER[family]) == cwnd
+        tune(net, family, cwnd)
+        wait_until(lambda: windows(net.host) == {}, "no route for what the base does")
+        tune(net, family, cwnd // 2)
+        assert wait_window(net.host, PEER[family]) == cwnd
+        tune(net, family, cwnd + 100)
+        wait_until(lambda: windows(net.host) == {}, "no route below the base")
+        tune(net, family, 0)
+        assert wait_window(net.host, PEER[family]) == cwnd
+
+
+def test_each_of_several_base_routes_is_the_least_for_its_own(net):
+    for dst in ("198.51.100.1", "203.0.113.1", "203.0.113.200"):
+        net.learned(dst, 30)
+    cwnd = net.connections[0].cwnd()
+    tune(net, 4, cwnd + 60)
+    tune(net, 4, 0, "203.0.113.0/24")
+    tune(net, 4, 12, "203.0.113.128/25")
+    with Daemon(net.host):
+        wait_left_alone()
+        assert windows(net.host) == {dst: connection.cwnd() for dst, connection
+                                     in zip(("203.0.113.1", "203.0.113.200"), net.connections[1:])}
+
+
+@families
+def test_hint_lowers_a_window_below_the_base(net, family):
+    net.learned(PEER[family], 20)
+    tune(net, family, 60)
+    with Daemon(net.host):
+        wait_left_alone()
+        net.host.run(RIPTIDE, "hint", PEER[family], "--max", "15", "--for", "1h")
+        wait_until(lambda: windows(net.host) == {PEER[family]: 15}, "the hint's window")
+        assert net.connect(PEER[family]).cwnd() == 15
+        net.host.run(RIPTIDE, "hint", PEER[family], "--scale", "0.5", "--for", "1h")
+        wait_until(lambda: windows(net.host) == {PEER[family]: 30}, "half of the base's")
+
+
+@families
+def test_rto_min_is_given_with_the_window_of_the_base(net, family):
+    tune(net, family, 200)
+    connection = net.learned(PEER[family], 30)
+    with Daemon(net.host, "--policy", "bdp", "--rto-min-floor", "7ms"):
+        def applied():
+            connection.send(200_000)  # what is idle says nothing about a path
+            return PEER[family] in routes(net.host)
+
+        wait_until(applied, "our route")
+        assert metric(routes(net.host)[PEER[family]], "initcwnd") == 200
+        # In steps; delays here are far below the floor.
+        assert 7 <= metric(routes(net.host)[PEER[family]], "rto_min") <= 8
