@@ -120,19 +120,3 @@ def test_show_without_a_daemon_is_the_kernels_side(net):
     found = riptide_json(net.host, "show")
     assert not found["daemon_is_running"] and found["routes"][0]["daemon"] is None
     net.host.run(RIPTIDE, "flush")
-
-
-def test_show_says_that_it_is_paused(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host):
-        wait_window(net.host, "203.0.113.1")
-        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
-        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
-        net.host.run(RIPTIDE, "pause")
-        assert riptide_json(net.host, "show")["daemon_is_paused"] is True
-        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
-        assert first.startswith("paused: ") and "riptide resume" in first
-        assert header.startswith("DESTINATION")
-        net.host.run(RIPTIDE, "resume")
-        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
-    assert riptide_json(net.host, "show")["daemon_is_paused"] is False

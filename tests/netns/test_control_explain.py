@@ -137,13 +137,21 @@ def test_explain_and_show_say_what_a_pause_does(net):
     net.learned("203.0.113.1", 40)
     with Daemon(net.host):
         wait_window(net.host, "203.0.113.1")
+        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
         net.host.run(RIPTIDE, "pause")
         found = verdict(net.host, "203.0.113.1")
         assert net.connect("203.0.113.1").cwnd() == 10
         assert found["verdict"] == ("connections start with 10 segments, without us, the route is "
                                     "not looked at: paused")
-        assert riptide_json(net.host, "show")["routes"][0]["starts_with"] == 10
+        shown = riptide_json(net.host, "show")
+        assert shown["daemon_is_paused"] is True and shown["routes"][0]["starts_with"] == 10
         assert riptide_json(net.host, "status")["not_taken"] == 1
+        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
+        assert first.startswith("paused: ") and "riptide resume" in first
+        assert header.startswith("DESTINATION")
+        net.host.run(RIPTIDE, "resume")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+    assert riptide_json(net.host, "show")["daemon_is_paused"] is False
 
 
 def test_explain_of_a_prefix_shows_the_destinations_within(net):

@@ -146,36 +146,26 @@ def test_gigabytes_without_a_newline_of_root_are_given_back(watched):
                 client.sendall(block)
 
 
-def test_line_that_is_too_long_is_said_to_be(watched):
+def test_lines_are_answered_in_turn_as_they_are_whole(watched):
     with connect_as_nobody() as client:
         client.sendall(b"x" * 4096)
         assert json.loads(read_line(client)) == {"ok": False, "error": "the line is too long"}
         assert client.recv(1) == b""
     longest = json.dumps({"request": "status"}).encode().ljust(4095)
     assert ask(longest)["ok"]
-
-
-def test_half_closed_client_is_answered(watched):
     with connect() as client:
-        client.sendall(b'{"request":"status"}\n')
+        client.sendall(b'{"request":"status"}\n{"request":"nothing"}\n{"request":"sho')
+        answers = client.makefile("rb")
+        first, second = json.loads(answers.readline()), json.loads(answers.readline())
+        client.sendall(b'w"}\n')
         client.shutdown(socket.SHUT_WR)
-        assert json.loads(read_line(client))["ok"]
-        assert client.recv(1) == b""
+        assert first["ok"] and not second["ok"]
+        assert json.loads(answers.readline())["routes"] == []
+        assert answers.read() == b""
     with connect() as client:
         client.sendall(b'{"request":"status"}')
         client.shutdown(socket.SHUT_WR)
         assert client.recv(1) == b""
-
-
-def test_requests_behind_each_other_are_answered_in_turn(watched):
-    with connect() as client:
-        client.sendall(b'{"request":"status"}\n{"request":"nothing"}\n{"request":"sho')
-        first, second = b"", b""
-        answers = client.makefile("rb")
-        first, second = json.loads(answers.readline()), json.loads(answers.readline())
-        client.sendall(b'w"}\n')
-        assert first["ok"] and not second["ok"]
-        assert json.loads(answers.readline())["routes"] == []
 
 
 def test_connecting_and_leaving_as_fast_as_one_can(watched):
