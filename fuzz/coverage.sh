@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 floor=95
 parsers=(
-    cli/config.c cli/explanation.c cli/lists.c cli/metrics_text.c cli/request.c cli/values.c
+    cli/config.c cli/explanation.c cli/metrics_text.c cli/request.c cli/values.c
     lib/apply/base.c lib/apply/event.c lib/apply/links.c lib/apply/message.c
     lib/apply/route.c lib/apply/rule.c
     lib/compute/bound.c lib/compute/destination.c lib/compute/estimator.c lib/compute/state.c

@@ -12,7 +12,7 @@ faults=(
     config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
     config cli/values.c '{ "min", UINT64_C(60000000000) }' '{ "min", UINT64_C(3600000000000) }'
     config cli/settings.c '"capacity-fraction", weight, estimator.capacity_fraction' '"capacity-fraction", weight, estimator.history_weight'
-    control cli/request.c '!call->caller->may_change' 'false'
+    control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
     estimator lib/compute/bound.c 'cwnd < destination->base_cwnd' 'false'
