@@ -244,7 +244,9 @@ static void print_steps(const json_t *document)
 
     render(stdout, verdict_steps, counted, document, NULL);
     json_array_foreach(first, i, row)
+    {
         render(stdout, verdict_inside, counted, row, NULL);
+    }
     render(stdout, verdict_end, counted, document, NULL);
     json_decref(counted);
 }

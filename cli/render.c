@@ -126,8 +126,11 @@ static void print_bytes(struct render *render, double value)
         print(render, "%.0f", value);
         return;
     }
-    for (value /= 1000; value >= 999.5; value /= 1000)
+    value /= 1000;
+    while (value >= 999.5) {
+        value /= 1000;
         unit++;
+    }
     print(render, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
@@ -232,21 +235,23 @@ static bool is_printed_as(const json_t *value, const char *text, size_t len)
 /* What stands in braces, behind the first of them. Returns what comes behind the last. */
 static const char *walk_place(struct render *render, const char *at, bool *holds)
 {
-    const char sign = *at == '?' || *at == '!' || *at == '+' || *at == '-' ? *at++ : 0;
-    const size_t n_path = strcspn(at, "=:}"), len = strcspn(at, "}");
-    const json_t *value = find(render, at, n_path);
-    const char *rest = at + n_path + 1;
+    const bool is_condition = *at == '?' || *at == '!' || *at == '+' || *at == '-';
+    const bool is_contrary = *at == '!' || *at == '-', is_of_truth = *at == '?' || *at == '!';
+    const char *path = at + is_condition;
+    const size_t n_path = strcspn(path, "=:}"), len = strcspn(path, "}");
+    const json_t *value = find(render, path, n_path);
+    const char *rest = path + n_path + 1;
     const size_t n_rest = n_path < len ? len - n_path - 1 : 0;
-    bool is_so = sign == '?' || sign == '!' ? is_true(value)
-                 : sign                     ? value && !json_is_null(value)
-                                            : is_there(value);
+    bool is_so = is_of_truth    ? is_true(value)
+                 : is_condition ? value && !json_is_null(value)
+                                : is_there(value);
 
-    if (sign && n_path < len)
+    if (is_condition && n_path < len)
         is_so = is_printed_as(value, rest, n_rest);
-    *holds &= sign == '!' || sign == '-' ? !is_so : is_so;
-    if (!sign && is_so)
+    *holds &= is_so != is_contrary;
+    if (!is_condition && is_so)
         print_value(render, value, rest, n_rest);
-    return at + len + 1;
+    return path + len + 1;
 }
 
 static const char *walk(struct render *render, const char *at, bool *holds);

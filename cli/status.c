@@ -68,7 +68,9 @@ static void print_screen(const json_t *status)
 
     render(stdout, screen, status, compared, &style);
     json_array_foreach(get(status, "messages"), i, message)
+    {
         render(stdout, "    {time} {level:mark}: {text}\n", status, message, &style);
+    }
     json_decref(compared);
 }
 

@@ -19,7 +19,7 @@ faults=(
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
     estimator lib/compute/reconfigure.c 'old->popped_cwnd == 0' 'true'
     event lib/apply/event.c 'touch_prefix(plan, &route.dst)' '0'
-    json cli/request.c 'row->estimate.cwnd, row->estimate.samples' 'row->estimate.samples, 0'
+    json cli/request.c '(json_int_t)row->estimate.cwnd' '(json_int_t)row->estimate.samples'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
     json cli/explanation.c 'figure_or_null(hint->cwnd_max)' 'json_null()'
     local lib/observe/local.c '|= UINT64_C(1)' '= UINT64_C(1)'

@@ -37,6 +37,7 @@ static bool read_file(struct networkd *networkd, const char *path, size_t root_l
 {
     char line[256], section[32] = "", key[40], value[12];
     FILE *file = fopen(path, "re");
+    bool is_there = file != NULL;
 
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, " [%31[^]]", section) == 1 || strcmp(section, "Network") != 0 ||
@@ -49,7 +50,7 @@ static bool read_file(struct networkd *networkd, const char *path, size_t root_l
     }
     if (file)
         fclose(file);
-    return file;
+    return is_there;
 }
 
 static const char *name_of(const char *path)
