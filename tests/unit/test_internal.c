@@ -15,7 +15,7 @@
 
 static void line_begins_with_the_field(void **state)
 {
-    static const char *const fields[] = { "estimator.cwnd_max", "estimator.overrides[].scale" };
+    static const char *const fields[] = { "estimator.cwnd_max", "estimator.hints[].scale" };
     struct riptide_error error;
 
     (void)state;
@@ -24,7 +24,7 @@ static void line_begins_with_the_field(void **state)
     assert_ptr_equal(error.field, fields[0]);
     assert_int_equal(error.index, -1);
     assert_int_equal(error_set_element(&error, fields[1], 1000000, "%g", 1.5), -EINVAL);
-    assert_string_equal(error.text, "estimator.overrides[1000000].scale: 1.5");
+    assert_string_equal(error.text, "estimator.hints[1000000].scale: 1.5");
     assert_ptr_equal(error.field, fields[1]);
     assert_int_equal(error.index, 1000000);
     assert_int_equal(error_set_element(NULL, fields[1], 0, "no room for it"), -EINVAL);
