@@ -171,7 +171,8 @@ static void check_links(const struct base *base)
 
         CASE_CHECK(mtu_bytes == 0 || mtu_bytes == 1500 || mtu_bytes == second);
         if (!base->is_multipath)
-            CASE_CHECK(mtu_bytes == links_mtu_at(&links, base->route.ifindex, base->route.dst.family));
+            CASE_CHECK(mtu_bytes ==
+                       links_mtu_at(&links, base->route.ifindex, base->route.dst.family));
     }
 }
 

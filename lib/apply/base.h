@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Base routes: what the kernel would use for a destination without us, in the form in which our
- * route carries it over. Pure but for memory: the kernel's answer in, a base or the reason why there
- * is none out.
+ * route carries it over. Pure but for memory: the kernel's answer in, a base or the reason why
+ * there is none out.
  */
 #ifndef RIPTIDE_LIB_APPLY_BASE_H
 #define RIPTIDE_LIB_APPLY_BASE_H

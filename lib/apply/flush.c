@@ -149,7 +149,7 @@ static void delete_rules(struct deletion *deletion, uint8_t family,
         if (rules->list[i].table == identity->table)
             add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
     }
-    /* Once too often: who lacks the privilege is told of it even if nothing is there. */
+    /* Once too often: a missing privilege is an error even if nothing is there. */
     add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
     for (uint32_t i = 0; i < rules->n; i++) {
         const struct rule *rule = &rules->list[i];

@@ -42,7 +42,7 @@ struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t tabl
 /* What is the link like? 0: all links. */
 struct nlmsghdr *message_link_query(void *room, uint32_t ifindex);
 
-/* Asks for all that a request RTM_GET... of that type tells; of routes in that table (0: in all). */
+/* Asks for all that a request RTM_GET... of that type tells, of routes in that table (0: any). */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 
 #endif

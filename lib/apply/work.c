@@ -52,7 +52,7 @@ int watch_open(struct mnl_socket **socketp, uint32_t own_port)
     netlink_set_queue(*socketp, NOTIFICATION_QUEUE_BYTES);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         r = netlink_set_membership(*socketp, NETLINK_ADD_MEMBERSHIP, groups[i]);
-        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects to hear of. */
+        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
         if (r < 0 && groups[i] != RTNLGRP_NEXTHOP)
             return r;
     }
@@ -113,7 +113,7 @@ static int check_rules(struct plan *plan, struct netlink *channel)
 }
 
 /* One piece of a scan; `extent` counts where none is running. */
-static int look(struct scan *scan, enum scan_extent extent)
+static int read_on(struct scan *scan, enum scan_extent extent)
 {
     struct plan *plan = scan->plan;
     int r = scan_step(scan, extent);
@@ -136,7 +136,7 @@ static int begin_pass(struct scan *scan)
 {
     enum scan_extent extent = plan_begin_pass(scan->plan);
 
-    return extent == SCAN_NOTHING ? 0 : look(scan, extent);
+    return extent == SCAN_NOTHING ? 0 : read_on(scan, extent);
 }
 
 /* The last piece, when all routes are right: the rule returns. */
@@ -162,7 +162,7 @@ static int go_on(struct scan *scan, bool is_paused)
     struct plan *plan = scan->plan;
 
     if (plan->pass.is_scanning)
-        return look(scan, SCAN_NOTHING);
+        return read_on(scan, SCAN_NOTHING);
     if (plan_may_begin_pass(plan) && !plan->pass.is_under_way)
         return begin_pass(scan);
     if (!targets_is_empty(&plan->targets, QUEUE_RESOLVE))

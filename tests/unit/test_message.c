@@ -311,7 +311,8 @@ static void test_a_delete_names_exactly_one_route(void **state)
 static void test_rules_say_nothing_more_than_they_must(void **state)
 {
     static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    struct nlmsghdr *message = message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_SKIP, &identity);
+    struct nlmsghdr *message =
+        message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_SKIP, &identity);
 
     (void)state;
     assert_types(message, FRH,
@@ -334,8 +335,10 @@ static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
     (void)state;
     for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
         struct netlink_room other;
-        struct nlmsghdr *added = message_rule(&other, RTM_NEWRULE, AF_INET6, &place, role, &identity);
-        struct nlmsghdr *message = message_rule(room(), RTM_DELRULE, AF_INET6, &place, role, &identity);
+        struct nlmsghdr *added =
+            message_rule(&other, RTM_NEWRULE, AF_INET6, &place, role, &identity);
+        struct nlmsghdr *message =
+            message_rule(room(), RTM_DELRULE, AF_INET6, &place, role, &identity);
 
         assert_int_equal(message->nlmsg_type, RTM_DELRULE);
         assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);

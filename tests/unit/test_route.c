@@ -177,7 +177,8 @@ static void test_v4_through_a_v6_next_hop(void **state)
 static void test_figures_of_a_wrong_size_are_refused(void **state)
 {
     static const int types[] = { RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_GATEWAY, RTA_DST };
-    static const int metrics[] = { RTAX_INITCWND, RTAX_INITRWND, RTAX_MTU, RTAX_RTO_MIN, RTAX_LOCK };
+    static const int metrics[] = { RTAX_INITCWND, RTAX_INITRWND, RTAX_MTU, RTAX_RTO_MIN,
+                                   RTAX_LOCK };
     static const uint8_t payload[20];
 
     (void)state;
