@@ -148,10 +148,10 @@ bool target_is_wanted(const struct target *target, const struct riptide_router_c
  * What its route says, which has a base. Its initcwnd: no less than the base route has, as its
  * owner knows the path, unless what took the window down holds there, too. What was asked for as
  * the base had it stands for the base, also where that has changed since: who asked will think
- * again. Its initrwnd: the base's, raised to what a peer with our bound sends. Its mtu: the base's, or its
- * links', or less where less was learned. The base's links' would be the same without a word, but
- * for open connections when the route goes: the kernel then takes its device away, and they read
- * the MTU of none (docs/decisions.md).
+ * again. Its initrwnd: the base's, raised to what a peer with our bound sends. Its mtu: the base's,
+ * or its links', or less where less was learned. The base's links' would be the same without a
+ * word, but for open connections when the route goes: the kernel then takes its device away, and
+ * they read the MTU of none (docs/decisions.md).
  */
 struct metrics target_metrics(const struct target *target, const struct links *links,
                               const struct riptide_router_config *config);
