@@ -316,6 +316,7 @@ static int print_rows(struct sides *sides, const json_t *document, bool json)
     struct render_table table = { .columns = columns, .root = document };
     char *text = json_dumps(document, JSON_INDENT(2));
     const char *separator = "";
+    char line[4096]; /* more than a row takes */
     json_t *row;
     int r = text ? 0 : -ENOMEM;
 
@@ -323,13 +324,15 @@ static int print_rows(struct sides *sides, const json_t *document, bool json)
         printf("%.*s,\n  \"routes\": [", (int)strlen(text) - 2, text);
     free(text);
     while (r == 0 && (row = sides_next(sides))) {
-        text = json ? json_dumps(row, JSON_COMPACT) : NULL;
-        if (text)
-            printf("%s\n    %s", separator, text);
+        size_t n = json ? json_dumpb(row, line, sizeof(line), JSON_COMPACT) : 0;
+
+        if (!json)
+            r = render_table_add(&table, row);
+        else if (n == 0 || n > sizeof(line))
+            r = -ENOMEM;
         else
-            r = json ? -ENOMEM : render_table_add(&table, row);
+            printf("%s\n    %.*s", separator, (int)n, line);
         separator = ",";
-        free(text);
         json_decref(row);
     }
     if (json)
