@@ -223,7 +223,7 @@ static int send_all(const struct netlink *netlink, const void *bytes, size_t n_b
  */
 static int receive(struct netlink *netlink)
 {
-    size_t n_bytes;
+    size_t n_bytes = 0;
     int r;
 
     for (;;) {

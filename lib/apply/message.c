@@ -58,11 +58,11 @@ static void put_metrics(struct nlmsghdr *request, const struct base *base,
     struct metrics own = *metrics;
 
     put_run(request, copied, base->metrics_bytes);
-    for (uint16_t type = 1; type <= RTAX_MAX; type++) {
+    for (int type = 1; type <= RTAX_MAX; type++) {
         const uint32_t *value = metrics_at(&own, type);
 
         if (value && *value)
-            mnl_attr_put_u32(request, type, *value);
+            mnl_attr_put_u32(request, (uint16_t)type, *value);
     }
     mnl_attr_nest_end(request, nest);
 }

@@ -86,7 +86,7 @@ int riptide_routes_read(const struct riptide_router_config *config,
         };
     }
     free(reading.routes.list);
-    if (r < 0)
+    if (r != 0)
         return r;
     qsort(routes, reading.routes.n, sizeof(*routes), prefix_compare);
     *routesp = routes;

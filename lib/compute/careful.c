@@ -122,7 +122,8 @@ static double burst_of(const struct riptide_sample *sample, double capacity)
  */
 static bool has_met_limit(const struct riptide_sample *sample)
 {
-    double queue_us = lesser(greater(sample->min_rtt_us / 8, 4000), 16000);
+    uint32_t eighth_us = sample->min_rtt_us / 8;
+    double queue_us = lesser(greater(eighth_us, 4000), 16000);
 
     return sample->retrans_segs > 0 || sample->rtt_us >= sample->min_rtt_us + queue_us;
 }

@@ -111,7 +111,7 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
         if (hint_has_end(&estimator->hints[i]))
             r = hint_add(fresh, &estimator->hints[i], ADDED, error);
     }
-    if (r < 0)
+    if (r != 0)
         return error_fill(error, r);
     change.to = fresh;
     fresh->stats = estimator->stats;
