@@ -7,11 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # target, file, what to replace, by what
 faults=(
-    answer lib/netlink.c 'error->error <= 0' 'true'
+    answer lib/netlink.c 'error <= 0 ? error : -EBADMSG' 'error'
     base lib/apply/message.c 'RTA_PRIORITY, base->route.priority' 'RTA_PRIORITY, base->route.priority + 1'
-    config cli/values.c 'value->mark, value->mask' 'value->mask, value->mark'
     config cli/values.c '{ "min", UINT64_C(60000000000) }' '{ "min", UINT64_C(3600000000000) }'
-    config cli/settings.c '"capacity-fraction", weight, estimator.capacity_fraction' '"capacity-fraction", weight, estimator.history_weight'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     estimator lib/compute/bound.c 'cwnd < limits->min' 'false'
@@ -22,11 +20,11 @@ faults=(
     json cli/request.c '(json_int_t)row->estimate.cwnd' '(json_int_t)row->estimate.samples'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
     json cli/explanation.c 'figure_or_null(hint->cwnd_max)' 'json_null()'
-    local lib/observe/local.c '|= UINT64_C(1)' '= UINT64_C(1)'
+    local lib/observe/prefix_set.c '|= UINT64_C(1)' '= UINT64_C(1)'
     metrics cli/metrics_text.c 'count += histogram->counts' 'count = histogram->counts'
     metrics cli/metrics_text.c 'FIGURE(router.left_alone)' 'FIGURE(router.routes)'
-    metrics cli/metrics_text.c 'row->cwnd_total += estimate->cwnd' 'row->cwnd_total = estimate->cwnd'
-    observer lib/observe/observer.c 'stats->left_out_link_local++' ''
+    metrics cli/metrics_text.c 'histogram->sum += value' 'histogram->sum = value'
+    observer lib/observe/observer.c 'COUNTER(left_out_link_local)' 'COUNTER(samples)'
     observer lib/observe/events.c 'is_kernel \&\& is_whole ? messages\[i\].msg_len : 0' '0'
     observer lib/observe/seen.c 'cookie > seen->highest\[block\]' 'true'
     observer lib/observe/seen.c 'cookie <= seen->settled\[block\]' 'false'
@@ -38,9 +36,8 @@ faults=(
     rule lib/apply/rule.c 'rule->protocol != identity->protocol' 'false'
     rule lib/apply/rule.c 'rule->fwmark == identity->mark' 'true'
     sample lib/observe/sample.c 'info->tcp.tcpi_rtt;' 'info->tcp.tcpi_rttvar;'
-    sample lib/observe/sample.c 'header != layout->attributes\[i\].header' 'false'
     sample lib/observe/sample.c 'msg->idiag_family, msg->id.idiag_dst' 'msg->idiag_family, msg->id.idiag_src'
-    scope lib/observe/byte_code.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
+    scope lib/observe/filter.c 'code->n_bytes - otherwise' 'code->n_bytes - otherwise + 4'
     state lib/compute/state.c 'MICRO_DIGITS = 6' 'MICRO_DIGITS = 5'
 )
 

@@ -189,8 +189,7 @@ static const size_t counters[] = {
 };
 
 /* Where a sample that is left out is; NULL: it is not. In the order of what it costs to know. */
-static uint64_t *left_out(struct riptide_observer *observer,
-                                 const struct riptide_sample *sample)
+static uint64_t *left_out(struct riptide_observer *observer, const struct riptide_sample *sample)
 {
     struct riptide_observer_stats *stats = &observer->stats;
 
