@@ -83,7 +83,8 @@ void networkd_read(struct networkd *networkd, const char *root)
         snprintf(path, sizeof(path), "%s%s/networkd.conf.d/*.conf", root, directories[i]);
         glob(path, i > 0 ? GLOB_APPEND : 0, NULL, &files);
     }
-    qsort(files.gl_pathv, files.gl_pathc, sizeof(*files.gl_pathv), compare_files);
+    if (files.gl_pathc > 0) /* else there is no array */
+        qsort(files.gl_pathv, files.gl_pathc, sizeof(*files.gl_pathv), compare_files);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         if (i == 0 || strcmp(name_of(files.gl_pathv[i - 1]), name_of(files.gl_pathv[i])) != 0)
             read_file(networkd, files.gl_pathv[i], strlen(root));
