@@ -91,7 +91,7 @@ static int follow_main(struct plan *plan, const struct route *route,
                        const struct nlmsghdr *message)
 {
     if (message->nlmsg_type == RTM_NEWROUTE)
-        plan_note_main(plan, route);
+        plan_note_main(plan, route, message);
     else
         plan->main.is_stale |= plan->targets.n_prefixes > 0 || plan->pass.is_scanning;
     return main_table_follow(&plan->main, route, message);

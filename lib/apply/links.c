@@ -97,7 +97,7 @@ int links_take(struct links *links, const struct nlmsghdr *message)
     return put(links, &link);
 }
 
-void links_note_main(struct links *links, uint32_t ifindex)
+static void note_main(struct links *links, uint32_t ifindex)
 {
     struct link *known = find(links, ifindex);
 
@@ -105,6 +105,26 @@ void links_note_main(struct links *links, uint32_t ifindex)
         known->is_of_main = true;
     else
         links->are_all_of_main = true;
+}
+
+static bool leads_nowhere(const struct route *route)
+{
+    return route->type == RTN_BLACKHOLE || route->type == RTN_UNREACHABLE ||
+           route->type == RTN_PROHIBIT || route->type == RTN_THROW;
+}
+
+void links_note_main(struct links *links, const struct route *route,
+                     const struct nlmsghdr *message)
+{
+    const struct nlattr *several =
+        netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
+    struct hops hops = several ? hops_of(several) : (struct hops){ 0 };
+    const struct rtnexthop *hop;
+
+    while ((hop = hops_next(&hops)))
+        note_main(links, (uint32_t)hop->rtnh_ifindex);
+    if (hops.left > 0 || (!several && (route->ifindex != 0 || !leads_nowhere(route))))
+        note_main(links, route->ifindex);
 }
 
 bool links_is_of_main(const struct links *links, uint32_t ifindex)

@@ -19,7 +19,7 @@ struct link {
 struct links {
     struct link *list;
     uint32_t n, capacity;
-    bool are_all_of_main; /* routes with several hops, or through links that are not known */
+    bool are_all_of_main; /* routes through links that are not known */
 };
 
 void links_forget(struct links *links);
@@ -31,8 +31,12 @@ void links_forget(struct links *links);
  */
 int links_take(struct links *links, const struct nlmsghdr *message);
 
-/* Takes in that a route of main leads through that link; 0: through several. */
-void links_note_main(struct links *links, uint32_t ifindex);
+/*
+ * Takes in the links that a route of main leads through, as its message says: a next-hop group
+ * that the kernel shows without its hops may lead through any.
+ */
+void links_note_main(struct links *links, const struct route *route,
+                     const struct nlmsghdr *message);
 
 /* Whether a route of main may lead through that link. */
 bool links_is_of_main(const struct links *links, uint32_t ifindex);

@@ -98,12 +98,12 @@ const char *plan_foreign_reason(const struct plan *plan, int i)
     return plan->foreign[i].n > 0 ? plan->foreign[i].text : NULL;
 }
 
-void plan_note_main(struct plan *plan, const struct route *route)
+void plan_note_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message)
 {
     struct target *around;
 
     if (!main_table_is_of_every_link(&route->dst))
-        links_note_main(&plan->links, route->ifindex);
+        links_note_main(&plan->links, route, message);
     /* A route of ours to one of them would capture what that route is for. */
     for (uint8_t len = 0; len < route->dst.len && plan->targets.n_prefixes > 0; len++) {
         around = targets_find_around(&plan->targets, &route->dst, len);

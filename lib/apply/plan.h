@@ -81,8 +81,8 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 /* Why our table is not to be looked up in families[i]: the plan's; NULL: it holds ours alone. */
 const char *plan_foreign_reason(const struct plan *plan, int i);
 
-/* Takes in a route that main has: the link that it leads through, and the targets around it. */
-void plan_note_main(struct plan *plan, const struct route *route);
+/* Takes in a route that main has: the links that it leads through, and the targets around it. */
+void plan_note_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message);
 
 /* Asks for a pass that puts right what was touched, after a scan at least that wide. */
 void plan_want_pass(struct plan *plan, enum scan_extent extent);

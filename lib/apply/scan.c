@@ -128,7 +128,7 @@ static int on_main_route(struct scan *scan, const struct nlmsghdr *message)
     if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
         return r;
     plan->n_same_protocol += route.protocol == plan->config.protocol;
-    plan_note_main(plan, &route);
+    plan_note_main(plan, &route, message);
     return main_table_add(&plan->main, &route, message);
 }
 

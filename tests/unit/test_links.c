@@ -208,21 +208,57 @@ static void test_hops_have_one_where_their_links_have_the_same(void **state)
     links_forget(&links);
 }
 
+/* A route of main through n links. */
+static void note_main(struct links *links, uint8_t type, const uint32_t *ifindexes, size_t n)
+{
+    const struct rtmsg rtm = { .rtm_family = AF_INET, .rtm_type = type };
+    struct rtnexthop hops[4] = { 0 };
+    struct bytes bytes;
+    struct route route;
+
+    bytes_begin(&bytes, RTM_NEWROUTE, &rtm, sizeof(rtm));
+    for (size_t i = 0; i < n; i++)
+        hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
+    if (n == 1)
+        bytes_put_u32(&bytes, RTA_OIF, ifindexes[0]);
+    else if (n > 1)
+        bytes_put(&bytes, RTA_MULTIPATH, hops, n * sizeof(*hops));
+    assert_int_equal(route_parse(&route, bytes_message(&bytes)), 0);
+    links_note_main(links, &route, bytes_message(&bytes));
+}
+
 static void test_routes_of_main_lead_through_links_that_they_were_seen_on(void **state)
 {
-    struct links links = { 0 };
+    static const struct {
+        uint8_t type;
+        size_t n;
+        uint32_t ifindexes[2];
+        bool is_of_main[3]; /* ETH0, ETH1, another */
+    } cases[] = {
+        { RTN_UNICAST, 1, { ETH0 }, { true, false, false } },
+        { RTN_UNICAST, 2, { ETH0, ETH1 }, { true, true, false } },
+        { RTN_BLACKHOLE, 0, { 0 }, { false, false, false } },
+        { RTN_UNREACHABLE, 0, { 0 }, { false, false, false } },
+        { RTN_PROHIBIT, 0, { 0 }, { false, false, false } },
+        { RTN_THROW, 0, { 0 }, { false, false, false } },
+        { RTN_UNREACHABLE, 1, { ETH1 }, { false, true, false } }, /* as those of IPv6 */
+        { RTN_UNICAST, 0, { 0 }, { true, true, true } },          /* a next-hop group */
+        { RTN_UNICAST, 2, { ETH0, 99 }, { true, true, true } },
+    };
 
     (void)state;
-    assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
-    assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
-    links_note_main(&links, ETH0);
-    assert_int_equal(take(&links, ETH0, 9000, 1280), 1);
-    assert_true(links_is_of_main(&links, ETH0));
-    assert_false(links_is_of_main(&links, ETH1));
-    assert_false(links_is_of_main(&links, 99));
-    links_note_main(&links, 0); /* several */
-    assert_true(links_is_of_main(&links, ETH1));
-    links_forget(&links);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct links links = { 0 };
+
+        assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
+        assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
+        note_main(&links, cases[i].type, cases[i].ifindexes, cases[i].n);
+        assert_int_equal(take(&links, ETH0, 9000, 1280), 1);
+        assert_int_equal(links_is_of_main(&links, ETH0), cases[i].is_of_main[0]);
+        assert_int_equal(links_is_of_main(&links, ETH1), cases[i].is_of_main[1]);
+        assert_int_equal(links_is_of_main(&links, 99), cases[i].is_of_main[2]);
+        links_forget(&links);
+    }
 }
 
 int main(void)
