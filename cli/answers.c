@@ -308,18 +308,32 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
     return r;
 }
 
-int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst, struct riptide_error *error)
+/* A section of the file is a hint as well: a bound that only a reload may take away. */
+int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
+                  struct riptide_error *error)
 {
+    struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    bool has_section = false, has_end = false;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    int r = riptide_estimator_remove_hint(riptide_agent_get_estimator(daemon->agent), dst);
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
 
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        if (!riptide_prefix_equal(&hint.dst, dst))
+            continue;
+        has_section |= hint.until_ns == RIPTIDE_NEVER_NS;
+        has_end |= hint.until_ns != RIPTIDE_NEVER_NS;
+    }
     riptide_prefix_format(dst, text);
-    if (r == 0)
+    if (has_end && riptide_estimator_remove_hint(estimator, dst) == 0) {
         log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
-    else
-        snprintf(error->text, sizeof(error->text),
-                 "%s: there is no hint for it; `riptide hint` lists them", text);
-    return r;
+        return 0;
+    }
+    snprintf(error->text, sizeof(error->text), "%s: %s", text,
+             has_section ? "its bounds are a section of the configuration: take that out of the "
+                           "file, and reload"
+                         : "there is no hint for it; `riptide hint` lists them");
+    return RIPTIDE_E_UNKNOWN;
 }
 
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)

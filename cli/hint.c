@@ -17,7 +17,7 @@ const struct option_row hint_rows[] = {
     COMMAND_UNSET("scale", weight, hint_scale, "this share of the windows that there would be"),
     COMMAND_UNSET("for", duration, hint_for_ns,
                   "how long; the same PREFIX again replaces its hint"),
-    COMMAND_ROW("remove", flag, hint_remove, "take the hint for PREFIX back"),
+    COMMAND_ROW("remove", flag, hint_remove, "take the hint for PREFIX back, but no section of the file"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
     COMMAND_END,

@@ -66,6 +66,22 @@ def test_hint_can_be_taken_back(net):
         assert "hint: 203.0.113.0/24: removed\n" in daemon.said()
 
 
+def test_remove_leaves_a_section_of_the_configuration(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 203.0.113.2]\ncwnd-max = 15\n")
+    net.learned("203.0.113.2", 60)
+    with Daemon(net.host, "--config", path):
+        wait_until(lambda: windows(net.host) == {"203.0.113.2": 15}, "the section's bound")
+        net.host.run(RIPTIDE, "hint", "203.0.113.2", "--max", "12", "--for", "10h")
+        net.host.run(RIPTIDE, "hint", "203.0.113.2", "--remove")
+        assert [hint["cwnd_max"] for hint in riptide_json(net.host, "hint")["hints"]] == [15]
+        again = net.host.run(RIPTIDE, "hint", "203.0.113.2", "--remove", check=False)
+        assert one_line(again) == (
+            "riptide: hint: 203.0.113.2: its bounds are a section of the configuration: take that "
+            "out of the file, and reload\n")
+        assert [hint["cwnd_max"] for hint in riptide_json(net.host, "hint")["hints"]] == [15]
+
+
 def test_hints_in_force_are_listed(net, tmp_path):
     path = tmp_path / "riptided.conf"
     path.write_text("[prefix 192.0.2.0/24]\npolicy = paper\ncwnd-min = 12\n")
