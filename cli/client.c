@@ -16,7 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { TIMEOUT_S = 5 };
+#define MS_PER_S 1e3
 
 /* An answer that is being read. */
 struct reading {
@@ -29,21 +29,24 @@ bool client_is_absence(int error)
     return error == -ENOENT || error == -ECONNREFUSED;
 }
 
-static int fail(struct riptide_error *error, const char *path, int code)
+static int fail(struct riptide_error *error, const char *path, unsigned int timeout_ms, int code)
 {
     if (client_is_absence(-code))
         snprintf(error->text, sizeof(error->text),
                  "riptided is not running, or not with --control %s", path);
     else if (code == EAGAIN)
-        snprintf(error->text, sizeof(error->text), "%s: no answer within %d s", path, TIMEOUT_S);
+        snprintf(error->text, sizeof(error->text), "%s: no answer within %g s", path,
+                 timeout_ms / MS_PER_S);
     else
         snprintf(error->text, sizeof(error->text), "%s: %s", path, strerror(code));
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
-static int open_socket(const char *path, int *fdp, struct riptide_error *error)
+static int open_socket(const char *path, unsigned int timeout_ms, int *fdp,
+                       struct riptide_error *error)
 {
-    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
+    const struct timeval timeout = { .tv_sec = timeout_ms / 1000,
+                                     .tv_usec = timeout_ms % 1000 * 1000 };
     struct sockaddr_un address;
     int fd, r = listener_address(&address, path, error);
 
@@ -55,11 +58,11 @@ static int open_socket(const char *path, int *fdp, struct riptide_error *error)
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return fail(error, path, errno);
+        return fail(error, path, timeout_ms, errno);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        r = fail(error, path, errno);
+        r = fail(error, path, timeout_ms, errno);
         close(fd);
         return r;
     }
@@ -102,7 +105,8 @@ static size_t on_room(void *buffer, size_t size, void *userdata)
     return n < 0 ? (size_t)-1 : (size_t)n;
 }
 
-static int read_answer(int fd, const char *path, json_t **answerp, struct riptide_error *error)
+static int read_answer(int fd, const char *path, unsigned int timeout_ms, json_t **answerp,
+                       struct riptide_error *error)
 {
     struct reading reading = { .fd = fd };
     json_t *answer = json_load_callback(on_room, &reading, JSON_DISABLE_EOF_CHECK, NULL);
@@ -114,7 +118,7 @@ static int read_answer(int fd, const char *path, json_t **answerp, struct riptid
         return 0;
     }
     if (!answer && reading.code > 0)
-        return fail(error, path, reading.code);
+        return fail(error, path, timeout_ms, reading.code);
     if (!answer && reading.code < 0)
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
@@ -123,11 +127,11 @@ static int read_answer(int fd, const char *path, json_t **answerp, struct riptid
     return -EREMOTEIO;
 }
 
-int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
-               struct riptide_error *error)
+int client_ask_within(const char *path, unsigned int timeout_ms, json_t *request, json_t **answerp,
+                      int *pidp, struct riptide_error *error)
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
-    int fd = -1, r = line ? open_socket(path, &fd, error) : -ENOMEM;
+    int fd = -1, r = line ? open_socket(path, timeout_ms, &fd, error) : -ENOMEM;
 
     json_decref(request);
     if (pidp)
@@ -137,11 +141,18 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 
         line[n] = '\n'; /* for the zero: the length is known */
         r = send_line(fd, line, n + 1);
-        r = r < 0 ? fail(error, path, -r) : read_answer(fd, path, answerp, error);
+        r = r < 0 ? fail(error, path, timeout_ms, -r)
+                  : read_answer(fd, path, timeout_ms, answerp, error);
         close(fd);
     }
     free(line);
     return r;
+}
+
+int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
+               struct riptide_error *error)
+{
+    return client_ask_within(path, CLIENT_TIMEOUT_MS, request, answerp, pidp, error);
 }
 
 int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,

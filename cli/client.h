@@ -10,6 +10,9 @@
 #include <jansson.h>
 #include <riptide/riptide.h>
 
+/* How long a daemon that does not answer is waited for. */
+#define CLIENT_TIMEOUT_MS 5000
+
 /* The exit status of commands that need a daemon where none runs. */
 #define EXIT_NOT_RUNNING 3
 
@@ -22,6 +25,10 @@
  */
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
+
+/* The same, but waits no longer than that for each step. */
+int client_ask_within(const char *path, unsigned int timeout_ms, json_t *request, json_t **answerp,
+                      int *pidp, struct riptide_error *error);
 
 /* Whether an error says that no daemon runs. */
 bool client_is_absence(int error);

@@ -20,6 +20,9 @@ const struct option_row flush_rows[] = {
     COMMAND_END,
 };
 
+/* Of a riptided that runs there is an answer; rules do not wait longer for one that hangs. */
+#define SHORT_TIMEOUT_MS 500
+
 /* What is removed comes back, unless somebody stops who manages the namespace. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
 {
@@ -33,36 +36,38 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
              process, why);
 }
 
-/* Whether the holder of the namespace stays off from now on; else `line` says what it may do. */
-static bool pause_holder(const struct command_options *options,
-                         const struct riptide_router_config *numbers, int holder,
-                         struct riptide_error *line)
+/* 0: the holder of the namespace stays off from now on; else `line` says what it may do. */
+static int pause_holder(const struct command_options *options,
+                        const struct riptide_router_config *numbers, int holder,
+                        unsigned int timeout_ms, struct riptide_error *line)
 {
     const char *control = options->settings.control;
     json_t *status = NULL, *paused = NULL;
     struct riptide_error why = { .text = "" };
     json_int_t table;
-    int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &status, &pid, &why);
+    int pid, r = client_ask_within(control, timeout_ms, json_pack("{s:s}", "request", "status"),
+                                   &status, &pid, &why);
 
     table = number(status, "table");
     json_decref(status);
     if (r == 0 && pid != holder) {
         warn_of(holder, "the riptided at --control is of another network namespace", line);
-        return false;
+        return -EXDEV;
     }
     if (r == 0 && table != numbers->table) {
         snprintf(line->text, sizeof(line->text),
                  "riptided runs with another table: `riptide flush --table %" JSON_INTEGER_FORMAT
                  "` is about that",
                  table);
-        return false;
+        return -ENXIO;
     }
     if (r == 0)
-        r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
+        r = client_ask_within(control, timeout_ms, json_pack("{s:s}", "request", "pause"), &paused,
+                              NULL, &why);
     json_decref(paused);
     if (r < 0)
         warn_of(holder, log_error_text(&why, r), line);
-    return r == 0;
+    return r;
 }
 
 /* Rules that show our table; those that lead marked queries around it change nothing alone. */
@@ -95,31 +100,54 @@ static int remove_all(const struct riptide_router_config *numbers, bool is_pause
     return r;
 }
 
-int flush_run(const struct command_options *options)
+/* What has become of it. */
+struct flushed {
+    struct riptide_flush_counts counts;
+    int pause;                 /* of pause_holder; -ESRCH: there is nobody to pause */
+    struct riptide_error line; /* of pause_holder */
+};
+
+static int turn_off(const struct command_options *options,
+                    const struct riptide_router_config *numbers, unsigned int timeout_ms,
+                    struct flushed *flushed, struct riptide_error *error)
 {
     struct riptide_flush_counts counts = { .rules = 0 };
-    struct riptide_router_config numbers = settings_numbers(&options->settings);
-    struct riptide_error error = { .text = "" }, line = { .text = "" };
-    bool is_paused = false;
     uint32_t n_before;
-    int holder = 0;
-    int r = count_rules(&numbers, &n_before);
+    int holder = 0, r = count_rules(numbers, &n_before);
 
+    flushed->pause = -ESRCH;
+    flushed->line.text[0] = '\0';
     if (r == 0 && riptide_router_get_holder(&holder) == 0)
-        is_paused = pause_holder(options, &numbers, holder, &line);
+        flushed->pause = pause_holder(options, numbers, holder, timeout_ms, &flushed->line);
     if (r == 0)
-        r = remove_all(&numbers, is_paused, n_before, &counts, &error);
+        r = remove_all(numbers, flushed->pause == 0, n_before, &counts, error);
+    flushed->counts.rules += counts.rules;
+    flushed->counts.routes += counts.routes;
+    return r;
+}
+
+int flush_run(const struct command_options *options)
+{
+    struct riptide_router_config numbers = settings_numbers(&options->settings);
+    struct flushed flushed = { .counts = { .rules = 0 } };
+    struct riptide_error error = { .text = "" };
+    int r = turn_off(options, &numbers, SHORT_TIMEOUT_MS, &flushed, &error);
+
+    /* All is off; who is slow and does not hang is paused, so that it stays off. */
+    if (r == 0 && flushed.pause == -ETIMEDOUT)
+        r = turn_off(options, &numbers, CLIENT_TIMEOUT_MS, &flushed, &error);
     if (r == -EPERM)
         snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
     if (r < 0)
         return command_fail(options, &error, r);
-    printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
-    if (is_paused)
+    printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", flushed.counts.rules,
+           flushed.counts.routes);
+    if (flushed.pause == 0)
         printf("paused: riptided keeps its rules away until `riptide resume` or a restart; its "
                "routes stay in table %" PRIu32 ", where nothing looks them up\n",
                numbers.table);
-    if (!line.text[0] && !leftover_find(&numbers, "riptide flush", &line))
+    if (!flushed.line.text[0] && !leftover_find(&numbers, "riptide flush", &flushed.line))
         return EXIT_SUCCESS;
-    log_answer("flush: %s", line.text);
+    log_answer("flush: %s", flushed.line.text);
     return EXIT_FAILURE;
 }
