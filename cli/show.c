@@ -343,14 +343,15 @@ static int print_rows(struct sides *sides, const json_t *document, bool json)
 }
 
 /* What becomes of routes that are not as they should be. */
-static void say_faults(const struct sides *sides, uint32_t table)
+static void say_faults(const struct sides *sides, uint32_t table, const char *within)
 {
     size_t n_not_taken = 0;
 
     for (size_t i = 0; sides->starts && i < sides->n_routes; i++)
         n_not_taken += sides->starts[i].text[0] != 0;
     if (sides->n_routes == 0)
-        log_answer("show: no routes in table %" PRIu32, table);
+        log_answer("show: no routes in table %" PRIu32 "%s%s", table, within ? " within " : "",
+                   within ? within : "");
     if (n_not_taken > 0 && !sides->is_paused)
         log_answer("show: routes that connections do not take: %zu", n_not_taken);
     if (sides->n_differences > 0)
@@ -381,7 +382,7 @@ int show_run(const struct command_options *options)
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
         r = print_rows(&sides, document, options->json);
-        say_faults(&sides, router->table);
+        say_faults(&sides, router->table, options->n_operands ? options->operands[0] : NULL);
         json_decref(document);
     }
     sides_deinit(&sides);

@@ -4,10 +4,13 @@
  */
 #include "verdict.h"
 
+/* With what connections start all the same. */
+#define STARTS "[; connections start with {lookup.starts_with} segments]"
+
 /* Why there is no window: what is the first thing missing. */
 #define WITHOUT_WINDOW                                                                             \
     "[{!in_scope}nothing: it is outside of --scope, or in --exclude"                               \
-    "|nothing, and a window would not help: it is left alone: {left_alone}"                        \
+    "|nothing, and a window would not help: it is left alone: {left_alone}" STARTS                 \
     "|{?seen}{!seen.counted}nothing: none of the {seen.connections} connections that riptided "    \
     "saw last counts (unused {seen.left_out.unused}, idle {seen.left_out.idle}, unmeasured "       \
     "{seen.left_out.unmeasured})"                                                                  \
@@ -16,7 +19,7 @@
 #define OF_DAEMON                                                                                  \
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
     "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
-    "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]"             \
+    "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
     "|{?dry_run}a dry run: connections would start with {route.initcwnd} segments"                 \
     "|{!kernel}the kernel does not have the route that riptided has written"                       \
     "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \

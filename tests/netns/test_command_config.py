@@ -65,6 +65,8 @@ def test_doctor_asks_about_the_configured_window(host, tmp_path):
 def test_options_go_before_the_file(net, config, learned):
     done = net.host.run(RIPTIDE, "show", "--config", config, "--table", "7230", "--control", "none")
     assert done.stderr == "riptide: show: no routes in table 7230\n"
+    done = net.host.run(RIPTIDE, "show", "8.8.8.8", "--control", "none")
+    assert done.stderr == "riptide: show: no routes in table 7230 within 8.8.8.8\n"
 
 
 @pytest.mark.parametrize("text, said", [

@@ -95,7 +95,8 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
         assert net.connect(PEER[family]).cwnd() == 32
         reason = "left alone: its base route has initcwnd 32 already"
         assert reason in daemon.said() and " initcwnd 24" not in daemon.said()
-        assert reason in verdict(net.host, PEER[family])["verdict"]
+        assert verdict(net.host, PEER[family])["verdict"] == (
+            f"no route: {reason}; connections start with 32 segments")
         assert reason in net.host.run(RIPTIDE, "show").stdout
         wait_until(lambda: verdict(net.host, PEER[family])["window"]["cwnd"] >= 32, "its window")
         wait_until(lambda: verdict(net.host, PEER[family])["window"]["base_cwnd"] == 32, "its base")
