@@ -170,9 +170,10 @@ struct riptide_wanted {
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
- * Paused, the rules that show our table are lifted: at once all local TCP is without us. Everything
- * else goes on, routes follow windows and the network, so that the end of it gives all back as soon
- * as the router is idle. Errors: those of the kernel; what could be lifted is. -ECHILD.
+ * Paused, the rules that show our table are lifted: at once all local TCP is without us. Where
+ * somebody puts them back, dispatch lifts them again. Everything else goes on, routes follow windows
+ * and the network, so that the end of it gives all back as soon as the router is idle. Errors: those
+ * of the kernel; what could be lifted is. -ECHILD.
  */
 int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 

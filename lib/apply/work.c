@@ -194,6 +194,9 @@ int work_step(struct riptide_router *router)
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;
+    /* Somebody may have put the rules back. */
+    if (router->is_paused && !router->plan.pass.is_scanning)
+        plan_lift(&router->plan);
     lifted = sync_lift(&router->plan, &router->channel);
     return lifted < 0 ? lifted : n;
 }

@@ -165,6 +165,18 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
     assert rules(net.host) == []
 
 
+def test_pause_holds_where_somebody_puts_the_rules_back(net):
+    with Daemon(net.host):
+        net.host.run(RIPTIDE, "pause")
+        for n in range(3):
+            for family in ("-4", "-6")[:n + 1]:
+                net.host.ip(family, "rule", "add", "pref", 32765, "iif", "lo", "ipproto", "tcp",
+                            "lookup", 7230, "protocol", 230)
+            wait_until(lambda: not rules(net.host), "the end of the rules that came back")
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
+
+
 def test_state_goes_from_one_daemon_to_the_next(net):
     connection = net.learned("203.0.113.1", 30)
     with Daemon(net.host):

@@ -296,6 +296,22 @@ def test_no_route_gets_or_keeps_more_than_its_bound(net, driver, family):
         assert windows(net.host)[PEER[family]] == expected, line
 
 
+def test_link_that_no_route_leads_through_touches_nothing(net, driver):
+    net.host.batch("route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2\n"
+                   "route add blackhole 198.18.1.0/24\n"
+                   "route add unreachable 198.18.2.0/24\n"
+                   "nexthop add id 7 via 10.0.0.1 dev eth0\n"
+                   "nexthop add id 8 via 10.0.1.1 dev eth1\n"
+                   "nexthop add id 9 group 7/8\n"
+                   "route add 198.18.3.0/24 nhid 9\n")
+    before = driver.follow(f"set {PEER[4]} 40")
+    net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
+    net.host.ip("link", "del", "apart")
+    after = driver.quiet()
+    assert after["events"] > before["events"]
+    assert (after["resyncs"], after["lifts"]) == (before["resyncs"], before["lifts"])
+
+
 @families
 def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, family):
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000)):
