@@ -112,6 +112,8 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
 {
     size_t from_bytes;
 
+    if (!from)
+        return 0;
     memcpy(&from_bytes, from, sizeof(from_bytes));
     if (from_bytes < kind->min_bytes || from_bytes > MAX_CONFIG_BYTES)
         return error_set_field(error, kind->field,

@@ -83,7 +83,7 @@ struct config_kind {
     }
 
 /*
- * Copies a configuration over `to`, which holds the defaults. A shorter one (older caller) leaves
+ * Copies a configuration, if there is one, over `to`, which holds the defaults. A shorter one (older caller) leaves
  * the rest as is; a longer one (newer caller) is refused only if it asks for something that this
  * library does not know: bytes behind ours that are not zero. Errors: -EINVAL, -E2BIG.
  */

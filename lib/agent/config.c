@@ -85,7 +85,7 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_router_config_init(&stages->router, sizeof(stages->router));
     stages->router.max_routes = RIPTIDE_MAX_DESTINATIONS;
-    r = config ? config_copy(&stages->agent, &kind, config, error) : 0;
+    r = config_copy(&stages->agent, &kind, config, error);
     if (r == 0)
         r = reserved_check(&given->reserved, 1, "reserved", error);
     if (r == 0 && given->observer)

@@ -106,6 +106,17 @@ static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
     }
 }
 
+static void without_a_configuration_all_is_by_default(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OBJECTS; i++) {
+        struct riptide_error error = { .text = "" };
+
+        if (objects[i].try(NULL, &error) != 0)
+            fail_msg("%s: %s", objects[i].name, error.text);
+    }
+}
+
 /* A scope lies within the observer's configuration and cannot become longer. */
 static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
 {
@@ -192,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte_that_a_newer_caller_sets_is_refused),
+        cmocka_unit_test(without_a_configuration_all_is_by_default),
         cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
         cmocka_unit_test(sizes_that_no_release_had_are_refused),
         cmocka_unit_test(each_byte_behind_what_is_wanted_is_refused),
