@@ -141,6 +141,6 @@ RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const
     r = riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
                                text, n, false, counts, &reason);
     if (r != 0)
-        error_set(error, "%s: %s", path, reason.text);
+        error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
     return r;
 }

@@ -112,6 +112,21 @@ static void refusal_names_the_file(void **state)
     unlink(path);
 }
 
+static void outcome_has_a_reason(void **state)
+{
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    struct riptide_error error = { .text = "" };
+    char expected[256];
+
+    (void)state;
+    save(30);
+    riptide_estimator_tick(estimator, INT64_MAX);
+    assert_int_equal(riptide_state_load(estimator, path, NULL, &error), RIPTIDE_E_INVALID);
+    snprintf(expected, sizeof(expected), "%s: the value cannot be true", path);
+    assert_string_equal(error.text, expected);
+    riptide_estimator_free(estimator);
+}
+
 static void save_that_fails_leaves_nothing(void **state)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
@@ -130,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_is_replaced_and_nothing_stays_beside_it),
         cmocka_unit_test(refusal_names_the_file),
+        cmocka_unit_test(outcome_has_a_reason),
         cmocka_unit_test(save_that_fails_leaves_nothing),
     };
 
