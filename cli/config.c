@@ -162,13 +162,15 @@ static int enter_prefix(struct reader *reader, const char *text)
 {
     struct riptide_prefix dst;
     size_t i;
+    int r;
 
     text += strspn(text, " \t");
     if (riptide_prefix_parse(&dst, text))
         return fail(reader, -EINVAL, "[%s]: %s", reader->section, value_prefixes.expected);
-    if (reader->settings->n_overrides > RIPTIDE_MAX_HINTS)
+    r = settings_add_override(reader->settings, &dst, reader->line, &i);
+    if (r == -E2BIG)
         return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
-    if (settings_add_override(reader->settings, &dst, reader->line, &i) < 0)
+    if (r < 0)
         return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
     reader->override = (long)i;
     return 0;

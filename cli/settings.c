@@ -240,6 +240,8 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
         if (riptide_prefix_equal(&settings->overrides[*ip].dst, dst))
             return 0;
     }
+    if (n >= RIPTIDE_MAX_HINTS)
+        return -E2BIG;
     overrides = reallocarray(settings->overrides, n + 1, sizeof(*overrides));
     if (!overrides)
         return -ENOMEM;

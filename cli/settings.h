@@ -85,7 +85,10 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
 /* The numbers that say what is ours, and nothing else that a file may have wrong. */
 struct riptide_router_config settings_numbers(const struct settings *settings);
 
-/* The override of that prefix, made where there is none; `line` is the section's. -ENOMEM. */
+/*
+ * The override of that prefix, made where there is none; `line` is the section's. Errors: -ENOMEM,
+ * -E2BIG (RIPTIDE_MAX_HINTS).
+ */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
                           size_t *ip);
 

@@ -303,7 +303,7 @@ static void too_many_sections(void **state)
     for (int i = 0; i < 60000; i++)
         fprintf(out, "[prefix 10.0.%d.%d]\n", i >> 8, i & 255);
     fclose(out);
-    assert_refused(text, "a.conf:2050: more than 2048 sections for prefixes");
+    assert_refused(text, "a.conf:2049: more than 2048 sections for prefixes");
     free(text);
 }
 
