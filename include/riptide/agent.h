@@ -146,8 +146,10 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
  * end stay; the observer is new, its counters too. Destinations keep history and age, and what
  * their policies know where that is the same one. What is no destination any more, or lies outside
  * the new scope, is withdrawn with the next round.
- * Errors, with nothing changed: as riptide_agent_new, -EBUSY and -ECHILD as
- * riptide_router_reconfigure.
+ * Errors, with nothing changed: as riptide_agent_new; -EINVAL also where the configuration's hints
+ * and those that end are more than RIPTIDE_MAX_HINTS; -EBUSY where the router's table, protocol,
+ * rule_priority, mark or dry_run would be another one (error names the field); -ECHILD in a child
+ * of fork(2).
  */
 int riptide_agent_reconfigure(struct riptide_agent *agent,
                               const struct riptide_agent_config *config,
@@ -155,8 +157,8 @@ int riptide_agent_reconfigure(struct riptide_agent *agent,
 
 /*
  * Adds a sample of the host's own to the coming round, as if the observer had seen it: of a stack
- * that the kernel does not know, or told by another host. A round whose dump begins anew or is given
- * up forgets it. Outcomes and errors: as riptide_estimator_add; -ESHUTDOWN.
+ * that the kernel does not know, or told by another host. A round whose dump begins anew or is
+ * given up forgets it. Outcomes and errors: as riptide_estimator_add; -ESHUTDOWN.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
@@ -188,8 +190,8 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
  * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the
- * estimator and removed from it, and states loaded into it, which is felt at the end of the round; a
- * state is best loaded before the start. All else that would change it is the agent's to call.
+ * estimator and removed from it, and states loaded into it, which is felt at the end of the round;
+ * a state is best loaded before the start. All else that would change it is the agent's to call.
  */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
 struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);

@@ -103,6 +103,7 @@ void riptide_router_config_init(struct riptide_router_config *config, size_t siz
 
 /*
  * Opens the sockets in the thread's network namespace, or that of netns_fd; changes nothing there.
+ * Without a configuration (NULL), as for riptide_router_flush, all is by default.
  * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2) and setns(2); where netns_fd
  * is given, here and below, -ENOTRECOVERABLE: the thread could not return from that namespace and
  * must not go on. `error` may be NULL.
@@ -119,8 +120,8 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * namespace, or a child that the process of one forked; the line names the process), -EEXIST
  * (somebody else uses our table, protocol, rule priority or mark; error names the field),
  * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -ECHILD (here and below: in a
- * child of fork(2)), others of the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
- * they would go on showing it to local TCP.
+ * child of fork(2)), others of the kernel. Where our table holds somebody else's route, a
+ * predecessor's rules go all the same: they would go on showing it to local TCP.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 

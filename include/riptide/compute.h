@@ -273,6 +273,7 @@ struct riptide_estimator_stats {
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
 /*
+ * Without a configuration (NULL) all is by default.
  * Errors: -EINVAL (error names the field and what it may be), -ENOMEM. `error` may be NULL.
  */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -342,9 +343,8 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 
 /*
  * Why the destination `dst`, or that of the peer `dst`, has its window, or why none has come of its
- * samples: what the last tick
- * that saw any made of them is known for the time to live, unless others need the room of
- * max_destinations. Writes the first `size` bytes.
+ * samples: what the last tick that saw any made of them is known for the time to live, unless
+ * others need the room of max_destinations. Writes the first `size` bytes.
  * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
 int riptide_estimator_explain(const struct riptide_estimator *estimator,

@@ -127,11 +127,11 @@ struct riptide_observer_config {
     uint32_t slices;
     /*
      * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
-     * decides: yes where a policy that it uses has needs_closed; an observer that stands alone has none. It costs the kernel a message for every TCP socket that
-     * closes, about 7 us, whatever the scope; docs/operations.md says when not to. Needs Linux 4.3
-     * and no privilege; where the kernel refuses, dumps go on without
-     * (events_error of the counters). They tell no mark: with a scope that asks for one it is
-     * no by default, and yes is refused.
+     * decides: yes where a policy that it uses has needs_closed; an observer that stands alone has
+     * none. It costs the kernel a message for every TCP socket that closes, about 7 us, whatever
+     * the scope; docs/operations.md says when not to. Needs Linux 4.3 and no privilege; where the
+     * kernel refuses, dumps go on without (events_error of the counters). They tell no mark: with a
+     * scope that asks for one it is no by default, and yes is refused.
      */
     int8_t destroy_events;
     /*
@@ -152,8 +152,8 @@ struct riptide_observer_config {
 /*
  * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
  * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
- * out. What the kernel leaves out by itself (enum riptide_filter, slices) is described to nobody and
- * in no counter, whatever else would have left it out.
+ * out. What the kernel leaves out by itself (enum riptide_filter, slices) is described to nobody
+ * and in no counter, whatever else would have left it out.
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
@@ -188,6 +188,7 @@ void riptide_observer_config_init(struct riptide_observer_config *config, size_t
 
 /*
  * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
+ * Without a configuration (NULL) all is by default.
  * Errors: -EINVAL (configuration; error names the field), -EPERM (scope.mark without
  * CAP_NET_ADMIN), -ENOMEM, errors of socket(2) and setns(2); -ENOTRECOVERABLE: the thread could not
  * return from that namespace and must not go on.

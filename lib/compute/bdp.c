@@ -8,6 +8,7 @@
  */
 #include "estimator.h"
 #include "evidence.h"
+
 struct bdp {
     /* of this tick */
     float capacity; /* sum over connections, segments in the smallest round trip */

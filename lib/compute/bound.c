@@ -157,7 +157,7 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
 #define HINT "estimator.hints[]."
 
 /* Written so that no comparison is true of NaN. */
-static int hint_check(struct riptide_estimator *estimator, const struct riptide_hint *hint,
+static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
                       size_t i, struct riptide_error *error)
 {
     const struct riptide_estimator_config *config = &estimator->config;
@@ -186,10 +186,6 @@ static int hint_check(struct riptide_estimator *estimator, const struct riptide_
     if (hint->policy && !policy_is_valid(hint->policy))
         return error_set_element(error, HINT "policy", i,
                                  "without its functions, or with too much memory");
-    if (hint->policy && !has_method(estimator, hint->policy))
-        return error_set_element(error, HINT "policy", i,
-                                 "is one more than %d besides that for all, or has more memory",
-                                 RIPTIDE_MAX_HINT_POLICIES);
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, has_end ? 1 : min,
                         max, error);
 }
@@ -219,6 +215,10 @@ int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hin
         return error_set_element(error, HINT "dst", i, "given twice");
     if (at == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
+    if (hint->policy && !has_method(estimator, hint->policy))
+        return error_set_element(error, HINT "policy", i,
+                                 "is one more than %d besides that for all, or has more memory",
+                                 RIPTIDE_MAX_HINT_POLICIES);
     if (at == n) {
         grown = reallocarray(estimator->hints, n + 1, sizeof(*grown));
         if (!grown)

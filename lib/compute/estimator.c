@@ -20,12 +20,28 @@ static size_t bytes_behind(const struct riptide_policy *policy)
                : 0;
 }
 
+/* No destination has a policy that no hint has any more. */
+static bool is_hinted(const struct riptide_estimator *estimator,
+                      const struct riptide_policy *policy)
+{
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        if (estimator->hints[i].policy == policy)
+            return true;
+    }
+    return false;
+}
+
 bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
 {
     size_t i = 0;
 
     while (i < estimator->n_methods && estimator->methods[i] != policy)
         i++;
+    /* The first one is the configuration's. */
+    for (size_t k = 1; i == MAX_METHODS && k < MAX_METHODS; k++) {
+        if (!is_hinted(estimator, estimator->methods[k]))
+            i = k;
+    }
     if (i == MAX_METHODS ||
         sizeof(struct destination) + bytes_behind(policy) > estimator->table.entry_bytes)
         return false;

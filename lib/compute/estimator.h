@@ -154,8 +154,8 @@ void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot);
 /* estimator.c */
 
 /*
- * Whether that policy is among the methods, to which it is added where there is a place, and room
- * for its memory.
+ * Whether that policy is among the methods, to which it is added where there is a place, or one
+ * that no hint uses any more, and room for its memory.
  */
 bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy);
 
@@ -266,7 +266,8 @@ uint32_t rto_min_of(const struct riptide_estimator *estimator,
  * counters. Windows that the new bounds move wait to be popped; so do, as withdrawn, destinations
  * that are none under the new prefix lengths and aggregates, that are more than max_destinations,
  * and that lie outside the prefixes of `scope` (NULL: everything). Samples of the coming tick are
- * forgotten. Errors: as riptide_estimator_new; nothing has changed then.
+ * forgotten. Errors: as riptide_estimator_new, -EINVAL also where hints that end make hints more
+ * than RIPTIDE_MAX_HINTS; nothing has changed then.
  */
 int estimator_reconfigure(struct riptide_estimator *estimator,
                           const struct riptide_estimator_config *config,

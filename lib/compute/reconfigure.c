@@ -96,6 +96,27 @@ static int take_all(struct change *change)
     return r;
 }
 
+/* The hints that end go on beside those of the configuration. */
+static int take_hints(struct riptide_estimator *to, const struct riptide_estimator *from,
+                      struct riptide_error *error)
+{
+    size_t n_configured = to->n_hints, n_end = 0;
+
+    for (size_t i = 0; i < from->n_hints; i++)
+        n_end += hint_has_end(&from->hints[i]);
+    if (n_configured + n_end > RIPTIDE_MAX_HINTS)
+        return error_set_field(error, "estimator.hints",
+                               "%zu, and %zu that end; must be at most %d together", n_configured,
+                               n_end, RIPTIDE_MAX_HINTS);
+    for (size_t i = 0; i < from->n_hints; i++) {
+        int r = hint_has_end(&from->hints[i]) ? hint_add(to, &from->hints[i], ADDED, error) : 0;
+
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
 int estimator_reconfigure(struct riptide_estimator *estimator,
                           const struct riptide_estimator_config *config,
                           const struct riptide_scope *scope, struct riptide_error *error)
@@ -107,10 +128,8 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
 
     if (r == 0)
         r = riptide_estimator_new(&fresh, config, error);
-    for (size_t i = 0; r == 0 && i < estimator->n_hints; i++) {
-        if (hint_has_end(&estimator->hints[i]))
-            r = hint_add(fresh, &estimator->hints[i], ADDED, error);
-    }
+    if (r == 0)
+        r = take_hints(fresh, estimator, error);
     if (r != 0)
         return error_fill(error, r);
     change.to = fresh;

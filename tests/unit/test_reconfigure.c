@@ -111,6 +111,41 @@ static void too_many_policies_are_refused(void **state)
     assert_non_null(strstr(error.text, "one more than 15"));
 }
 
+/* Neither hints that were removed nor those that were refused take the place of another policy. */
+static void policies_come_and_go_with_their_hints(void **state)
+{
+    enum { N = 3 * RIPTIDE_MAX_HINT_POLICIES };
+    struct riptide_policy policies[N];
+    struct riptide_hint first = policy_for("192.0.2.1", "bdp");
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_config(&config);
+    struct riptide_error error;
+
+    assert_int_equal(riptide_estimator_add_hint(estimator, &first, NULL), 0);
+    add_used(estimator, "192.0.2.1", 30);
+    add_used(estimator, "192.0.2.2", 30);
+    for (uint64_t i = 0; i < N; i++) {
+        struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.2"), .policy = &policies[i] };
+        struct riptide_hint refused = hint;
+        char name[8];
+
+        policies[i] = *riptide_policy_find("paper");
+        snprintf(name, sizeof(name), "%d", (int)i);
+        policies[i].name = name;
+        refused.cwnd_max = RIPTIDE_CWND_LIMIT + 1;
+        assert_int_equal(riptide_estimator_add_hint(estimator, &refused, NULL), -EINVAL);
+        if (i % 2 == 0)
+            continue;
+        if (riptide_estimator_add_hint(estimator, &hint, &error) != 0)
+            fail_msg("%s: %s", name, error.text);
+        riptide_estimator_tick(estimator, (i + 1) * S);
+        assert_string_equal(explain_host(estimator, "192.0.2.2").policy, name);
+        assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "bdp");
+        assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
+        assert_string_equal(explain_host(estimator, "192.0.2.2").policy, "paper");
+    }
+}
+
 static void state_goes_to_the_policy_of_its_destination(void **state)
 {
     struct riptide_hint overrides[] = { policy_for("192.0.2.0/24", "bdp"),
@@ -280,6 +315,38 @@ static void refused_configuration_changes_nothing(void **state)
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 60);
 }
 
+/* What runs goes on: both together are more than there can be. */
+static void too_many_hints_with_those_that_end_are_refused(void **state)
+{
+    enum { N = RIPTIDE_MAX_HINTS / 2 + 1 };
+    static struct riptide_hint hints[N];
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_config(&config);
+    struct riptide_error error = { .text = "" };
+
+    add_used(estimator, "203.0.113.1", 80);
+    riptide_estimator_tick(estimator, S);
+    for (int i = 0; i < N; i++) {
+        hints[i] = (struct riptide_hint){ .dst = prefix_of_text("192.0.0.0"), .cwnd_max = 20 };
+        hints[i].dst.addr[2] = (uint8_t)(i >> 8);
+        hints[i].dst.addr[3] = (uint8_t)i;
+        hints[i].until_ns = 10 * S;
+        assert_int_equal(riptide_estimator_add_hint(estimator, &hints[i], NULL), 0);
+        hints[i].until_ns = 0;
+    }
+    config.hints = hints;
+    config.n_hints = N;
+    config.cwnd_max = 40;
+    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
+    assert_string_equal(error.field, "estimator.hints");
+    assert_string_equal(error.text, "estimator.hints: 1025, and 1025 that end; must be at most 2048 "
+                                    "together");
+    assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 80);
+    config.n_hints = N - 2;
+    reconfigure(estimator, &config);
+    assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 40);
+}
+
 static void hints_and_samples_of_the_tick(void **state)
 {
     struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.1"),
@@ -346,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_prefix_has_its_policy),
         cmocka_unit_test(too_many_policies_are_refused),
+        cmocka_unit_test(policies_come_and_go_with_their_hints),
         cmocka_unit_test(state_goes_to_the_policy_of_its_destination),
         cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
         cmocka_unit_test(another_policy_goes_on_from_the_window),
@@ -355,6 +423,7 @@ int main(void)
         cmocka_unit_test(where_fewer_fit_the_newest_stay_once_and_again),
         cmocka_unit_test(path_mtu_stays_with_its_window),
         cmocka_unit_test(refused_configuration_changes_nothing),
+        cmocka_unit_test(too_many_hints_with_those_that_end_are_refused),
         cmocka_unit_test(hints_and_samples_of_the_tick),
     };
 
