@@ -228,8 +228,7 @@ def bench_memory(sockets, figures):
     destinations = min(sockets, MEMORY_DESTINATIONS)
     with Farm(FARM, sockets, MEMORY_DESTINATIONS, "4"), tempfile.TemporaryDirectory() as directory:
         state = Path(directory) / "state"
-        write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)},
-                    policy=b"careful")
+        write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)})
         peaks_kb = {"paper, --once": run_riptided_once(destinations).peak_kb}
         for what, *options in (
                 ("paper, no events", PAPER, "--destroy-events=no"),
