@@ -59,7 +59,7 @@ static void on_watchdog(struct daemon *daemon)
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    report_event(daemon->settings, daemon->agent, event);
+    report_event(daemon->settings, daemon->agent, event, daemon->is_paused);
     metrics_file_event(&daemon->metrics, daemon->agent, event);
     service_event(&daemon->service, daemon->agent, event);
     answers_note(daemon, event);

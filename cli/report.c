@@ -166,15 +166,13 @@ static void report_destroy_events(int error)
                  strerror(-error));
 }
 
-static void report_rules(const struct riptide_agent_event *event)
+static void report_rules(const struct riptide_agent_event *event, bool is_paused)
 {
     const char *family = event->family == AF_INET ? "IPv4" : "IPv6";
 
     /* A pause was asked for; as a warning it would stand in `riptide status` long after it. */
-    bool is_pause = event->reason && !strcmp(event->reason, "paused");
-
     if (event->reason)
-        log_line(is_pause ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+        log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
                  "%s: off, connections start without us: %s", family, event->reason);
     else
         log_line(LOG_LEVEL_INFO, "%s: on again", family);
@@ -218,11 +216,11 @@ static void report_interval(const struct settings *settings, const struct riptid
 }
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
-                  const struct riptide_agent_event *event)
+                  const struct riptide_agent_event *event, bool is_paused)
 {
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
-        report_rules(event);
+        report_rules(event, is_paused);
         break;
     case RIPTIDE_AGENT_TICK:
         report_routes(settings, agent, event->tick->finished_ns);

@@ -11,6 +11,6 @@
 void report_start(const struct settings *settings, const struct riptide_agent *agent);
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
-                  const struct riptide_agent_event *event);
+                  const struct riptide_agent_event *event, bool is_paused);
 
 #endif
