@@ -29,7 +29,8 @@ struct row {
 
 static int compare_rows(const void *a, const void *b)
 {
-    const struct riptide_prefix *x = &((const struct row *)a)->dst, *y = &((const struct row *)b)->dst;
+    const struct riptide_prefix *x = &((const struct row *)a)->dst;
+    const struct riptide_prefix *y = &((const struct row *)b)->dst;
 
     if (x->family != y->family)
         return x->family < y->family ? -1 : 1;
@@ -97,8 +98,9 @@ static void add_row(const void *node, VISIT visit, void *rows)
                         (double)row->cwnd_total / (double)row->connections, "cwnd_min",
                         (json_int_t)row->cwnd_min, "cwnd_max", (json_int_t)row->cwnd_max,
                         "rtt_mean_us",
-                        figure_or_null(row->rtt_connections ? row->rtt_total_us / row->rtt_connections
-                                                            : 0),
+                        figure_or_null(row->rtt_connections
+                                            ? row->rtt_total_us / row->rtt_connections
+                                            : 0),
                         "min_rtt_us", figure_or_null(row->min_rtt_us), "mss_bytes",
                         figure_or_null(row->mss_bytes), "acked_bytes", (json_int_t)row->acked_bytes,
                         "retrans_segs", (json_int_t)row->retrans_segs, "max_delivery_rate_Bps",

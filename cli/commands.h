@@ -79,8 +79,9 @@ struct command_options command_defaults(void);
 int command_main(int argc, char **argv);
 
 /*
- * Prints a document, which is not the caller's any more: as JSON where the options ask for that, else by a template
- * (render.h) for `item` in it. Returns the exit status: a failure where there is none (NULL).
+ * Prints a document, which is not the caller's any more: as JSON where the options ask for that,
+ * else by a template (render.h) for `item` in it. Returns the exit status: a failure where there is
+ * none (NULL).
  */
 int command_print(const struct command_options *options, json_t *document, const json_t *item,
                   const char *template);

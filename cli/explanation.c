@@ -53,7 +53,8 @@ json_t *explanation_seen(const struct riptide_explanation *explanation)
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         n += explanation->left_out[i];
     return json_pack("{s:I, s:I, s:o}", "connections", n, "counted",
-                     (json_int_t)explanation->samples, "left_out", left_out_of(explanation->left_out));
+                     (json_int_t)explanation->samples, "left_out",
+                     left_out_of(explanation->left_out));
 }
 
 static json_t *bounds_that_bit(uint32_t bits)
@@ -99,9 +100,10 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
             : json_real(seconds(now_ns, explanation->expires_ns)),
         "evidence", "capacity", real_figure(explanation->evidence.capacity), "burst",
         real_figure(explanation->evidence.burst), "sharers",
-        figure_or_null(explanation->evidence.sharers), "brake", real_figure(explanation->evidence.brake), "min_rtt_ms",
-        milliseconds(explanation->evidence.min_rtt_us),
-        "max_rtt_ms", milliseconds(explanation->evidence.max_rtt_us));
+        figure_or_null(explanation->evidence.sharers), "brake",
+        real_figure(explanation->evidence.brake), "min_rtt_ms",
+        milliseconds(explanation->evidence.min_rtt_us), "max_rtt_ms",
+        milliseconds(explanation->evidence.max_rtt_us));
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
@@ -128,5 +130,6 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
     return json_pack("{s:s, s:s, s:I, s:o, s:s?, s:s?, s:s?}", "dst", dst, "state",
                      explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd,
                      "initrwnd", figure_or_null(route->initrwnd), "gateway",
-                     gateway[0] ? gateway : NULL, "dev", dev, "reason", route->reason[0] ? route->reason : NULL);
+                     gateway[0] ? gateway : NULL, "dev", dev, "reason",
+                     route->reason[0] ? route->reason : NULL);
 }

@@ -47,8 +47,9 @@ static int save(const struct command_options *options, const char *path)
     const char *text;
     json_t *answer;
     size_t n;
-    int r, status = client_ask_or_say(options, json_pack("{s:s}", "request", "save"), NULL, &answer);
+    int r, status;
 
+    status = client_ask_or_say(options, json_pack("{s:s}", "request", "save"), NULL, &answer);
     if (status != EXIT_SUCCESS)
         return status;
     text = text_of(answer, "state");

@@ -54,7 +54,7 @@ const char *nearest_question(const struct nearest *nearest)
     return text;
 }
 
-/* What had one sensible value, and has none to choose any more. docs/decisions.md has the reasons. */
+/* What had one sensible value, and none to choose any more. docs/decisions.md has the reasons. */
 static const struct gone_row gone_rows[] = {
     { "capacity-fraction", "0.5", "policy careful bounds its own growth" },
     { "closed-weight", "1", "--destroy-events=no leaves closed connections out" },

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from a JSON document by a template, and tables of such texts: all that commands print without
- * --json. Pure: printing goes to a stream that the caller brings.
+ * Text from a JSON document by a template, and tables of such texts: all that commands print
+ * without --json. Pure: printing goes to a stream that the caller brings.
  *
- *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is null
+ *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is
+ *              null
  *   {path:how} the same as how says: .1f a number with digits, -8 padded, bytes as 12.3k, milli a
  *              thousandth with one digit, s a thousandth with as many as it has, clock a time in s,
  *              list the elements, left_out the members above 0, mark with the colour of that word
- *   [a|b|c]    the first of these in which all conditions hold, or none of them. Each {path} outside
- *              of inner brackets is a condition: there and not empty
+ *   [a|b|c]    the first of these in which all conditions hold, or none of them. Each {path}
+ *              outside of inner brackets is a condition: there and not empty
  *   {?path}    a condition alone: neither 0, empty, false nor null; {!path} is its contrary
  *   {+path}    a condition alone: not null; {-path} is its contrary
  *   {?path=x}  a condition alone: is printed as x; {!path=x} is its contrary
@@ -46,8 +47,8 @@ struct render_column {
 
 /*
  * Columns as wide as what stands in them, the last of which has a NULL title and in its cell the
- * template for the colour of a row: "error", "warning" or nothing. Where a terminal ends, a row goes
- * on below.
+ * template for the colour of a row: "error", "warning" or nothing. Where a terminal ends, a row
+ * goes on below.
  */
 struct render_table {
     const struct render_column *columns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request on the control socket: one line of JSON in, one line of JSON out. Pure: what is asked of
- * the daemon goes through functions that a test or a fuzzer has of its own. docs/control.md says what
- * requests and answers look like.
+ * A request on the control socket: one line of JSON in, one line of JSON out. Pure: what is asked
+ * of the daemon goes through functions that a test or a fuzzer has of its own. docs/control.md says
+ * what requests and answers look like.
  */
 #ifndef CLI_REQUEST_H
 #define CLI_REQUEST_H
@@ -62,8 +62,8 @@ int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_repl
                 struct riptide_load_counts *counts, struct riptide_error *error);
 
 /*
- * Reads the line (without its newline) and does what it asks for. Returns the answer, a line for the
- * caller to free, of *np bytes with its newline; errors are answers, too. NULL without memory.
+ * Reads the line (without its newline) and does what it asks for. Returns the answer, a line for
+ * the caller to free, of *np bytes with its newline; errors are answers, too. NULL without memory.
  */
 char *request_answer(struct daemon *daemon, const char *line, size_t n,
                      bool may_change, size_t *np);

@@ -164,7 +164,7 @@ int command_print(const struct command_options *options, json_t *document, const
     const struct render_style style = command_style();
     char *text = NULL;
 
-    /* In one piece: jansson would write each word. What could not be written, log_finish notices. */
+    /* In one piece: jansson would write each word. What was not written, log_finish notices. */
     if (options->json && document)
         text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     if (text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide show: asks the daemon, reads the kernel, and finds where they differ. Without a daemon the
- * kernel's side alone.
+ * riptide show: asks the daemon, reads the kernel, and finds where they differ. Without a daemon
+ * the kernel's side alone.
  */
 #include "show.h"
 
@@ -248,8 +248,9 @@ json_t *sides_next(struct sides *sides)
     initcwnd = pair.route ? pair.route->initcwnd : 0;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:s?, s:o, s:s?, s:s?, s:o}", "dst",
-        pair.told ? json_incref(json_array_get(pair.told, 0)) : prefix_to_json(pair.dst), "initcwnd",
-        figure_or_null(initcwnd), "initrwnd", figure_or_null(pair.route ? pair.route->initrwnd : 0),
+        pair.told ? json_incref(json_array_get(pair.told, 0)) : prefix_to_json(pair.dst),
+        "initcwnd", figure_or_null(initcwnd), "initrwnd",
+        figure_or_null(pair.route ? pair.route->initrwnd : 0),
         "gateway", gateway_to_json(pair.route), "dev", device_of(pair.route), "starts_with",
         figure_or_null(pair.start ? pair.start->cwnd : initcwnd), "not_ours",
         pair.start && pair.start->text[0] ? pair.start->text : NULL, "difference", pair.difference,

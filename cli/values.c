@@ -400,7 +400,8 @@ static int port_parse(void *item, const char *word)
     if (parse_digits(word, 10, &end, &first) || first > UINT16_MAX)
         return -EINVAL;
     last = first;
-    if (*end && (*end != '-' || parse_digits(end + 1, 10, &end, &last) || *end || last > UINT16_MAX))
+    if (*end &&
+        (*end != '-' || parse_digits(end + 1, 10, &end, &last) || *end || last > UINT16_MAX))
         return -EINVAL;
     *(struct riptide_port_range *)item =
         (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };

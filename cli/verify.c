@@ -107,9 +107,10 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
     return json_pack(
         "{s:s, s:s?, s:s?, s:{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o}, s:{s:s?, s:o, s:i, s:o}}",
         "verdict", verdict_name(verdict->kind), "reason",
-        verdict->reason[0] ? verdict->reason : NULL, "note", verdict->note[0] ? verdict->note : NULL,
-        "connection", "source", source, "source_port", probe->source_port, "peer", peer, "peer_port",
-        probe->peer_port, "congestion_control", probe->congestion_control, "cwnd",
+        verdict->reason[0] ? verdict->reason : NULL, "note",
+        verdict->note[0] ? verdict->note : NULL, "connection", "source", source, "source_port",
+        probe->source_port, "peer", peer, "peer_port", probe->peer_port,
+        "congestion_control", probe->congestion_control, "cwnd",
         (json_int_t)probe->cwnd, "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
         figure_or_null(probe->snd_wnd_bytes), "route", "dst", match[0] ? match : NULL, "table",
         figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",

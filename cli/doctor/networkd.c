@@ -62,7 +62,8 @@ static const char *name_of(const char *path)
 static int compare_files(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-    int order = strcmp(name_of(x), name_of(y)), lib = !!strstr(x, "/usr/lib/") - !!strstr(y, "/usr/lib/");
+    int order = strcmp(name_of(x), name_of(y));
+    int lib = !!strstr(x, "/usr/lib/") - !!strstr(y, "/usr/lib/");
 
     return order ? order : lib ? lib : strcmp(x, y);
 }

@@ -68,9 +68,10 @@ int main(void)
     struct settings defaults;
 
     settings_init(&defaults);
-    return command_print(&(struct command_options){ .json = true }, json_pack("{s:o, s:o, s:o, s:o}", "daemon",
-                                        rows_to_json(settings_rows, &defaults), "prefix",
-                                        rows_to_json(override_rows, &none), "commands",
-                                        commands_to_json(), "policies", policies_to_json_list()),
+    return command_print(&(struct command_options){ .json = true },
+                         json_pack("{s:o, s:o, s:o, s:o}", "daemon",
+                                   rows_to_json(settings_rows, &defaults), "prefix",
+                                   rows_to_json(override_rows, &none), "commands",
+                                   commands_to_json(), "policies", policies_to_json_list()),
                          NULL, NULL);
 }
