@@ -63,9 +63,6 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 /* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
 void state_load(const struct daemon *daemon);
 
-/* What the agent knows, as bytes of the caller's. Errors: -ENOMEM. */
-int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np);
-
 /* Says once where it fails, and once where it works again. `is_synced`: waits for the disk. */
 void state_save(struct daemon *daemon, bool is_synced);
 

@@ -4,13 +4,11 @@
  */
 #include "daemon.h"
 
-#include "clock.h"
 #include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How much may be lost where the power fails. */
@@ -44,34 +42,15 @@ void state_load(const struct daemon *daemon)
                  log_error_text(&error, r));
 }
 
-int state_take(const struct riptide_agent *agent, void **bytesp, size_t *np)
-{
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
-    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME), realtime_ns = clock_read_ns(CLOCK_REALTIME);
-
-    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
-    *bytesp = malloc(*np);
-    if (!*bytesp)
-        return -ENOMEM;
-    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, *bytesp, *np);
-    return 0;
-}
-
 void state_save(struct daemon *daemon, bool is_synced)
 {
     const char *path = find_path(daemon);
     struct riptide_error error = { .text = "" };
-    void *bytes;
-    size_t n;
     int r;
 
     if (!path)
         return;
-    r = state_take(daemon->agent, &bytes, &n);
-    if (r == 0) {
-        r = riptide_file_write(path, bytes, n, RIPTIDE_STATE_MODE, is_synced, &error);
-        free(bytes);
-    }
+    r = riptide_state_write(riptide_agent_get_estimator(daemon->agent), path, is_synced, &error);
     if (r < 0 && !daemon->is_state_failing)
         log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
     if (r == 0 && daemon->is_state_failing)

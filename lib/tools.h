@@ -20,6 +20,10 @@
 int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
                        bool is_synced, struct riptide_error *error);
 
+/* riptide_state_save, with `is_synced` of riptide_file_write. */
+int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
+                        bool is_synced, struct riptide_error *error);
+
 /*
  * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
  * Errors, each with a line: -EINVAL (no regular file, or a larger one), -ENOMEM, those of open(2)

@@ -112,8 +112,8 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
-                                      struct riptide_error *error)
+int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
+                        bool is_synced, struct riptide_error *error)
 {
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     size_t n = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
@@ -124,7 +124,13 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
         return -ENOMEM;
     }
     n = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
-    return riptide_file_write(path, text, n, RIPTIDE_STATE_MODE, true, error);
+    return riptide_file_write(path, text, n, RIPTIDE_STATE_MODE, is_synced, error);
+}
+
+RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
+                                      struct riptide_error *error)
+{
+    return riptide_state_write(estimator, path, true, error);
 }
 
 RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const char *path,
