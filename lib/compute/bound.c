@@ -268,8 +268,8 @@ RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estim
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
-                                               uint32_t *cursor, struct riptide_hint *hint)
+int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+                                struct riptide_hint *hint)
 {
     if (*cursor >= estimator->n_hints)
         return RIPTIDE_E_DONE;
