@@ -25,6 +25,21 @@ bool riptide_netns_is_at(int netns_fd, const char *path)
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
+struct netns_id netns_identify(int netns_fd)
+{
+    struct stat found;
+    int r = netns_fd == -1 ? stat("/proc/thread-self/ns/net", &found) : fstat(netns_fd, &found);
+
+    return r < 0 ? (struct netns_id){ 0 } : (struct netns_id){ found.st_dev, found.st_ino };
+}
+
+bool netns_is_other(const struct netns_id *id, int netns_fd)
+{
+    struct netns_id other = netns_identify(netns_fd);
+
+    return id->ino != 0 && other.ino != 0 && (id->dev != other.dev || id->ino != other.ino);
+}
+
 static int enter(int netns_fd, struct riptide_error *error)
 {
     int r;

@@ -7,6 +7,8 @@
 #define RIPTIDE_LIB_NETNS_H
 
 #include <riptide/riptide.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 typedef int netns_work_fn(void *userdata, struct riptide_error *error);
 
@@ -17,5 +19,16 @@ typedef int netns_work_fn(void *userdata, struct riptide_error *error);
  * the thread could not return: what work did stands, and the thread must not go on.
  */
 int netns_call(int netns_fd, netns_work_fn *work, void *userdata, struct riptide_error *error);
+
+/* Which one it is, as long as something keeps it alive; ino 0: not to be seen (no /proc). */
+struct netns_id {
+    dev_t dev;
+    ino_t ino;
+};
+
+struct netns_id netns_identify(int netns_fd);
+
+/* Whether `netns_fd` is on another one, as far as can be seen. */
+bool netns_is_other(const struct netns_id *id, int netns_fd);
 
 #endif

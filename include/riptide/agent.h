@@ -148,8 +148,8 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
  * the new scope, is withdrawn with the next round.
  * Errors, with nothing changed: as riptide_agent_new; -EINVAL also where the configuration's hints
  * and those that end are more than RIPTIDE_MAX_HINTS; -EBUSY where the router's table, protocol,
- * rule_priority, mark or dry_run would be another one (error names the field); -ECHILD in a child
- * of fork(2).
+ * rule_priority, mark, dry_run or the network namespace would be another one (error names the
+ * field); the fd may be another one on the same namespace; -ECHILD in a child of fork(2).
  */
 int riptide_agent_reconfigure(struct riptide_agent *agent,
                               const struct riptide_agent_config *config,

@@ -79,6 +79,8 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r < 0)
         return r;
     keep_stages(agent, &stages);
+    agent->observed = netns_identify(stages.observer.netns_fd);
+    agent->routed = netns_identify(stages.router.netns_fd);
 
     *agentp = agent;
     agent = NULL;
@@ -145,6 +147,17 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     return agent->backend->stop(agent->backend_self);
 }
 
+/* The router would stay where it is, with windows of another namespace. */
+static int check_netns(const struct riptide_agent *agent, const struct stages *stages,
+                       struct riptide_error *error)
+{
+    if (!netns_is_other(&agent->observed, stages->observer.netns_fd) &&
+        !netns_is_other(&agent->routed, stages->router.netns_fd))
+        return 0;
+    error_set_field(error, "netns_fd", "cannot change while routes are in place; start anew");
+    return -EBUSY;
+}
+
 /* The router first: it can go back to what it had, if the estimator refuses. */
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                        struct riptide_error *error)
@@ -175,6 +188,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
         r = stages_take(&stages, config, error);
     if (r == 0)
         r = riptide_observer_new(&observer, &stages.observer, error);
+    if (r == 0)
+        r = check_netns(agent, &stages, error);
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(observer));
     if (r == 0)

@@ -8,6 +8,7 @@
 #include "agent/interval.h"
 #include "apply/backend.h"
 #include "internal.h"
+#include "netns.h"
 
 #include <riptide/agent.h>
 #include <time.h>
@@ -57,6 +58,7 @@ struct riptide_agent {
     const struct backend *backend; /* that windows are given to, */
     void *backend_self;            /* and what it is called for */
     struct stages stages; /* as they have it; the arrays are gone */
+    struct netns_id observed, routed; /* namespaces that their sockets keep alive */
     enum phase phase;
     bool has_dumped;          /* open connections of this round are in the estimator */
     uint64_t next_ns;         /* when the next round begins */

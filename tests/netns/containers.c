@@ -3,6 +3,7 @@
  * A host of libriptide that serves containers: an agent for each network namespace that the command
  * line names, all of them in one edge-triggered epoll loop and one thread. A namespace whose path
  * leads there no longer ends its part quietly; with the last one, or on SIGTERM, the program ends.
+ * On SIGHUP each agent is given its namespace again, and then, in vain, the program's own.
  *
  * containers INTERVAL_MS POLICY PATH...: "default" is no policy, and all is by default
  */
@@ -90,15 +91,46 @@ static void serve(struct container *container)
     }
 }
 
+static void reconfigure(struct container *container, uint64_t interval_ns)
+{
+    struct riptide_estimator_config estimator;
+    struct riptide_agent_config config;
+    struct riptide_error error = { .text = "" };
+    int r;
+
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    estimator.policy = riptide_policy_find("paper");
+    riptide_agent_config_init(&config, sizeof(config));
+    config.estimator = &estimator;
+    config.interval_ns = interval_ns;
+    config.netns_fd = open(container->path, O_RDONLY | O_CLOEXEC);
+    r = riptide_agent_reconfigure(container->agent, &config, &error);
+    printf("the same: %d %s\n", r, error.text);
+    close(config.netns_fd);
+    config.netns_fd = -1;
+    r = riptide_agent_reconfigure(container->agent, &config, &error);
+    printf("another: %d %s\n", r, error.text);
+}
+
 static int open_signals(int epoll_fd)
 {
     struct epoll_event event = { .events = EPOLLIN };
     sigset_t signals;
+    int fd;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, NULL);
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, signalfd(-1, &signals, SFD_CLOEXEC), &event);
+    fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : fd;
+}
+
+static bool is_told_to_end(int signal_fd)
+{
+    struct signalfd_siginfo info;
+
+    return read(signal_fd, &info, sizeof(info)) < 0 || info.ssi_signo == SIGTERM;
 }
 
 int main(int argc, char **argv)
@@ -106,9 +138,10 @@ int main(int argc, char **argv)
     static struct container *containers; /* for the leak sanitizer, where a start fails */
     int n = argc - 3, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = { .data.ptr = NULL };
+    int signal_fd = open_signals(epoll_fd);
 
     containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
-    if (!containers || open_signals(epoll_fd) < 0)
+    if (!containers || signal_fd < 0)
         return EXIT_FAILURE;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < n; i++) {
@@ -121,8 +154,13 @@ int main(int argc, char **argv)
     while (n_served > 0) {
         if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
             continue;
-        if (!event.data.ptr)
-            break;
+        if (!event.data.ptr) {
+            if (is_told_to_end(signal_fd))
+                break;
+            for (int i = 0; i < n && containers[i].agent; i++)
+                reconfigure(&containers[i], strtoull(argv[1], NULL, 10) * 1000000);
+            continue;
+        }
         serve(event.data.ptr);
         n_served -= !((struct container *)event.data.ptr)->agent;
     }

@@ -2,6 +2,7 @@
 """One program that serves other network namespaces than its own: containers.c, an embedder."""
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -55,6 +56,18 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
     assert (os.stat(f"/proc/{containers.process.pid}/ns/net").st_ino == os.fstat(host.fd).st_ino)
     assert containers.end() == 0
     assert not any(rules(network.host) for network in networks)
+
+
+def test_another_namespace_is_no_new_configuration(host, net):
+    containers = Containers(host, path_of(net.host))
+    assert containers.line() == "ready"
+    containers.process.send_signal(signal.SIGHUP)
+    assert containers.line() == "the same: 0 "
+    assert containers.line() == (f"another: {-errno.EBUSY} netns_fd: cannot change while routes "
+                                 "are in place; start anew")
+    net.learned("203.0.113.1", 30)
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    assert containers.end() == 0
 
 
 def test_a_loop_of_edges_serves_many_connections(host, net):
