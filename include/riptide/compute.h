@@ -103,6 +103,7 @@ struct riptide_policy {
      */
     void (*raised)(void *memory, uint32_t cwnd);
     void *user; /* the host's: its functions find it in their input */
+    void *reserved[4]; /* NULL */
 };
 
 /* The built-in policy of that name, or NULL. Static storage. */
@@ -125,7 +126,7 @@ struct riptide_hint {
     /* Passes by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
     uint64_t until_ns;
     uint32_t cwnd_min;                   /* segments; of one without an end alone */
-    uint32_t reserved;                   /* 0 */
+    uint32_t reserved[5];                /* 0 */
     const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
 

@@ -171,8 +171,10 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (!(hint->scale >= 0 && hint->scale <= 1))
         return error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1",
                                  hint->scale);
-    if (hint->reserved != 0)
-        return error_set_element(error, HINT "reserved", i, "must be 0");
+    for (size_t k = 0; k < sizeof(hint->reserved) / sizeof(hint->reserved[0]); k++) {
+        if (hint->reserved[k] != 0)
+            return error_set_element(error, HINT "reserved", i, "must be 0");
+    }
     if (has_end && i != ADDED)
         return error_set_element(error, HINT "until_ns", i, "not here: it is of the configuration");
     if (has_end && hint->until_ns <= estimator->now_ns)
@@ -185,7 +187,7 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
         return error_set_element(error, HINT "cwnd_max", i, "0 and no scale: the hint says nothing");
     if (hint->policy && !policy_is_valid(hint->policy))
         return error_set_element(error, HINT "policy", i,
-                                 "without its functions, or with too much memory");
+                                 "without its functions, with too much memory, or reserved is set");
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, has_end ? 1 : min,
                         max, error);
 }

@@ -39,6 +39,10 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
 
 bool policy_is_valid(const struct riptide_policy *policy)
 {
+    for (size_t i = 0; policy && i < sizeof(policy->reserved) / sizeof(policy->reserved[0]); i++) {
+        if (policy->reserved[i])
+            return false;
+    }
     return policy && policy->add && policy->combine && policy->tick_bytes <= policy->bytes &&
            policy->bytes <= MAX_MEMORY_BYTES;
 }
@@ -89,7 +93,8 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
 
     if (!policy_is_valid(config->policy))
         return error_set_field(error, "estimator.policy",
-                               "not given, without its functions, or with too much memory");
+                               "not given, without its functions, with too much memory, or "
+                               "reserved is set");
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (!values[i].is_right)
             return error_set_field(error, values[i].field, "%.15g; must be %s", values[i].value,

@@ -252,6 +252,8 @@ static void hints_are_refused_by_name_and_bounded_in_number(void **state)
           { .dst = good.dst, .cwnd_max = 0, .scale = __builtin_nan(""), .until_ns = 10 * S } },
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 65536, .scale = 0, .until_ns = 10 * S } },
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 0, .scale = 1, .until_ns = 10 * S } },
+        { "reserved: must be 0",
+          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [4] = 1 } } },
         { "until_ns: ", { .dst = good.dst, .cwnd_max = 20, .scale = 0, .until_ns = 5 * S } },
     };
     struct riptide_error error;

@@ -163,9 +163,11 @@ static void tables_are_complete(void **state)
 
 static void options_are_refused_by_name(void **state)
 {
-    struct riptide_policy too_much = *riptide_policy_find("paper");
+    struct riptide_policy too_much = *riptide_policy_find("paper"), newer = too_much;
 
     too_much.bytes = 65537;
+    newer.reserved[3] = &newer;
+    REFUSED(policy, &newer);
     REFUSED(history_weight, 1.0);
     REFUSED(history_weight, -0.1);
     REFUSED(history_weight, __builtin_nan(""));
