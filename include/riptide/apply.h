@@ -119,9 +119,10 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
  * namespace, or a child that the process of one forked; the line names the process), -EEXIST
  * (somebody else uses our table, protocol, rule priority or mark; error names the field),
- * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -ECHILD (here and below: in a
- * child of fork(2)), others of the kernel. Where our table holds somebody else's route, a
- * predecessor's rules go all the same: they would go on showing it to local TCP.
+ * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -EALREADY (it was started
+ * before, and maybe stopped), -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of
+ * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
+ * they would go on showing it to local TCP.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
@@ -163,18 +164,19 @@ struct riptide_wanted {
 
 /*
  * Asks for that, in the place of what was asked for its destination before. Takes effect in
- * dispatch, all changes since the last one right after another. Outcomes: RIPTIDE_E_FULL
+ * dispatch, all changes since the last one right after another; before riptide_router_start, or
+ * where that failed, it waits for a start. Outcomes: RIPTIDE_E_FULL
  * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
  * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
- * Errors: -ENOMEM, -ECHILD.
+ * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (behind riptide_router_stop, but for dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
  * Paused, the rules that show our table are lifted: at once all local TCP is without us. Where
- * somebody puts them back, dispatch lifts them again. Everything else goes on, routes follow windows
- * and the network, so that the end of it gives all back as soon as the router is idle. Errors: those
- * of the kernel; what could be lifted is. -ECHILD.
+ * somebody puts them back, dispatch lifts them again. Everything else goes on, routes follow
+ * windows and the network, so that the end of it gives all back as soon as the router is idle.
+ * Errors: those of the kernel; what could be lifted is. -ECHILD.
  */
 int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 

@@ -211,7 +211,7 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
 static int take_over(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int r = look_around(router, error);
+    int forgotten, r = look_around(router, error);
 
     for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(plan); i++)
         sync_clear_rules(plan, &router->channel, i);
@@ -219,7 +219,9 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
         r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
     if (r == 0)
         r = scan(&router->scan, SCAN_RULES);
-    plan_forget_targets(&router->plan);
+    forgotten = plan_forget_known(plan);
+    if (r == 0)
+        r = forgotten;
     return r == 0 ? place_rules(router, error) : r;
 }
 
@@ -227,7 +229,7 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
     struct rule_place place;
-    int r = look_around(router, error);
+    int forgotten, r = look_around(router, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
@@ -235,8 +237,8 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
         if (reason)
             r = no_place(error, i, reason);
     }
-    plan_forget_targets(&router->plan);
-    return r;
+    forgotten = plan_forget_known(&router->plan);
+    return r == 0 ? forgotten : r;
 }
 
 static void give_lock_back(struct riptide_router *router)
@@ -304,7 +306,7 @@ int claim_release(struct riptide_router *router)
     watch_unsubscribe(router->notifications);
     remove_known(router);
     r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
-    plan_forget_targets(plan);
+    plan_forget_known(plan);
     give_lock_back(router);
     return r;
 }

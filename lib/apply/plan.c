@@ -41,11 +41,6 @@ void plan_deinit(struct plan *plan)
     rules_deinit(&plan->seen[1]);
 }
 
-void plan_forget_targets(struct plan *plan)
-{
-    targets_deinit(&plan->targets);
-    targets_init(&plan->targets, plan->config.max_routes, plan->config.hash_seed);
-}
 
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config)
 {
@@ -91,6 +86,21 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     plan_note_base(plan, target);
     queue(plan, target);
     return 0;
+}
+
+int plan_forget_known(struct plan *plan)
+{
+    struct targets known = plan->targets;
+    const struct target *target;
+    int r = 0;
+
+    targets_init(&plan->targets, plan->config.max_routes, plan->config.hash_seed);
+    for (uint32_t slot = 0; r >= 0 && (target = targets_next(&known, &slot)); slot++) {
+        if (target->wanted.initcwnd != 0)
+            r = plan_want(plan, &target->wanted);
+    }
+    targets_deinit(&known);
+    return r < 0 ? r : 0;
 }
 
 const char *plan_foreign_reason(const struct plan *plan, int i)

@@ -69,8 +69,8 @@ struct plan {
 void plan_init(struct plan *plan, const struct riptide_router_config *config);
 void plan_deinit(struct plan *plan);
 
-/* Forgets all destinations. */
-void plan_forget_targets(struct plan *plan);
+/* Forgets what is known of all destinations; what is wanted for them stays. Errors: -ENOMEM. */
+int plan_forget_known(struct plan *plan);
 
 /* Takes another checked configuration, and queues the routes that it changes. */
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config);

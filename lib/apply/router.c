@@ -32,7 +32,7 @@ static int add_to_epoll(int epoll_fd, int fd)
 /* Keeps the fd readable as long as there is something to do: at the end of all that gives work. */
 static void show_work(struct riptide_router *router)
 {
-    bool has_work = router->plan.has_work;
+    bool has_work = work_has_more(&router->plan);
     eventfd_t value = 1;
 
     if (router->is_readable == has_work)
@@ -219,6 +219,12 @@ static bool is_valid(const struct riptide_wanted *wanted)
            memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
 }
 
+/* Behind the end nothing would come of what is asked for. */
+static bool is_stopped(const struct riptide_router *router)
+{
+    return router->is_started && !router->plan.is_claimed && !router->plan.config.dry_run;
+}
+
 RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
                                       const struct riptide_wanted *wanted)
 {
@@ -228,6 +234,8 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
         return -ECHILD;
     if (!is_valid(wanted))
         return RIPTIDE_E_INVALID;
+    if (is_stopped(router))
+        return -ESHUTDOWN;
     if (wanted->initcwnd == 0 && !targets_find(&router->plan.targets, &wanted->dst))
         return 0;
     r = plan_want(&router->plan, wanted);
@@ -267,7 +275,10 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     show_work(router);
     if (r < 0)
         return r;
-    return router->plan.has_work || are_asking ? RIPTIDE_E_MORE : 0;
+    /* Without the claim there may be more to read still. */
+    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) || are_asking
+               ? RIPTIDE_E_MORE
+               : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,

@@ -80,6 +80,9 @@ void watch_unsubscribe(struct mnl_socket *socket);
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);
 
+/* Whether more than reading notifications is due: without its claim a router waits for that. */
+bool work_has_more(const struct plan *plan);
+
 /*
  * Does what is due: reads notifications, whose number it returns, and then one buffer of a dump, or
  * one batch.

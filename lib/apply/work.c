@@ -184,13 +184,18 @@ static int read_notifications(struct riptide_router *router)
     return r < 0 ? r : lifted < 0 ? lifted : n;
 }
 
+bool work_has_more(const struct plan *plan)
+{
+    return plan->has_work && (plan->is_claimed || plan->config.dry_run);
+}
+
 int work_step(struct riptide_router *router)
 {
     int lifted, r, n = read_notifications(router);
 
     if (n < 0)
         return n;
-    r = n < MAX_READ && router->plan.has_work ? go_on(&router->scan, router->is_paused) : 0;
+    r = n < MAX_READ && work_has_more(&router->plan) ? go_on(&router->scan, router->is_paused) : 0;
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;

@@ -8,11 +8,14 @@
  *     quiet TOKEN       begins a round, and is answered "quiet TOKEN ..." with the counters of the
  *                       router, once nothing that had happened by then is left to do
  *
+ *     start, stop       as the functions, each answered with "NAME ERRNO"
+ *     dispatch          until the router has nothing to do, or endlessly much: "dispatched TIMES"
+ *
  * End of input takes everything back. Lines out besides: "ready", "route PREFIX STATE CWND REASON"
  * for all that the router pops, "error WORDS" before it exits with 1.
  *
  * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside. The loop
- * hears of changes alone, as riptide.h says one works.
+ * hears of changes alone, as riptide.h says one works. driver unstarted: the lines start it.
  */
 #include "tools.h"
 
@@ -27,7 +30,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536 };
+enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000 };
 
 static const char *const state_names[] = {
     [RIPTIDE_ROUTE_APPLIED] = "applied",
@@ -63,6 +66,21 @@ static void shrink_queues(int queue_bytes)
     }
 }
 
+static void print_answer(const char *what, int number)
+{
+    printf("%s %d\n", what, number);
+    fflush(stdout);
+}
+
+static int count_dispatches(struct riptide_router *router)
+{
+    int n = 0;
+
+    while (n++ < MAX_DISPATCHES && riptide_router_dispatch(router) == RIPTIDE_E_MORE)
+        ;
+    return n;
+}
+
 static int follow_line(struct riptide_router *router, struct input *input, const char *line)
 {
     char word[LINE_BYTES];
@@ -72,9 +90,16 @@ static int follow_line(struct riptide_router *router, struct input *input, const
                &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
         riptide_prefix_parse(&wanted.dst, word) == 0)
         return riptide_router_set(router, &wanted);
-    if (sscanf(line, "quiet %255s", input->token) != 1)
+    if (strcmp(line, "start") == 0)
+        print_answer("start", -riptide_router_start(router, NULL));
+    else if (strcmp(line, "stop") == 0)
+        print_answer("stop", -riptide_router_stop(router));
+    else if (strcmp(line, "dispatch") == 0)
+        print_answer("dispatched", count_dispatches(router));
+    else if (sscanf(line, "quiet %255s", input->token) == 1)
+        riptide_router_retry(router);
+    else
         return -EINVAL;
-    riptide_router_retry(router);
     return 0;
 }
 
@@ -173,11 +198,11 @@ static int serve(struct riptide_router *router, struct input *input)
     return r;
 }
 
-static int run(struct riptide_router *router)
+static int run(struct riptide_router *router, bool is_started)
 {
     static struct input input;
     struct riptide_error error;
-    int r = riptide_router_start(router, &error);
+    int r = is_started ? riptide_router_start(router, &error) : 0;
 
     if (r < 0)
         return die("start", error.text);
@@ -194,15 +219,16 @@ int main(int argc, char **argv)
 {
     struct riptide_router_config config;
     struct riptide_router *router;
+    bool is_started = argc < 2 || strcmp(argv[1], "unstarted") != 0;
     int r, status;
 
     riptide_router_config_init(&config, sizeof(config));
     r = riptide_router_new(&router, &config, NULL);
     if (r < 0)
         return die("new", strerror(-r));
-    if (argc > 1)
+    if (argc > 1 && is_started)
         shrink_queues(atoi(argv[1]));
-    status = run(router);
+    status = run(router, is_started);
     riptide_router_free(router);
     return status;
 }

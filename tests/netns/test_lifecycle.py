@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
 
+import errno
 import json
 import re
 import signal
@@ -12,6 +13,7 @@ from control import one_line
 from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, start_agent, wait_until,
                    wait_window, windows)
+from twins import Driver
 
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
 PAPER = ("--policy", "paper")  # whose windows are those of the connections
@@ -195,6 +197,28 @@ def test_second_riptided_names_the_first_and_leaves_it_alone(net):
         net.host.run(RIPTIDED, "--dry-run", "--once")  # which goes on beside it
         assert snapshot(net.host) == before
         one_tick(net)
+
+
+def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):
+    def is_still(router):
+        return router.say("dispatch", "dispatched") < 100 and not routes(net.host)
+
+    with Driver(net.host, "unstarted") as router:
+        router.send(["set 203.0.113.1 40", "set 198.51.100.0/24 30"])
+        assert is_still(router)
+        with Driver(net.host):
+            assert router.say("start", "start") == errno.EBUSY
+            router.send(["set 203.0.113.2 50", "set 198.51.100.0/24 0"])
+            net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.2")
+            assert is_still(router)
+        wait_until(lambda: router.say("start", "start") == 0, "the claim")
+        router.quiet()
+        assert windows(net.host) == {"203.0.113.1": 40, "203.0.113.2": 50}
+        assert router.say("stop", "stop") == 0
+        assert is_still(router)
+        router.send(["set 203.0.113.3 60"])
+        assert router.process.wait(DEADLINE_S) == 1
+    assert not routes(net.host)
 
 
 def test_once_does_one_round_and_leaves_the_routes(net):

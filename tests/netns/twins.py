@@ -128,6 +128,11 @@ class Driver:
         self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
         return self.stats
 
+    def say(self, line, start):
+        """Sends it; returns the number behind the answer's first word."""
+        self.send([line])
+        return int(self._read_until(start + " ").split()[1])
+
     def follow(self, *lines):
         """Sends them, and waits until all of it has been followed; returns the router's counters."""
         self.send(lines)
