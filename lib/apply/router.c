@@ -55,7 +55,7 @@ static int keep_netns(struct riptide_router *router, int fd, struct riptide_erro
     router->netns_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (router->netns_fd >= 0)
         return 0;
-    return error_set_field(error, "netns_fd", "%d is no open file", fd);
+    return error_set_field(error, "router.netns_fd", "%d is no open file", fd);
 }
 
 static int open_sockets(void *userdata, struct riptide_error *error)

@@ -188,7 +188,7 @@ static void fields_of_the_stages_are_named(void **state)
     assert_not_new(&configs, "router.table: 0 ");
     init(&configs);
     configs.router.netns_fd = -2;
-    assert_not_new(&configs, "netns_fd: ");
+    assert_not_new(&configs, "router.netns_fd: ");
     configs.agent.netns_fd = -2;
     assert_not_new(&configs, "netns_fd: ");
 }
