@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is known of the main table beyond what a single query tells: where its routes compete, and
- * through which gateways they lead. It does not grow with main: a scan reads all routes,
- * notifications keep it up from there. Pure but for memory.
+ * through which gateways they lead. A scan reads all routes, notifications keep it up from there.
+ * It grows with the routes that compete alone, by an entry for each prefix that has several of one
+ * metric, and for each route by tos or source. Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_MAIN_TABLE_H
 #define RIPTIDE_LIB_APPLY_MAIN_TABLE_H
