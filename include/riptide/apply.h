@@ -165,8 +165,9 @@ struct riptide_wanted {
 /*
  * Asks for that, in the place of what was asked for its destination before. Takes effect in
  * dispatch, all changes since the last one right after another; before riptide_router_start, or
- * where that failed, it waits for a start. Outcomes: RIPTIDE_E_FULL
- * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
+ * where that failed, it waits for a start. With max_routes reached, what waits for
+ * riptide_router_pop is dropped unseen, of any destination, until a withdrawn one makes room: pop
+ * first. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
  * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
  * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (behind riptide_router_stop, but for dry_run).
  */
