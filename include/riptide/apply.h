@@ -167,8 +167,9 @@ struct riptide_wanted {
  * dispatch, all changes since the last one right after another; before riptide_router_start, or
  * where that failed, it waits for a start. With max_routes reached, what waits for
  * riptide_router_pop is dropped unseen, of any destination, until a withdrawn one makes room: pop
- * first. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
- * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
+ * first. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond
+ * RIPTIDE_CWND_LIMIT, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below
+ * RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
  * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (behind riptide_router_stop, but for dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
