@@ -363,10 +363,10 @@ def start_agent(host):
 
 def add_wg_quick_rules(host):
     """What wg-quick(8) adds: main before all others, but for its default route. Its priority, the
-    same in both families."""
+    same in both families: the kernel's own choice would go by what stands there at the moment."""
     for family in ("-4", "-6"):
-        host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0)
-    return next(rule["priority"] for rule in host.ip_json("rule") if "suppress_prefixlen" in rule)
+        host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0, "pref", 32000)
+    return 32000
 
 
 def wait_window(host, dst):
