@@ -358,15 +358,12 @@ json_t *daemon_list(struct daemon *daemon)
 
 json_t *daemon_save(struct daemon *daemon)
 {
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
-    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME), realtime_ns = clock_read_ns(CLOCK_REALTIME);
-    size_t n = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
-    void *text = malloc(n);
+    size_t n = 0;
+    char *text = riptide_state_text(riptide_agent_get_estimator(daemon->agent), &n);
     json_t *answer;
 
     if (!text)
         return NULL;
-    n = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
     answer = json_pack("{s:s%}", "state", text, n);
     free(text);
     return answer;

@@ -46,7 +46,7 @@ static int open_socket(const char *path, unsigned int timeout_ms, int *fdp,
                        struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = timeout_ms / 1000,
-                                     .tv_usec = timeout_ms % 1000 * 1000 };
+                                     .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000 };
     struct sockaddr_un address;
     int fd, r = listener_address(&address, path, error);
 

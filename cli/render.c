@@ -24,7 +24,7 @@ struct render {
     const struct render_style *style;
 };
 
-/* Room for n bytes and a zero; false without memory, and what is there is kept. */
+/* Makes room for n bytes and a zero. Returns false without memory, and keeps the text so far. */
 static bool reserve(struct render *render, size_t n)
 {
     size_t capacity = 2 * (render->n + n) + 256;

@@ -195,8 +195,8 @@ static json_t *run_load(struct call *call)
 {
     bool is_replacing = !strcmp(call->verb->name, "load");
     struct riptide_load_counts counts;
-    const char *state;
-    size_t n;
+    const char *state = NULL;
+    size_t n = 0;
 
     if (!take_members(call, "{s:s%}", "state", &state, &n) ||
         daemon_load(call->daemon, state, n, is_replacing, &counts, &call->error))

@@ -83,9 +83,10 @@ struct config_kind {
     }
 
 /*
- * Copies a configuration, if there is one, over `to`, which holds the defaults. A shorter one (older caller) leaves
- * the rest as is; a longer one (newer caller) is refused only if it asks for something that this
- * library does not know: bytes behind ours that are not zero. Errors: -EINVAL, -E2BIG.
+ * Copies a configuration, if there is one, over `to`, which holds the defaults. A shorter one
+ * (older caller) leaves the rest as is; a longer one (newer caller) is refused only if it asks for
+ * something that this library does not know: bytes behind ours that are not zero. Errors: -EINVAL,
+ * -E2BIG.
  */
 int config_copy(void *to, const struct config_kind *kind, const void *from,
                 struct riptide_error *error);

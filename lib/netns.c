@@ -30,7 +30,9 @@ struct netns_id netns_identify(int netns_fd)
     struct stat found;
     int r = netns_fd == -1 ? stat("/proc/thread-self/ns/net", &found) : fstat(netns_fd, &found);
 
-    return r < 0 ? (struct netns_id){ 0 } : (struct netns_id){ found.st_dev, found.st_ino };
+    if (r < 0)
+        return (struct netns_id){ 0 };
+    return (struct netns_id){ found.st_dev, found.st_ino };
 }
 
 bool netns_is_other(const struct netns_id *id, int netns_fd)

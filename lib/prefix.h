@@ -61,8 +61,8 @@ static inline bool address_is_v4_mapped(const void *address)
 
 /*
  * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. It is
- * written in words, as riptide_prefix_equal and the hash read it a moment later: a load that is wider
- * than the store before it waits.
+ * written in words, as riptide_prefix_equal and the hash read it a moment later: a load that is
+ * wider than the store before it waits.
  */
 static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,
                                        const void *address)

@@ -20,6 +20,9 @@
 int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
                        bool is_synced, struct riptide_error *error);
 
+/* The state of now: *np bytes, to be given to free(3). NULL: no memory. */
+char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np);
+
 /* riptide_state_save, with `is_synced` of riptide_file_write. */
 int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
                         bool is_synced, struct riptide_error *error);
@@ -111,8 +114,8 @@ const struct riptide_policy *riptide_policy_get(size_t n);
 
 /*
  * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be. Where
- * there are many it is much faster: it waits for the memory of several destinations at once. Errors:
- * -ENOMEM, with a part of them added.
+ * there are many it is much faster: it waits for the memory of several destinations at once.
+ * Errors: -ENOMEM, with a part of them added.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n, int *outcomes);

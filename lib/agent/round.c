@@ -19,7 +19,7 @@ static uint64_t now(void)
     return read_clock(CLOCK_BOOTTIME);
 }
 
-/* While there is something to hand over its fd is readable for that, until the time is set again. */
+/* While there is something to hand over its fd is readable, until the time is set again. */
 static int arm(const struct riptide_agent *agent)
 {
     uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;

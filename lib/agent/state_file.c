@@ -55,7 +55,7 @@ int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned i
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
         return fail(error, path, "write: ", ENAMETOOLONG);
-    /* A rename takes the place of whatever it finds: devices, FIFOs and links are somebody else's. */
+    /* A rename replaces all that it finds: devices, FIFOs and links are somebody else's. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
         error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
         return -EINVAL;
@@ -112,18 +112,27 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
-int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
-                        bool is_synced, struct riptide_error *error)
+char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np)
 {
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     size_t n = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
-    CLEANUP(freep) char *text = malloc(n);
+    char *text = malloc(n);
+
+    if (text)
+        *np = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
+    return text;
+}
+
+int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
+                        bool is_synced, struct riptide_error *error)
+{
+    size_t n = 0;
+    CLEANUP(freep) char *text = riptide_state_text(estimator, &n);
 
     if (!text) {
         error_set(error, "%s: %s", path, strerror(ENOMEM));
         return -ENOMEM;
     }
-    n = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
     return riptide_file_write(path, text, n, RIPTIDE_STATE_MODE, is_synced, error);
 }
 

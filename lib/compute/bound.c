@@ -89,7 +89,8 @@ struct limits limits_of(const struct riptide_estimator *estimator,
     /* The bound for all says how far to go up, not that an owner's figure is too large. */
     else if (limits.max < destination->base_cwnd)
         limits.max = destination->base_cwnd;
-    limits.most = limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
+    limits.most =
+        limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
     if (limits.most < limits.min)
         limits.most = limits.min;
     limits_apply(&limits, destination);
@@ -184,7 +185,8 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
                                  "not with %s: what ends only lowers windows",
                                  hint->policy ? "policy" : "cwnd_min");
     if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
-        return error_set_element(error, HINT "cwnd_max", i, "0 and no scale: the hint says nothing");
+        return error_set_element(error, HINT "cwnd_max", i,
+                                 "0 and no scale: the hint says nothing");
     if (hint->policy && !policy_is_valid(hint->policy))
         return error_set_element(error, HINT "policy", i,
                                  "without its functions, with too much memory, or reserved is set");

@@ -139,8 +139,8 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
 
 /*
  * Takes in what the counters of a new connection tell of its first flight. True where they tell
- * anything. An open one is asked when its flight is over, acknowledged to the end, or has lost: what
- * a look has shown is not heard of again when it closes.
+ * anything. An open one is asked when its flight is over, acknowledged to the end, or has lost; a
+ * flight that a dump has counted is not counted again when the connection closes.
  *
  * One that sent no more than two windows can only be in the flights that ours allowed. One that is
  * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
@@ -162,9 +162,10 @@ static bool add_first_flight(struct careful *careful, const struct riptide_polic
         (!sample->closed && lost == 0 &&
          sample->acked_bytes < (uint64_t)flight * sample->mss_bytes))
         return false;
-    if (lost > 0 && (sent > 4 * window ||
-                     (sent > 2 * window &&
-                      (!sample->closed || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window))))) {
+    if (lost > 0 &&
+        (sent > 4 * window ||
+         (sent > 2 * window &&
+          (!sample->closed || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window))))) {
         if (careful->n_doubtful < MOST_COUNTED)
             careful->n_doubtful++;
         return false;
@@ -413,7 +414,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     step = halves_turn(&careful->half_since_ms, input);
     keep_min_rtt(careful, step);
     /* What was delivered below the path's limit says nothing of it. */
-    HALVES_TAKE(step, careful->capacities, careful->is_full ? to_u16((double)careful->capacity) : 0);
+    HALVES_TAKE(step, careful->capacities,
+                careful->is_full ? to_u16((double)careful->capacity) : 0);
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = learn(careful, input);

@@ -171,7 +171,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     double combined;
 
-    /* Idle connections say nothing of the path, but it is in use: Algorithm 1 keeps what has any. */
+    /* Idle connections say nothing of the path, but use it: Algorithm 1 keeps what has any. */
     if (destination->n_counted == 0 &&
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
          !policy->combines_idle))
@@ -194,7 +194,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         destination->flags |= IS_NEWS;
 }
 
-/* Of its samples no window came: what they were is kept to be explained. */
+/* The samples of this tick gave no window: keeps their counts for riptide_estimator_explain. */
 static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -210,8 +210,8 @@ static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, 
 /* Whether the oldest has had its time. */
 static bool has_expired(const struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    return estimator->oldest != NONE &&
-           age_ns_of(destination_at(estimator, estimator->oldest), now_ns) >= estimator->config.ttl_ns;
+    return estimator->oldest != NONE && age_ns_of(destination_at(estimator, estimator->oldest),
+                                                  now_ns) >= estimator->config.ttl_ns;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)

@@ -34,8 +34,8 @@ enum { MEMORY_BYTES = 48 };
 
 /*
  * One destination. It is on up to three lists through slot numbers: `touched`, `changed`, and one
- * by age, oldest first, so that expiry looks at none that stay. On that are those with a window, and
- * the windowless, whose last tick with samples made none and is still there to be explained.
+ * by age, oldest first, so that expiry looks at none that stay. On that are those with a window,
+ * and the windowless, whose last tick with samples made none and is still there to be explained.
  * What a sample touches comes first: with the memory of a simple policy that is one cache line.
  */
 struct destination {
@@ -179,8 +179,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
                     uint32_t *slotp);
 
 /*
- * Removes a destination without a window, where none is popped either; one that is windowless stays,
- * for explanations alone.
+ * Removes a destination without a window, where none is popped either; one that is windowless
+ * stays, for explanations alone.
  */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 
@@ -252,8 +252,8 @@ int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hin
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /*
- * Its rto_min in eighths of an octave from 1 ms on, so that a route is not rewritten for less; never
- * below the delay, but for RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
+ * Its rto_min in eighths of an octave from 1 ms on, so that a route is not rewritten for less;
+ * never below the delay, but for RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
  */
 uint32_t rto_min_of(const struct riptide_estimator *estimator,
                     const struct destination *destination);

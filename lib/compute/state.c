@@ -7,7 +7,7 @@
  * behind it is a destination, the one computed last first:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 combined=48.000000 smoothed=48.062500 age_ns=12 policy=careful kept=1l:..
+ *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
  *
  * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
  * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
@@ -185,7 +185,7 @@ static unsigned int from_hex(char digit)
     return (unsigned int)(strchr(hex, digit) - hex);
 }
 
-/* Whether what was kept is of the policy's present layout; then it has it again. */
+/* Gives a policy its memory back. Returns false where its layout is another than at the save. */
 static bool take_kept(const struct riptide_policy *policy, unsigned char *memory, struct word line)
 {
     char head[HEAD_BYTES];

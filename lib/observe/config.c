@@ -64,7 +64,7 @@ static const char *prefix_fault(const void *element)
 
     if (!prefix_is_valid(prefix))
         return "no prefix; family AF_INET or AF_INET6, no bits behind len";
-    /* The peers of such a prefix are told as what they are, IPv4: it would match nothing. */
+    /* Samples give such peers as IPv4, so the prefix would match nothing. */
     if (prefix->family == AF_INET6 && prefix->len >= 96 && address_is_v4_mapped(prefix->addr))
         return "IPv4-mapped: must be the IPv4 prefix";
     return NULL;

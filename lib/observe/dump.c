@@ -320,7 +320,7 @@ static int dispatch_sockets(struct dump *dump)
     size_t len = 0;
     int r = receive(dump, dump->sockets, &len);
 
-    /* Only the rest of an old dump can wait there; unread it would keep the fd readable for good. */
+    /* Only the rest of an old dump can wait there; unread it would keep the fd readable. */
     if (r == RIPTIDE_E_AGAIN && dump->phase >= DUMP_SOCKETS) {
         is_asked = false;
         r = receive(dump, dump->routes.socket, &len);

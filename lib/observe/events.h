@@ -11,7 +11,7 @@
 
 #include <riptide/observe.h>
 
-/* Each event is a datagram of its own, of 380 bytes on Linux 6.18; together as much as of a dump. */
+/* Each event is a datagram of 380 bytes on Linux 6.18; together as much as of a dump. */
 enum { EVENTS_BATCH = 32, EVENT_MAX_BYTES = 1024 };
 
 struct events {

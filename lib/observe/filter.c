@@ -363,5 +363,6 @@ const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample)
 {
-    return scope_admits(filter->scope, sample) && prefix_set_decide(&filter->prefixes, &sample->dst);
+    return scope_admits(filter->scope, sample) &&
+           prefix_set_decide(&filter->prefixes, &sample->dst);
 }

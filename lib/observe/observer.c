@@ -205,7 +205,7 @@ static uint64_t *left_out(struct riptide_observer *observer, const struct riptid
         return &stats->left_out_unused;
     if (seen_contains(&observer->seen, sample->cookie))
         return &stats->left_out_seen;
-    /* Counted in full beside open ones of which one in `slices` counts, they would outweigh them. */
+    /* Counted in full they would outweigh open ones, of which one in `slices` counts. */
     if (filter_slice_of(sample, observer->config.slices) != observer->slice)
         return &stats->left_out_slice;
     return NULL;

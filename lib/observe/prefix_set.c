@@ -135,7 +135,7 @@ bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix
     return verdict_of(set, around(set, low > 0 ? low - 1 : PREFIX_SET_NONE, dst));
 }
 
-/* What a rule admits is nowhere excluded as a whole, but where another in it admits a part again. */
+/* Longer rules exclude all that a rule admits only where one admits a part of it again. */
 bool prefix_set_is_empty(const struct prefix_set *set)
 {
     int n_whole = 0;

@@ -24,7 +24,8 @@ struct prefix_set {
     uint32_t n4; /* of these, the first, are IPv4 */
     uint32_t capacity;
     bool verdict; /* where no prefix holds the address */
-    uint64_t last_bytes[4]; /* once finished: those that an address which one holds may end in, as bits */
+    uint64_t last_bytes[4]; /* once finished: those that an address which one holds may end in, as
+                               bits */
 };
 
 void prefix_set_deinit(struct prefix_set *set);

@@ -18,7 +18,7 @@ static size_t word_of(uint64_t hash)
     return (hash >> 32) % SEEN_WORDS;
 }
 
-/* No forward cookie comes so far. As the highest of its block's place it would end all that come. */
+/* No forward cookie comes so far; as the highest of its block it would end all that come. */
 static bool counts_down(uint64_t cookie)
 {
     return cookie > INT64_MAX;

@@ -3,13 +3,13 @@
  * Which sockets were handed out already, by their cookies, in bounded memory: so that none counts
  * twice within a dump, and none that a dump has shown counts again when it closes. Pure.
  *
- * The kernel gives a socket its cookie when it is first asked about it: by a dump, or for the notice
- * of its end. Cookies count up, on each processor within a block that it has taken for itself
- * (include/linux/cookie.h). So what no dump has shown closes with a cookie above those which dumps
- * had shown of that block by then, and of all these the highest is enough. Where that is not so, as
- * with cookies that somebody else asked for early, a socket may be taken for one that was shown,
- * never the other way. So are all that were asked about by an interrupt while the same processor was
- * giving a cookie: these few count down, from the largest number on.
+ * The kernel gives a socket its cookie when it is first asked about it: by a dump, or for the
+ * notice of its end. Cookies count up, on each processor within a block that it has taken for
+ * itself (include/linux/cookie.h). So what no dump has shown closes with a cookie above those which
+ * dumps had shown of that block by then, and of all these the highest is enough. Where that is not
+ * so, as with cookies that somebody else asked for early, a socket may be taken for one that was
+ * shown, never the other way. So are all that were asked about by an interrupt while the same
+ * processor was giving a cookie: these few count down, from the largest number on.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_SEEN_H
 #define RIPTIDE_LIB_OBSERVE_SEEN_H
@@ -39,9 +39,9 @@ struct seen {
 };
 
 /*
- * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what is
- * heard of from now on was shown, or has a higher cookie than all that was. Otherwise `fresh` goes
- * on filling up; what is too much for it is settled all the same.
+ * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what
+ * is heard of from now on was shown, or has a higher cookie than all that was. Otherwise `fresh`
+ * goes on filling up; what is too much for it is settled all the same.
  */
 void seen_begin(struct seen *seen, bool may_settle);
 
