@@ -220,8 +220,6 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
-        if (seccomp_limit(&error) < 0)
-            log_line(LOG_LEVEL_WARNING, "%s", error.text);
         report_start(settings, daemon->agent);
     }
     run(daemon);

@@ -33,11 +33,4 @@ int privileges_find(struct privileges *privileges, const char *user, struct ript
 int privileges_drop(const struct privileges *privileges, bool needs_net_admin,
                     struct riptide_error *error);
 
-/*
- * From now on all but those of seccomp/allowed.c fail with EPERM, and the kernel logs them. Needs
- * PR_SET_NO_NEW_PRIVS. Returns 0, also where riptided was built without; errors of the kernel, each
- * with a line.
- */
-int seccomp_limit(struct riptide_error *error);
-
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A lane that cannot fail proves nothing: plants a fault in a copy of the code and runs the lane over
 # it. planted.sh LANE [WORD...]: --asan, --tsan, --valgrind, --analyze or --coverage, with the words
-# that ./dev test takes behind it, EBUSY for the faults of that name, seccomp, modes or hardening for
+# that ./dev test takes behind it, EBUSY for the faults of that name, modes or hardening for
 # the tests of these, or --soak; exits 0 where the lane has caught it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -37,9 +37,6 @@ EBUSY) # a start that fails leaves its rules
     sed -i '/^static void give_up/,/^}/s/if (plan->own\[i\].is_in_place)/if (false)/' \
         lib/apply/claim.c
     caught='left in the kernel: rule' ;;
-seccomp) # riptided may execute programs
-    sed -i 's/"accept", "accept4",/"execve", &/' cli/seccomp/allowed.c
-    caught='failed .*test_what_it_does_not_need_is_refused' ;;
 modes) # the socket is as the umask has it
     sed -i 's/umask(0111);/umask(mask);/' cli/listener.c
     caught='failed .*test_modes_are_the_same_whatever_the_umask' ;;
@@ -53,7 +50,7 @@ hardening) # functions are bound when they are called, by way of a table that st
     }' lib/apply/claim.c
     caught='VIOLATION: riptided ended with' command=(soak --minutes 0.5) ;;
 *)
-    echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage | EBUSY | seccomp |" \
+    echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage | EBUSY |" \
         "modes | hardening | --soak" >&2
     exit 2 ;;
 esac
