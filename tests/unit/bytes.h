@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Netlink messages built attribute by attribute, for tests of what reads them. Include it behind
- * cmocka.h.
+ * Netlink messages built attribute by attribute, for tests of what reads them.
  */
 #ifndef RIPTIDE_TESTS_BYTES_H
 #define RIPTIDE_TESTS_BYTES_H
 
+#include "unit.h"
+
 #include <linux/netlink.h>
 #include <riptide/riptide.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 struct bytes {

@@ -7,8 +7,6 @@
 
 #include "evidence_case.h"
 
-#include <string.h>
-
 enum { START = 24 };
 
 /* One that waits in a queue: it has met the limit of the path. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf from a text, for the tests of what reads and prints it. Include it behind cmocka.h.
+ * riptided.conf from a text, for the tests of what reads and prints it.
  */
 #ifndef RIPTIDE_TESTS_CONFIG_CASE_H
 #define RIPTIDE_TESTS_CONFIG_CASE_H
 
 #include "settings.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #define ARGV(...)                                                                                  \
     (char *[])                                                                                     \

@@ -6,14 +6,10 @@
 #define TESTS_UNIT_ESTIMATORS_H
 
 #include "compute/estimator.h"
+#include "unit.h"
 
 #include <riptide/compute.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define S  UINT64_C(1000000000)
 #define MS UINT64_C(1000000)

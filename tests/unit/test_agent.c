@@ -5,19 +5,14 @@
  */
 #include "agent/parts.h"
 #include "tools.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <riptide/agent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* The kernel has no memory for any datagram. */
 static bool is_short;
@@ -73,13 +68,12 @@ static void assert_refused(struct riptide_agent *agent, const struct configs *co
     assert_string_equal(error.text, text);
 }
 
-static void names_in_the_kernel_cannot_change(void **state)
+TEST(names_in_the_kernel_cannot_change)
 {
     static const char *const names[] = { "table", "protocol", "rule_priority", "mark", "dry_run" };
     struct configs configs;
     struct riptide_agent *agent;
 
-    (void)state;
     init(&configs);
     agent = agent_of(&configs);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -98,7 +92,7 @@ static void names_in_the_kernel_cannot_change(void **state)
     riptide_agent_free(agent);
 }
 
-static void what_one_stage_refuses_no_stage_takes(void **state)
+TEST(what_one_stage_refuses_no_stage_takes)
 {
     struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
     struct riptide_estimate estimate;
@@ -106,7 +100,6 @@ static void what_one_stage_refuses_no_stage_takes(void **state)
     struct riptide_agent *agent;
     struct configs configs;
 
-    (void)state;
     init(&configs);
     agent = agent_of(&configs);
     configs.router.step_percent = 50;
@@ -151,7 +144,7 @@ static void assert_not_new(const struct configs *configs, const char *text)
 }
 
 /* By their paths from the agent's configuration, as the host has set them. */
-static void fields_of_the_stages_are_named(void **state)
+TEST(fields_of_the_stages_are_named)
 {
     const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
     const struct riptide_hint overrides[2] = {
@@ -161,7 +154,6 @@ static void fields_of_the_stages_are_named(void **state)
     struct riptide_observer_config observer;
     struct configs configs;
 
-    (void)state;
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
     configs.agent.observer = &observer;
@@ -208,11 +200,10 @@ static uint32_t max_routes_of(const struct configs *configs)
     return stages_of(configs).router.max_routes;
 }
 
-static void routes_are_as_many_as_destinations_or_fewer(void **state)
+TEST(routes_are_as_many_as_destinations_or_fewer)
 {
     struct configs configs;
 
-    (void)state;
     init(&configs);
     assert_int_equal(max_routes_of(&configs), configs.estimator.max_destinations);
     configs.router.max_routes = 1;
@@ -228,25 +219,23 @@ static void routes_are_as_many_as_destinations_or_fewer(void **state)
     assert_int_equal(max_routes_of(&configs), 50000);
 }
 
-static void no_configuration_is_that_of_the_defaults(void **state)
+TEST(no_configuration_is_that_of_the_defaults)
 {
     struct riptide_agent *agent = NULL;
     struct riptide_error error = { .text = "" };
 
-    (void)state;
     if (riptide_agent_new(&agent, NULL, &error) != 0)
         fail_msg("%s", error.text);
     assert_int_equal(riptide_agent_reconfigure(agent, NULL, &error), 0);
     riptide_agent_free(agent);
 }
 
-static void fd_stays_the_same(void **state)
+TEST(fd_stays_the_same)
 {
     struct riptide_agent *agent;
     struct configs configs;
     int fd;
 
-    (void)state;
     init(&configs);
     agent = agent_of(&configs);
     fd = riptide_agent_get_fd(agent);
@@ -270,13 +259,12 @@ static struct riptide_agent *start(struct configs *configs)
 }
 
 /* A round is under way, which begins anew; what goes wrong with it an event says. */
-static void what_is_taken_is_not_refused(void **state)
+TEST(what_is_taken_is_not_refused)
 {
     const struct riptide_agent_event *event;
     struct riptide_agent *agent;
     struct configs configs;
 
-    (void)state;
     agent = start(&configs);
     assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
     is_short = true;
@@ -289,13 +277,12 @@ static void what_is_taken_is_not_refused(void **state)
     riptide_agent_free(agent);
 }
 
-static void what_makes_no_sense_after_start_and_stop_is_refused(void **state)
+TEST(what_makes_no_sense_after_start_and_stop_is_refused)
 {
     struct riptide_error error = { .text = "" };
     struct riptide_agent *agent;
     struct configs configs;
 
-    (void)state;
     agent = start(&configs);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "the agent has started already");
@@ -316,13 +303,12 @@ static bool hears_of_closed(const struct configs *configs)
     return stages_of(configs).observer.destroy_events;
 }
 
-static void destroy_events_follow_the_policy_unless_said(void **state)
+TEST(destroy_events_follow_the_policy_unless_said)
 {
     struct riptide_hint override = { .dst = { AF_INET, 24, { 192, 0, 2 } } };
     struct riptide_observer_config observer;
     struct configs configs;
 
-    (void)state;
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
     assert_true(hears_of_closed(&configs));
@@ -344,21 +330,4 @@ static void destroy_events_follow_the_policy_unless_said(void **state)
     override.policy = NULL;
     observer.destroy_events = true;
     assert_true(hears_of_closed(&configs));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_in_the_kernel_cannot_change),
-        cmocka_unit_test(what_one_stage_refuses_no_stage_takes),
-        cmocka_unit_test(fields_of_the_stages_are_named),
-        cmocka_unit_test(routes_are_as_many_as_destinations_or_fewer),
-        cmocka_unit_test(no_configuration_is_that_of_the_defaults),
-        cmocka_unit_test(fd_stays_the_same),
-        cmocka_unit_test(what_is_taken_is_not_refused),
-        cmocka_unit_test(what_makes_no_sense_after_start_and_stop_is_refused),
-        cmocka_unit_test(destroy_events_follow_the_policy_unless_said),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

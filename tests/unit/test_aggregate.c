@@ -3,13 +3,7 @@
  * Sums per destination, from samples that are made up.
  */
 #include "aggregate.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static struct riptide_sample make_sample(const char *dst, uint32_t cwnd)
 {
@@ -19,14 +13,13 @@ static struct riptide_sample make_sample(const char *dst, uint32_t cwnd)
     return sample;
 }
 
-static void test_figures(void **state)
+TEST(figures)
 {
     struct riptide_sample a = make_sample("10.0.0.2", 10);
     struct riptide_sample b = make_sample("10.0.0.2", 45);
     void *index = NULL;
     json_t *rows, *expected;
 
-    (void)state;
     a.rtt_us = 300;
     a.min_rtt_us = 200;
     a.mss_bytes = 1460;
@@ -51,13 +44,12 @@ static void test_figures(void **state)
     aggregate_clear(&index);
 }
 
-static void test_what_nobody_knows_is_null(void **state)
+TEST(what_nobody_knows_is_null)
 {
     struct riptide_sample sample = make_sample("10.0.0.2", 10);
     void *index = NULL;
     json_t *rows;
 
-    (void)state;
     assert_int_equal(aggregate_add(&index, &sample), 0);
     rows = aggregate_to_json(index);
     assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "rtt_mean_us")));
@@ -66,7 +58,7 @@ static void test_what_nobody_knows_is_null(void **state)
     aggregate_clear(&index);
 }
 
-static void test_order(void **state)
+TEST(order)
 {
     static const char *const dsts[] = { "2001:db8::1", "10.0.0.10", "192.0.2.1", "10.0.0.9",
                                         "2001:db8::" };
@@ -75,7 +67,6 @@ static void test_order(void **state)
     void *index = NULL;
     json_t *rows;
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct riptide_sample sample = make_sample(dsts[i], 10);
 
@@ -91,13 +82,12 @@ static void test_order(void **state)
 }
 
 /* As after an interrupted dump. */
-static void test_cleared_and_used_again(void **state)
+TEST(cleared_and_used_again)
 {
     struct riptide_sample sample = make_sample("10.0.0.2", 10);
     void *index = NULL;
     json_t *rows;
 
-    (void)state;
     aggregate_clear(&index);
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < 1000; i++) {
@@ -111,16 +101,4 @@ static void test_cleared_and_used_again(void **state)
         json_decref(rows);
         aggregate_clear(&index);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_what_nobody_knows_is_null),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_cleared_and_used_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,9 @@
  * sends. What every route message must be is in test_route.c.
  */
 #include "apply/base.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-
 #include "bytes.h"
+
+#include <errno.h>
 
 enum { UNKNOWN = 250, PAYLOAD_MAX = ATTRS_MAX_BYTES - 4 };
 
@@ -156,13 +149,12 @@ static void assert_prefix(const struct riptide_prefix *actual, const char *text)
     assert_memory_equal(actual, &expected, sizeof(expected));
 }
 
-static void test_a_gateway_and_its_source(void **state)
+TEST(a_gateway_and_its_source)
 {
     static const uint8_t hop[] = { 192, 0, 2, 254 };
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin_gateway(&answer);
     base = parsed(&answer, "203.0.113.9");
     assert_prefix(&base->route.dst, "0.0.0.0/0");
@@ -179,12 +171,11 @@ static void test_a_gateway_and_its_source(void **state)
     assert_int_equal(base->metrics_bytes, 0);
 }
 
-static void test_on_link_has_no_gateway(void **state)
+TEST(on_link_has_no_gateway)
 {
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin(&answer, "192.0.2.0/24");
     rtm(&answer)->rtm_scope = RT_SCOPE_LINK;
     bytes_put_address(&answer, RTA_PREFSRC, "192.0.2.1");
@@ -197,12 +188,11 @@ static void test_on_link_has_no_gateway(void **state)
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_OIF));
 }
 
-static void test_flags_of_the_moment_make_no_difference(void **state)
+TEST(flags_of_the_moment_make_no_difference)
 {
     struct base *plain, *base;
     struct bytes answer;
 
-    (void)state;
     begin_gateway(&answer);
     plain = parsed(&answer, "203.0.113.9");
     rtm(&answer)->rtm_flags = RTNH_F_DEAD | RTNH_F_LINKDOWN | RTNH_F_OFFLOAD | RTM_F_OFFLOAD;
@@ -214,12 +204,11 @@ static void test_flags_of_the_moment_make_no_difference(void **state)
     assert_false(base_equal(plain, base));
 }
 
-static void test_several_hops_go_with_their_weights(void **state)
+TEST(several_hops_go_with_their_weights)
 {
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin(&answer, "10.1.0.0/16");
     put_hops(&answer, 0, 3);
     base = parsed(&answer, "10.1.0.1");
@@ -231,12 +220,11 @@ static void test_several_hops_go_with_their_weights(void **state)
                         36);
 }
 
-static void test_hop_flags_of_the_moment_make_no_difference(void **state)
+TEST(hop_flags_of_the_moment_make_no_difference)
 {
     struct base *plain, *base;
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "10.1.0.0/16");
     put_hops(&answer, 0, 3);
     plain = parsed(&answer, "10.1.0.1");
@@ -254,7 +242,7 @@ static void test_hop_flags_of_the_moment_make_no_difference(void **state)
     assert_false(base_equal(plain, base));
 }
 
-static void test_v4_through_a_v6_next_hop(void **state)
+TEST(v4_through_a_v6_next_hop)
 {
     const struct {
         uint16_t family;
@@ -263,7 +251,6 @@ static void test_v4_through_a_v6_next_hop(void **state)
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin(&answer, "10.2.0.0/16");
     bytes_put(&answer, RTA_VIA, &via, sizeof(via));
     bytes_put_u32(&answer, RTA_OIF, 3);
@@ -273,12 +260,11 @@ static void test_v4_through_a_v6_next_hop(void **state)
     assert_attrs(base, TYPES(RTA_VIA, RTA_OIF));
 }
 
-static void test_the_hop_of_an_object_is_carried_without_it(void **state)
+TEST(the_hop_of_an_object_is_carried_without_it)
 {
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin(&answer, "10.3.0.0/16");
     rtm(&answer)->rtm_flags = RTNH_F_ONLINK;
     bytes_put_address(&answer, RTA_PREFSRC, "192.0.2.1");
@@ -290,14 +276,13 @@ static void test_the_hop_of_an_object_is_carried_without_it(void **state)
     assert_attrs(base, TYPES(RTA_PREFSRC, RTA_GATEWAY, RTA_OIF));
 }
 
-static void test_encapsulation_goes_with_the_hop(void **state)
+TEST(encapsulation_goes_with_the_hop)
 {
     static const uint8_t segments[] = { 0x20, 0, 1, 0, 1, 0, 0, 0 };
     static const uint8_t seg6[] = { 5, 0 };
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin(&answer, "2001:db8:98::/48");
     bytes_put_u32(&answer, RTA_PRIORITY, 1024);
     bytes_put_address(&answer, RTA_GATEWAY, "fe80::2");
@@ -308,13 +293,12 @@ static void test_encapsulation_goes_with_the_hop(void **state)
     assert_attrs(base, TYPES(RTA_GATEWAY, RTA_OIF, RTA_ENCAP, RTA_ENCAP_TYPE));
 }
 
-static void test_metrics_go_without_those_that_we_set(void **state)
+TEST(metrics_go_without_those_that_we_set)
 {
     struct bytes answer;
     struct base *base;
     size_t metrics;
 
-    (void)state;
     begin_gateway(&answer);
     metrics = bytes_nest(&answer, RTA_METRICS);
     bytes_put_u32(&answer, RTAX_LOCK, 1u << RTAX_MTU);
@@ -334,11 +318,10 @@ static void test_metrics_go_without_those_that_we_set(void **state)
     assert_int_equal(base->route.metrics.mtu_bytes, 1400);
 }
 
-static void test_expiry_is_not_copied(void **state)
+TEST(expiry_is_not_copied)
 {
     static const int32_t hundredths[] = { 0, -1, 100 * LEAST_LIFE_S, 29990, INT32_MAX };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(hundredths) / sizeof(*hundredths); i++) {
         struct bytes answer;
         struct base base;
@@ -352,12 +335,11 @@ static void test_expiry_is_not_copied(void **state)
     }
 }
 
-static void test_unknown_attributes_are_carried(void **state)
+TEST(unknown_attributes_are_carried)
 {
     struct bytes answer;
     struct base *base;
 
-    (void)state;
     begin_gateway(&answer);
     bytes_put(&answer, UNKNOWN, "\1\2\3\4\5", 5);
     base = parsed(&answer, "203.0.113.9");
@@ -408,12 +390,11 @@ static void begin_different(struct bytes *answer, int which)
         bytes_put_u8(answer, UNKNOWN, 1);
 }
 
-static void test_equal_is_what_means_the_same(void **state)
+TEST(equal_is_what_means_the_same)
 {
     struct base *plain, *base;
     struct bytes answer;
 
-    (void)state;
     begin_different(&answer, NO_DIFFERENCE);
     plain = parsed(&answer, "10.1.0.1");
     for (int which = 0; which < DIFFERENCES; which++) {
@@ -424,19 +405,17 @@ static void test_equal_is_what_means_the_same(void **state)
     }
 }
 
-static void test_several_v6_routes_are_left_alone(void **state)
+TEST(several_v6_routes_are_left_alone)
 {
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "2001:db8:97::/48");
     put_hops(&answer, 0, 1);
     assert_reason(&answer, "2001:db8:97::1", "its base route is made of several IPv6 routes");
 }
 
-static void test_hops_whose_lengths_lie_are_refused(void **state)
+TEST(hops_whose_lengths_lie_are_refused)
 {
-    (void)state;
     for (uint32_t claimed = 0; claimed <= 64; claimed++) {
         uint16_t len = (uint16_t)claimed;
         struct bytes answer;
@@ -455,13 +434,12 @@ static void test_hops_whose_lengths_lie_are_refused(void **state)
 }
 
 /* net.ipv4.nexthop_compat_mode decides whether the kernel shows them. */
-static void test_objects_of_many_hops_or_unseen_ones_are_left_alone(void **state)
+TEST(objects_of_many_hops_or_unseen_ones_are_left_alone)
 {
     static const char group[] = "its base route leads through a next-hop group";
     static const char unseen[] = "the kernel does not show the hop of its next-hop object";
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "10.3.0.0/16");
     bytes_put_address(&answer, RTA_PREFSRC, "192.0.2.1");
     bytes_put_u32(&answer, RTA_NH_ID, 7);
@@ -475,7 +453,7 @@ static void test_objects_of_many_hops_or_unseen_ones_are_left_alone(void **state
     assert_reason(&answer, "2001:db8:97::1", group);
 }
 
-static void test_locked_windows_are_left_alone(void **state)
+TEST(locked_windows_are_left_alone)
 {
     static const struct {
         uint32_t lock;
@@ -485,7 +463,6 @@ static void test_locked_windows_are_left_alone(void **state)
                   { 1u << RTAX_MTU | 1u << RTAX_INITCWND, true },
                   { ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND), false } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct bytes answer;
 
@@ -498,11 +475,10 @@ static void test_locked_windows_are_left_alone(void **state)
     }
 }
 
-static void test_an_mtu_that_would_be_cut_down_is_left_alone(void **state)
+TEST(an_mtu_that_would_be_cut_down_is_left_alone)
 {
     struct bytes answer;
 
-    (void)state;
     begin_gateway(&answer);
     put_metric(&answer, RTAX_MTU, 65521);
     assert_reason(&answer, "203.0.113.9",
@@ -513,22 +489,20 @@ static void test_an_mtu_that_would_be_cut_down_is_left_alone(void **state)
 }
 
 /* Ours has no lifetime, and is to go before it. */
-static void test_a_base_about_to_expire_is_left_alone(void **state)
+TEST(a_base_about_to_expire_is_left_alone)
 {
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "2001:db8:99::/48");
     put_expiry(&answer, 100 * LEAST_LIFE_S - 1);
     assert_reason(&answer, "2001:db8:99::1", base_ending);
 }
 
-static void test_more_attributes_than_fit_are_refused(void **state)
+TEST(more_attributes_than_fit_are_refused)
 {
     static const int types[] = { RTA_ENCAP, UNKNOWN, RTA_MULTIPATH };
     static const uint8_t payload[PAYLOAD_MAX + 4];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         struct bytes answer;
 
@@ -549,12 +523,11 @@ static void test_more_attributes_than_fit_are_refused(void **state)
     }
 }
 
-static void test_more_metrics_than_fit_are_refused(void **state)
+TEST(more_metrics_than_fit_are_refused)
 {
     enum { OTHERS = 24, ROOM = PAYLOAD_MAX - OTHERS };
     static const uint8_t payload[PAYLOAD_MAX];
 
-    (void)state;
     for (size_t n = ROOM; n <= ROOM + 4; n += 4) {
         struct bytes answer;
         size_t metrics;
@@ -570,12 +543,11 @@ static void test_more_metrics_than_fit_are_refused(void **state)
     }
 }
 
-static void test_every_errno_has_its_reason(void **state)
+TEST(every_errno_has_its_reason)
 {
     static const char denied[] = "its base route is blackhole, unreachable or prohibit";
     static const char refused[] = "the kernel refused the route query";
 
-    (void)state;
     for (int number = 0; number <= 133; number++) {
         const struct nlmsgerr error = { .error = -number };
         const char *expected = refused;
@@ -592,11 +564,10 @@ static void test_every_errno_has_its_reason(void **state)
     }
 }
 
-static void test_only_unicast_is_ours(void **state)
+TEST(only_unicast_is_ours)
 {
     struct bytes answer;
 
-    (void)state;
     for (unsigned int type = 0; type < 256; type++) {
         begin(&answer, "192.0.2.1");
         rtm(&answer)->rtm_type = (uint8_t)type;
@@ -610,11 +581,10 @@ static void test_only_unicast_is_ours(void **state)
     }
 }
 
-static void test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes(void **state)
+TEST(what_is_the_hosts_own_is_named_for_hosts_and_prefixes)
 {
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "192.0.2.0/25");
     rtm(&answer)->rtm_type = RTN_LOCAL;
     assert_reason(&answer, "192.0.2.1", "it is an address of this host");
@@ -622,13 +592,12 @@ static void test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes(void **st
     assert_reason(&answer, "192.0.2.0/24", "an address of this host lies in it");
 }
 
-static void test_only_main_is_ours(void **state)
+TEST(only_main_is_ours)
 {
     static const char other_table[] = "a rule sends it to another table than main";
     static const uint32_t tables[] = { 0, 100, RT_TABLE_DEFAULT, RT_TABLE_LOCAL, 254 + 256, 7230 };
     struct bytes answer;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         begin_gateway(&answer);
         bytes_put_u32(&answer, RTA_TABLE, tables[i]);
@@ -636,12 +605,11 @@ static void test_only_main_is_ours(void **state)
     }
 }
 
-static void test_routes_that_choose_by_more_than_the_destination(void **state)
+TEST(routes_that_choose_by_more_than_the_destination)
 {
     static const char by_packet[] = "its base route depends on tos or source";
     struct bytes answer;
 
-    (void)state;
     begin_gateway(&answer);
     rtm(&answer)->rtm_tos = 4;
     assert_reason(&answer, "203.0.113.9", by_packet);
@@ -650,12 +618,11 @@ static void test_routes_that_choose_by_more_than_the_destination(void **state)
     assert_reason(&answer, "203.0.113.9", by_packet);
 }
 
-static void test_routes_that_do_not_hold_all_that_was_asked(void **state)
+TEST(routes_that_do_not_hold_all_that_was_asked)
 {
     static const char inside[] = "main has more specific routes inside it";
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "10.1.2.0/24");
     bytes_put_u32(&answer, RTA_OIF, 3);
     parsed(&answer, "10.1.2.0/24");
@@ -664,11 +631,10 @@ static void test_routes_that_do_not_hold_all_that_was_asked(void **state)
     assert_reason(&answer, "10.0.0.0/8", inside);
 }
 
-static void test_answers_for_another_destination_are_malformed(void **state)
+TEST(answers_for_another_destination_are_malformed)
 {
     struct bytes answer;
 
-    (void)state;
     begin(&answer, "198.51.100.0/24");
     assert_reason(&answer, "203.0.113.9/32", malformed);
     ((struct rtmsg *)bytes_header(&answer))->rtm_type = RTN_LOCAL;
@@ -678,12 +644,11 @@ static void test_answers_for_another_destination_are_malformed(void **state)
     assert_reason(&answer, "2001:db9::/48", malformed);
 }
 
-static void test_other_messages_are_malformed(void **state)
+TEST(other_messages_are_malformed)
 {
     static const uint16_t types[] = { RTM_DELROUTE, RTM_GETROUTE, RTM_NEWLINK, NLMSG_DONE };
     struct bytes answer;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         begin_gateway(&answer);
         bytes_message(&answer)->nlmsg_type = types[i];
@@ -714,48 +679,10 @@ static bool parses(const struct nlmsghdr *message)
     return base_parse(&base, &dst, message, 1, &reason);
 }
 
-static void test_a_cut_inside_an_attribute_is_malformed(void **state)
+TEST(a_cut_inside_an_attribute_is_malformed)
 {
     struct bytes answer;
 
-    (void)state;
     begin_with_all(&answer);
     bytes_check_cuts(&answer, sizeof(struct rtmsg), parses);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_gateway_and_its_source),
-        cmocka_unit_test(test_on_link_has_no_gateway),
-        cmocka_unit_test(test_flags_of_the_moment_make_no_difference),
-        cmocka_unit_test(test_several_hops_go_with_their_weights),
-        cmocka_unit_test(test_hop_flags_of_the_moment_make_no_difference),
-        cmocka_unit_test(test_v4_through_a_v6_next_hop),
-        cmocka_unit_test(test_the_hop_of_an_object_is_carried_without_it),
-        cmocka_unit_test(test_encapsulation_goes_with_the_hop),
-        cmocka_unit_test(test_metrics_go_without_those_that_we_set),
-        cmocka_unit_test(test_expiry_is_not_copied),
-        cmocka_unit_test(test_unknown_attributes_are_carried),
-        cmocka_unit_test(test_equal_is_what_means_the_same),
-        cmocka_unit_test(test_several_v6_routes_are_left_alone),
-        cmocka_unit_test(test_hops_whose_lengths_lie_are_refused),
-        cmocka_unit_test(test_objects_of_many_hops_or_unseen_ones_are_left_alone),
-        cmocka_unit_test(test_locked_windows_are_left_alone),
-        cmocka_unit_test(test_an_mtu_that_would_be_cut_down_is_left_alone),
-        cmocka_unit_test(test_a_base_about_to_expire_is_left_alone),
-        cmocka_unit_test(test_more_attributes_than_fit_are_refused),
-        cmocka_unit_test(test_more_metrics_than_fit_are_refused),
-        cmocka_unit_test(test_every_errno_has_its_reason),
-        cmocka_unit_test(test_only_unicast_is_ours),
-        cmocka_unit_test(test_what_is_the_hosts_own_is_named_for_hosts_and_prefixes),
-        cmocka_unit_test(test_only_main_is_ours),
-        cmocka_unit_test(test_routes_that_choose_by_more_than_the_destination),
-        cmocka_unit_test(test_routes_that_do_not_hold_all_that_was_asked),
-        cmocka_unit_test(test_answers_for_another_destination_are_malformed),
-        cmocka_unit_test(test_other_messages_are_malformed),
-        cmocka_unit_test(test_a_cut_inside_an_attribute_is_malformed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

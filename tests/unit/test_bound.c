@@ -3,13 +3,11 @@
  * What limits a window: bounds, what connections start with without us, and hints by prefix, that
  * stay and that pass; and what the explanation says.
  */
-#include "compute/estimator.h"
-
 #include "careful_case.h"
+#include "compute/estimator.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const struct riptide_explanation nothing;
 
@@ -24,7 +22,7 @@ static void add_hint(struct riptide_estimator *estimator, const char *dst, uint3
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, &error), 0);
 }
 
-static void explanation_holds_every_figure(void **state)
+TEST(explanation_holds_every_figure)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_prefix other = prefix_of_text("192.0.2.2");
@@ -48,7 +46,7 @@ static void explanation_holds_every_figure(void **state)
         RIPTIDE_E_UNKNOWN);
 }
 
-static void clamp_says_which_bound_bit(void **state)
+TEST(clamp_says_which_bound_bit)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator;
@@ -63,7 +61,7 @@ static void clamp_says_which_bound_bit(void **state)
     assert_int_equal(explain(estimator).bounds, 0);
 }
 
-static void longest_override_decides_alone(void **state)
+TEST(longest_override_decides_alone)
 {
     const struct riptide_hint overrides[] = {
         { .dst = prefix_of_text("192.0.0.0/16"), .cwnd_max = 20, .scale = 0.1 },
@@ -101,7 +99,7 @@ static struct riptide_estimator *estimator_under(struct riptide_hint override, u
     return estimator;
 }
 
-static void override_says_which_part_of_it_bit(void **state)
+TEST(override_says_which_part_of_it_bit)
 {
     const struct {
         struct riptide_hint override;
@@ -124,7 +122,7 @@ static void override_says_which_part_of_it_bit(void **state)
 }
 
 /* The learned window is 1000, ten times the upper bound. */
-static void scale_is_a_share_of_the_bounded_window(void **state)
+TEST(scale_is_a_share_of_the_bounded_window)
 {
     struct riptide_estimator *estimator =
         estimator_under((struct riptide_hint){ .scale = 0.5 }, 1000);
@@ -143,7 +141,7 @@ static void scale_is_a_share_of_the_bounded_window(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void overrides_are_refused_by_name(void **state)
+TEST(overrides_are_refused_by_name)
 {
     const struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
     const struct {
@@ -182,7 +180,7 @@ static void overrides_are_refused_by_name(void **state)
     assert_memory_equal(error.text, "estimator.hints[0].dst: no prefix; ", 35);
 }
 
-static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
+TEST(hint_takes_effect_at_once_and_passes_by_itself)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
@@ -206,7 +204,7 @@ static void hint_takes_effect_at_once_and_passes_by_itself(void **state)
     assert_int_equal(explain(estimator).bounds, 0);
 }
 
-static void lowest_of_the_hints_counts(void **state)
+TEST(lowest_of_the_hints_counts)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -222,7 +220,7 @@ static void lowest_of_the_hints_counts(void **state)
     assert_int_equal(cwnd_of(estimator), 100);
 }
 
-static void hint_for_the_same_prefix_replaces(void **state)
+TEST(hint_for_the_same_prefix_replaces)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -234,7 +232,7 @@ static void hint_for_the_same_prefix_replaces(void **state)
     assert_int_equal(cwnd_of(estimator), 50);
 }
 
-static void hints_are_refused_by_name_and_bounded_in_number(void **state)
+TEST(hints_are_refused_by_name_and_bounded_in_number)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_hint good = { .dst = prefix_of_text("192.0.2.1"),
@@ -274,7 +272,7 @@ static void hints_are_refused_by_name_and_bounded_in_number(void **state)
 }
 
 /* As if the configuration had said it, from its policy on, and beside one that ends. */
-static void hint_without_end_takes_the_place_of_what_is_for_all(void **state)
+TEST(hint_without_end_takes_the_place_of_what_is_for_all)
 {
     const struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.0/24"),
                                        .cwnd_min = 40,
@@ -297,7 +295,7 @@ static void hint_without_end_takes_the_place_of_what_is_for_all(void **state)
     assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), RIPTIDE_E_UNKNOWN);
 }
 
-static void walk_sees_each_hint_in_force(void **state)
+TEST(walk_sees_each_hint_in_force)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_hint hint;
@@ -336,7 +334,7 @@ static void assert_window(struct riptide_estimator *estimator, uint32_t cwnd, ui
     assert_true(find_host(estimator, "192.0.2.1").cwnd_max >= cwnd);
 }
 
-static void base_is_the_least_unless_something_lowers_it(void **state)
+TEST(base_is_the_least_unless_something_lowers_it)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -361,7 +359,7 @@ static void base_is_the_least_unless_something_lowers_it(void **state)
 }
 
 /* As a hint that stays is popped again where it begins to lower what the host would do without. */
-static void base_that_makes_a_window_lower_is_told(void **state)
+TEST(base_that_makes_a_window_lower_is_told)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
@@ -376,7 +374,7 @@ static void base_that_makes_a_window_lower_is_told(void **state)
     assert_true(estimate->may_lower);
 }
 
-static void base_goes_below_an_override_and_with_its_destination(void **state)
+TEST(base_goes_below_an_override_and_with_its_destination)
 {
     const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 20 };
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -396,7 +394,7 @@ static void base_goes_below_an_override_and_with_its_destination(void **state)
 }
 
 /* What their owner gives connections is where they begin and heal to; less than it is what fits. */
-static void a_base_is_begun_with_and_left_for_losses(void **state)
+TEST(a_base_is_begun_with_and_left_for_losses)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -416,7 +414,7 @@ static void a_base_is_begun_with_and_left_for_losses(void **state)
     assert_int_equal(tick(estimator, path, closed(200, 32, 0)), 32);
 }
 
-static void base_goes_with_the_window_where_only_an_explanation_stays(void **state)
+TEST(base_goes_with_the_window_where_only_an_explanation_stays)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = { .dst = prefix_of_text("192.0.2.1"), .cwnd = 24 };
@@ -435,29 +433,4 @@ static void base_goes_with_the_window_where_only_an_explanation_stays(void **sta
     assert_int_equal(explain(estimator).base_cwnd, 0);
     set_base(estimator, 40); /* what was on its way when the window went */
     assert_int_equal(explain(estimator).base_cwnd, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explanation_holds_every_figure),
-        cmocka_unit_test(clamp_says_which_bound_bit),
-        cmocka_unit_test(longest_override_decides_alone),
-        cmocka_unit_test(override_says_which_part_of_it_bit),
-        cmocka_unit_test(scale_is_a_share_of_the_bounded_window),
-        cmocka_unit_test(overrides_are_refused_by_name),
-        cmocka_unit_test(hint_takes_effect_at_once_and_passes_by_itself),
-        cmocka_unit_test(lowest_of_the_hints_counts),
-        cmocka_unit_test(hint_for_the_same_prefix_replaces),
-        cmocka_unit_test(hints_are_refused_by_name_and_bounded_in_number),
-        cmocka_unit_test(hint_without_end_takes_the_place_of_what_is_for_all),
-        cmocka_unit_test(walk_sees_each_hint_in_force),
-        cmocka_unit_test(base_is_the_least_unless_something_lowers_it),
-        cmocka_unit_test(base_that_makes_a_window_lower_is_told),
-        cmocka_unit_test(base_goes_below_an_override_and_with_its_destination),
-        cmocka_unit_test(a_base_is_begun_with_and_left_for_losses),
-        cmocka_unit_test(base_goes_with_the_window_where_only_an_explanation_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  */
 #include "careful_case.h"
 
-static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
+TEST(what_is_used_begins_and_what_says_nothing_is_left_out)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
@@ -26,7 +26,7 @@ static void what_is_used_begins_and_what_says_nothing_is_left_out(void **state)
     assert_true(explanation.evidence.capacity == 60);
 }
 
-static void a_window_that_fits_doubles_where_nothing_has_met_the_limit(void **state)
+TEST(a_window_that_fits_doubles_where_nothing_has_met_the_limit)
 {
     ESTIMATOR *estimator = careful();
 
@@ -36,7 +36,7 @@ static void a_window_that_fits_doubles_where_nothing_has_met_the_limit(void **st
 }
 
 /* An eighth of 100 ms; 4 ms and 16 ms where an eighth is less, and more. */
-static void queue_from_an_eighth_of_the_round_trip_time_is_the_limit(void **state)
+TEST(queue_from_an_eighth_of_the_round_trip_time_is_the_limit)
 {
     const struct {
         uint32_t min_rtt_us, queue_us;
@@ -56,7 +56,7 @@ static void queue_from_an_eighth_of_the_round_trip_time_is_the_limit(void **stat
     }
 }
 
-static void idle_connections_keep_a_window_and_prove_nothing(void **state)
+TEST(idle_connections_keep_a_window_and_prove_nothing)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample idle = busy(500), unused = busy(500);
@@ -70,7 +70,7 @@ static void idle_connections_keep_a_window_and_prove_nothing(void **state)
     assert_int_equal(tick(estimator, idle, idle), 0);
 }
 
-static void idle_ticks_pass_for_what_counts_ticks(void **state)
+TEST(idle_ticks_pass_for_what_counts_ticks)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400), idle = busy(400);
@@ -88,7 +88,7 @@ static void idle_ticks_pass_for_what_counts_ticks(void **state)
     assert_in_range(tick(estimator, path, closed(60, 70, 24)), 10, 69);
 }
 
-static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
+TEST(a_window_that_fits_doubles_up_to_what_is_derived)
 {
     ESTIMATOR *estimator = careful();
 
@@ -100,7 +100,7 @@ static void a_window_that_fits_doubles_up_to_what_is_derived(void **state)
 }
 
 /* A path on which no burst was seen to fit. Capacity is what two connections get together. */
-static void a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond(void **state)
+TEST(a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond)
 {
     const uint32_t expected[] = { 36,  54,  81,  100, 113, 127, 143, 161, 181,
                                   203, 229, 257, 290, 326, 367, 400, 400 };
@@ -116,7 +116,7 @@ static void a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond(void *
     }
 }
 
-static void connections_that_open_together_share_what_is_derived(void **state)
+TEST(connections_that_open_together_share_what_is_derived)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample opening = busy(20), path = queued(200);
@@ -132,7 +132,7 @@ static void connections_that_open_together_share_what_is_derived(void **state)
     assert_int_equal(fit(estimator, path), 61);
 }
 
-static void paced_flights_may_be_larger(void **state)
+TEST(paced_flights_may_be_larger)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator;
@@ -144,7 +144,7 @@ static void paced_flights_may_be_larger(void **state)
     assert_int_equal(fit(estimator, lossy(200)), 96);
 }
 
-static void silence_ends_it_and_use_does_not(void **state)
+TEST(silence_ends_it_and_use_does_not)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample limited = busy(100);
@@ -161,7 +161,7 @@ static void silence_ends_it_and_use_does_not(void **state)
     assert_int_equal(cwnd_of(estimator), START);
 }
 
-static void another_path_voids_the_evidence(void **state)
+TEST(another_path_voids_the_evidence)
 {
     const struct {
         uint32_t min_rtt_us, rtt_us;
@@ -189,7 +189,7 @@ static void another_path_voids_the_evidence(void **state)
     }
 }
 
-static void microseconds_are_no_other_path(void **state)
+TEST(microseconds_are_no_other_path)
 {
     const uint32_t path_us[] = { 2000, 2001 };
 
@@ -204,7 +204,7 @@ static void microseconds_are_no_other_path(void **state)
     }
 }
 
-static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
+TEST(a_queue_is_no_other_path_and_a_longer_path_is_followed)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample in_queue = busy(40), longer = busy(40);
@@ -223,7 +223,7 @@ static void a_queue_is_no_other_path_and_a_longer_path_is_followed(void **state)
 }
 
 /* BBR's window does not tell of losses, so that all of the first four flights count. */
-static void another_path_changes_no_congestion_control(void **state)
+TEST(another_path_changes_no_congestion_control)
 {
     struct riptide_sample lost = closed(START, 3 * START, START), open = busy(400);
     ESTIMATOR *estimator = careful();
@@ -237,7 +237,7 @@ static void another_path_changes_no_congestion_control(void **state)
 }
 
 /* A sample does not say what window its connection began with; some outlive the hint. */
-static void the_end_of_a_hint_is_no_growth(void **state)
+TEST(the_end_of_a_hint_is_no_growth)
 {
     const struct {
         uint32_t cwnd_max;
@@ -272,7 +272,7 @@ static void the_end_of_a_hint_is_no_growth(void **state)
     }
 }
 
-static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
+TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_prefix dst = prefix_of_text("192.0.2.1");
@@ -285,28 +285,4 @@ static void flights_of_a_hint_that_lost_are_judged_by_its_window(void **state)
     assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
     /* Three quarters of 20 fit, less a thirty-second. */
     assert_in_range(tick(estimator, closed(10, 20, 5), closed(10, 20, 5)), 10, 15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_begins_and_what_says_nothing_is_left_out),
-        cmocka_unit_test(a_window_that_fits_doubles_where_nothing_has_met_the_limit),
-        cmocka_unit_test(queue_from_an_eighth_of_the_round_trip_time_is_the_limit),
-        cmocka_unit_test(idle_connections_keep_a_window_and_prove_nothing),
-        cmocka_unit_test(idle_ticks_pass_for_what_counts_ticks),
-        cmocka_unit_test(microseconds_are_no_other_path),
-        cmocka_unit_test(a_window_that_fits_doubles_up_to_what_is_derived),
-        cmocka_unit_test(a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond),
-        cmocka_unit_test(connections_that_open_together_share_what_is_derived),
-        cmocka_unit_test(paced_flights_may_be_larger),
-        cmocka_unit_test(silence_ends_it_and_use_does_not),
-        cmocka_unit_test(the_end_of_a_hint_is_no_growth),
-        cmocka_unit_test(flights_of_a_hint_that_lost_are_judged_by_its_window),
-        cmocka_unit_test(another_path_voids_the_evidence),
-        cmocka_unit_test(a_queue_is_no_other_path_and_a_longer_path_is_followed),
-        cmocka_unit_test(another_path_changes_no_congestion_control),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #include "careful_case.h"
 
-static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void **state)
+TEST(what_a_flight_lost_is_taken_off_at_once_and_tried_again_later)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -32,7 +32,7 @@ static void what_a_flight_lost_is_taken_off_at_once_and_tried_again_later(void *
 }
 
 /* Those whose flights fit close first, and raise the window; those that lost come after them. */
-static void who_loses_comes_late_and_counts(void **state)
+TEST(who_loses_comes_late_and_counts)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -42,7 +42,7 @@ static void who_loses_comes_late_and_counts(void **state)
 }
 
 /* One flight in which two segments are lost may be chance, two in a row are not. */
-static void small_losses_add_up(void **state)
+TEST(small_losses_add_up)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -53,7 +53,7 @@ static void small_losses_add_up(void **state)
 }
 
 /* Of eight that open together the last one loses what does not fit, and closes late. */
-static void one_that_loses_speaks_for_those_that_open_together(void **state)
+TEST(one_that_loses_speaks_for_those_that_open_together)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -68,7 +68,7 @@ static void one_that_loses_speaks_for_those_that_open_together(void **state)
 }
 
 /* A connection that fits does not speak for two of which that is not certain. */
-static void more_must_fit_than_may_have_lost(void **state)
+TEST(more_must_fit_than_may_have_lost)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400), fitting = closed(START, START, 0);
@@ -85,7 +85,7 @@ static void more_must_fit_than_may_have_lost(void **state)
 }
 
 /* One segment in a hundred, wherever it was in the flights of a hundred connections. */
-static void what_a_path_loses_by_itself_holds_nothing_up(void **state)
+TEST(what_a_path_loses_by_itself_holds_nothing_up)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -98,7 +98,7 @@ static void what_a_path_loses_by_itself_holds_nothing_up(void **state)
     assert_in_range(cwnd, 400, 1000);
 }
 
-static void a_cut_window_heals_to_where_all_begin(void **state)
+TEST(a_cut_window_heals_to_where_all_begin)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -113,7 +113,7 @@ static void a_cut_window_heals_to_where_all_begin(void **state)
     assert_int_equal(cwnd_of(estimator), START);
 }
 
-static void a_cut_ends_at_the_lower_bound(void **state)
+TEST(a_cut_ends_at_the_lower_bound)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -125,7 +125,7 @@ static void a_cut_ends_at_the_lower_bound(void **state)
 }
 
 /* What happens to a flight of START; `next` is the window after it. */
-static void what_a_connection_shows_of_its_first_flight(void **state)
+TEST(what_a_connection_shows_of_its_first_flight)
 {
     struct {
         const char *what;
@@ -162,7 +162,7 @@ static void what_a_connection_shows_of_its_first_flight(void **state)
 }
 
 /* A segment at a time, or up to what the peer takes: the kernel lets no window grow by that. */
-static void what_was_not_under_way_together_fills_no_window(void **state)
+TEST(what_was_not_under_way_together_fills_no_window)
 {
     struct riptide_sample dribble = closed(START, 10 * START, 0), path = busy(400);
     ESTIMATOR *estimator = careful();
@@ -177,7 +177,7 @@ static void what_was_not_under_way_together_fills_no_window(void **state)
     assert_int_equal(tick(estimator, path, dribble), 2 * START);
 }
 
-static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
+TEST(an_open_connection_is_asked_when_its_flight_is_over)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample open = closed(START, START, 0), path = busy(400);
@@ -207,7 +207,7 @@ static void an_open_connection_is_asked_when_its_flight_is_over(void **state)
 }
 
 /* Of a millisecond, and ten more in the queue: that is no other path, of which nothing is known. */
-static void a_cut_outlives_a_queue_of_ten_round_trips(void **state)
+TEST(a_cut_outlives_a_queue_of_ten_round_trips)
 {
     struct riptide_sample path = busy(30), lost = closed(7, START, START / 2);
     ESTIMATOR *estimator = careful();
@@ -221,7 +221,7 @@ static void a_cut_outlives_a_queue_of_ten_round_trips(void **state)
 }
 
 /* A flight of which ten fit and the rest is lost, each second. */
-static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
+TEST(a_path_of_a_tenth_is_followed_within_five_ticks)
 {
     ESTIMATOR *estimator = careful();
     struct riptide_sample path = busy(400);
@@ -235,7 +235,7 @@ static void a_path_of_a_tenth_is_followed_within_five_ticks(void **state)
 }
 
 /* Three segments of two hundred are lost, of more than there is room to count. */
-static void a_crowd_is_judged_by_its_share(void **state)
+TEST(a_crowd_is_judged_by_its_share)
 {
     ESTIMATOR *estimator = careful();
     uint32_t cwnd, next;
@@ -248,26 +248,4 @@ static void a_crowd_is_judged_by_its_share(void **state)
         next = tick(estimator, busy(400), busy(400));
         assert_true(next >= cwnd);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_flight_lost_is_taken_off_at_once_and_tried_again_later),
-        cmocka_unit_test(who_loses_comes_late_and_counts),
-        cmocka_unit_test(small_losses_add_up),
-        cmocka_unit_test(one_that_loses_speaks_for_those_that_open_together),
-        cmocka_unit_test(more_must_fit_than_may_have_lost),
-        cmocka_unit_test(what_a_path_loses_by_itself_holds_nothing_up),
-        cmocka_unit_test(a_cut_window_heals_to_where_all_begin),
-        cmocka_unit_test(a_cut_ends_at_the_lower_bound),
-        cmocka_unit_test(what_a_connection_shows_of_its_first_flight),
-        cmocka_unit_test(what_was_not_under_way_together_fills_no_window),
-        cmocka_unit_test(an_open_connection_is_asked_when_its_flight_is_over),
-        cmocka_unit_test(a_cut_outlives_a_queue_of_ten_round_trips),
-        cmocka_unit_test(a_path_of_a_tenth_is_followed_within_five_ticks),
-        cmocka_unit_test(a_crowd_is_judged_by_its_share),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,10 @@
 /*
  * riptided.conf: what is read, which place wins, what is refused and with which line.
  */
+#include "config_case.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
-
-#include "config_case.h"
 
 static void assert_refused_bytes(const char *bytes, size_t n, const char *expected)
 {
@@ -28,11 +21,10 @@ static void assert_refused(const char *text, const char *expected)
     assert_refused_bytes(text, strlen(text), expected);
 }
 
-static void sections_and_values(void **state)
+TEST(sections_and_values)
 {
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "# a comment\n; another\n\n"
                          "[observe]\ninterval = 2s\n"
                          "[compute] # all of it\npolicy=careful\ncwnd-max = 80 ; and no more\n"
@@ -50,11 +42,10 @@ static void sections_and_values(void **state)
     settings_deinit(&settings);
 }
 
-static void lines_as_editors_leave_them(void **state)
+TEST(lines_as_editors_leave_them)
 {
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "\xef\xbb\xbf[compute]\r\n  state = /a\r\n  ttl = 30s\r\n\tcwnd-max = 50");
     assert_string_equal(settings.state, "/a");
     assert_int_equal(settings.estimator.ttl_ns, 30000000000);
@@ -66,12 +57,11 @@ static void lines_as_editors_leave_them(void **state)
     settings_deinit(&settings);
 }
 
-static void lists_in_one_line_and_in_many(void **state)
+TEST(lists_in_one_line_and_in_many)
 {
     struct settings settings;
     struct riptide_error error;
 
-    (void)state;
     read_text(&settings, "[observe]\nscope = 10.0.0.0/8, 192.0.2.0/24  2001:db8::/32\n"
                          "exclude = 10.1.0.0/16\nscope = ,203.0.113.7,\n");
     assert_int_equal(settings.observer.scope.n_learn, 4);
@@ -86,14 +76,13 @@ static void lists_in_one_line_and_in_many(void **state)
     settings_deinit(&settings);
 }
 
-static void command_line_goes_before_file_before_default(void **state)
+TEST(command_line_goes_before_file_before_default)
 {
     struct settings settings;
     struct riptide_error error;
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
-    (void)state;
     read_text(&settings, "[compute]\nttl = 30s\ncwnd-max = 50\n[observe]\n"
                          "destroy-events = yes\n");
     assert_int_equal(
@@ -114,12 +103,11 @@ static void command_line_goes_before_file_before_default(void **state)
     settings_deinit(&settings);
 }
 
-static void prefix_sections(void **state)
+TEST(prefix_sections)
 {
     struct riptide_error error;
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "[prefix 203.0.113.0/24]\ncwnd-max = 40\n"
                          "[prefix\t2001:0db8:1111:2222:3333:4444:5555:6666/128]\n"
                          "policy = bdp\nscale = 50%\n"
@@ -136,9 +124,8 @@ static void prefix_sections(void **state)
     settings_deinit(&settings);
 }
 
-static void unknown_names_and_the_nearest(void **state)
+TEST(unknown_names_and_the_nearest)
 {
-    (void)state;
     assert_refused("[compute]\n\ncwnd-mx = 3\n",
                    "a.conf:3: cwnd-mx: unknown key; is cwnd-max meant?");
     assert_refused("[compute]\nzebra = 3\n", "a.conf:2: zebra: unknown key");
@@ -159,9 +146,8 @@ static void unknown_names_and_the_nearest(void **state)
     assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
 }
 
-static void policies_that_are_gone_name_what_replaced_them(void **state)
+TEST(policies_that_are_gone_name_what_replaced_them)
 {
-    (void)state;
     assert_refused("[compute]\npolicy = max\n",
                    "a.conf:2: policy max: not a policy (`riptided --help` lists them); "
                    "it is gone: careful takes its place");
@@ -170,9 +156,8 @@ static void policies_that_are_gone_name_what_replaced_them(void **state)
                    "it is gone: paper is the same");
 }
 
-static void parts_of_names_and_sections(void **state)
+TEST(parts_of_names_and_sections)
 {
-    (void)state;
     assert_refused("[log]\nlevel = info", "a.conf:2: level: unknown key; is log-level meant?");
     assert_refused(
         "[log]\nlog-level = warn",
@@ -188,14 +173,13 @@ static void parts_of_names_and_sections(void **state)
 }
 
 /* Each in the order of the file; keys of a section that is none say nothing. */
-static void all_mistakes(void **state)
+TEST(all_mistakes)
 {
     static const char text[] = "[compute]\nttl\ntll = 1\ncwnd-max = 50\n[nothing]\nttl = 3s\n"
                                "[apply]\ntable = x";
     struct settings settings;
     char many[40 * 16] = "";
 
-    (void)state;
     assert_int_equal(read_bytes(&settings, text, strlen(text)), -EINVAL);
     assert_int_equal(settings.n_mistakes, 4);
     assert_string_equal(settings.mistakes[0].text, "a.conf:2: neither a [section] nor KEY = VALUE");
@@ -215,11 +199,10 @@ static void all_mistakes(void **state)
 }
 
 /* Behind a blank only: names may hold these characters. */
-static void comments_behind_values(void **state)
+TEST(comments_behind_values)
 {
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "[compute] # all\nstate = /a#b;c # why\nttl = 5s\t; because\n"
                          "cwnd-max = 50 # = 60\n");
     assert_string_equal(settings.state, "/a#b;c");
@@ -228,11 +211,10 @@ static void comments_behind_values(void **state)
     settings_deinit(&settings);
 }
 
-static void keys_of_earlier_versions(void **state)
+TEST(keys_of_earlier_versions)
 {
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "[observe]\nslices = 1\n[compute]\npaced = no\ndrop-share = 1 # never\n");
     settings_deinit(&settings);
     assert_refused("[observe]\nslices = 2\n",
@@ -242,9 +224,8 @@ static void keys_of_earlier_versions(void **state)
                    "windows within a prefix");
 }
 
-static void wrong_values_and_lines(void **state)
+TEST(wrong_values_and_lines)
 {
-    (void)state;
     assert_refused("[compute]\nttl = 5x",
                    "a.conf:2: ttl 5x: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_refused("[compute]\nttl =",
@@ -268,19 +249,17 @@ static void wrong_values_and_lines(void **state)
     assert_refused("[compute]\nttl = 5s\x01\n", "a.conf:2: holds a control character (0x01)");
 }
 
-static void bytes_that_are_no_text(void **state)
+TEST(bytes_that_are_no_text)
 {
     static const char nul[] = "[compute]\n# a\0b\nttl = 5s\n";
 
-    (void)state;
     assert_refused_bytes(nul, sizeof(nul) - 1, "a.conf:2: holds a NUL byte; this is no text file");
     assert_refused_bytes("\0", 1, "a.conf:1: holds a NUL byte; this is no text file");
 }
 
 /* However long. */
-static void no_line_is_cut(void **state)
+TEST(no_line_is_cut)
 {
-    (void)state;
     for (size_t n = 1; n < 400; n++) {
         struct settings settings;
         char text[600];
@@ -293,13 +272,12 @@ static void no_line_is_cut(void **state)
 }
 
 /* However many there are, it takes no time to say that they are too many. */
-static void too_many_sections(void **state)
+TEST(too_many_sections)
 {
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
 
-    (void)state;
     for (int i = 0; i < 60000; i++)
         fprintf(out, "[prefix 10.0.%d.%d]\n", i >> 8, i & 255);
     fclose(out);
@@ -307,7 +285,7 @@ static void too_many_sections(void **state)
     free(text);
 }
 
-static void refusals_of_the_library_get_their_line(void **state)
+TEST(refusals_of_the_library_get_their_line)
 {
     static const struct {
         const char *text, *field;
@@ -349,7 +327,6 @@ static void refusals_of_the_library_get_their_line(void **state)
     char name[300] = "";
     struct riptide_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         read_text(&settings, cases[i].text);
         error = (struct riptide_error){ .field = cases[i].field, .index = cases[i].index };
@@ -375,12 +352,11 @@ static void refusals_of_the_library_get_their_line(void **state)
 }
 
 /* Each value once, until nothing of the file is left; what was typed stays. */
-static void refused_values_go_back_to_their_defaults(void **state)
+TEST(refused_values_go_back_to_their_defaults)
 {
     struct riptide_error error = { .field = "estimator.ttl_ns" };
     struct settings settings;
 
-    (void)state;
     read_text(&settings, "[compute]\nttl = 5s\ncwnd-max = 5\n[prefix ::/0]\nscale = 2\n");
     assert_true(settings_reset_refused(&settings, &error));
     assert_int_equal(settings.estimator.ttl_ns, 90000000000);
@@ -396,14 +372,13 @@ static void refused_values_go_back_to_their_defaults(void **state)
     settings_deinit(&settings);
 }
 
-static void only_what_can_change_may_change(void **state)
+TEST(only_what_can_change_may_change)
 {
     struct riptide_error error = { .text = "" };
     struct settings from, to;
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
-    (void)state;
     read_text(&from, "[compute]\nttl = 30s\n");
     read_text(&to, "[apply]\n\ntable = 99\n[observe]\nscope = ::/0\n[prefix ::/0]\n");
     assert_int_equal(settings_check_change(&from, &to, &error), -EBUSY);
@@ -417,30 +392,4 @@ static void only_what_can_change_may_change(void **state)
     assert_int_equal(settings_check_change(&from, &from, &error), 0);
     settings_deinit(&from);
     settings_deinit(&to);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_and_values),
-        cmocka_unit_test(lines_as_editors_leave_them),
-        cmocka_unit_test(lists_in_one_line_and_in_many),
-        cmocka_unit_test(command_line_goes_before_file_before_default),
-        cmocka_unit_test(prefix_sections),
-        cmocka_unit_test(unknown_names_and_the_nearest),
-        cmocka_unit_test(policies_that_are_gone_name_what_replaced_them),
-        cmocka_unit_test(parts_of_names_and_sections),
-        cmocka_unit_test(all_mistakes),
-        cmocka_unit_test(comments_behind_values),
-        cmocka_unit_test(keys_of_earlier_versions),
-        cmocka_unit_test(wrong_values_and_lines),
-        cmocka_unit_test(bytes_that_are_no_text),
-        cmocka_unit_test(no_line_is_cut),
-        cmocka_unit_test(too_many_sections),
-        cmocka_unit_test(refusals_of_the_library_get_their_line),
-        cmocka_unit_test(refused_values_go_back_to_their_defaults),
-        cmocka_unit_test(only_what_can_change_may_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,11 @@
 /*
  * What is printed of settings reads back as the same ones, whatever they are.
  */
+#include "config_case.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-
-#include <cmocka.h>
-
-#include "config_case.h"
 
 static uint32_t below(uint32_t n)
 {
@@ -103,12 +96,11 @@ static void assert_same(const struct settings *a, const struct settings *b, cons
     }
 }
 
-static void what_is_printed_reads_back(void **state)
+TEST(what_is_printed_reads_back)
 {
     const char *seed = getenv("SEED");
     unsigned int drawn = seed ? (unsigned int)strtoul(seed, NULL, 10) : (unsigned int)time(NULL);
 
-    (void)state;
     print_message("# seed %u\n", drawn);
     srandom(drawn);
     for (int i = 0; i < 300; i++) {
@@ -134,13 +126,4 @@ static void what_is_printed_reads_back(void **state)
         free(printed);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_printed_reads_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

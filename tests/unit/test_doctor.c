@@ -3,24 +3,15 @@
  * cli/doctor: what no host of the tests has (VRFs, queue fq, old kernels, the machine's own network
  * namespace), and the parsers.
  */
+#include "bytes.h"
 #include "doctor/checks.h"
+#include "lib/tools.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include "bytes.h"
-#include "lib/tools.h"
 
 /* A host without anything to find. */
 static struct host *healthy(void)
@@ -62,12 +53,11 @@ static struct finding judge(const struct host *host, const char *check)
     return finding;
 }
 
-static void test_nothing_to_find(void **state)
+TEST(nothing_to_find)
 {
     struct host *host = healthy();
     struct finding finding;
 
-    (void)state;
     for (size_t i = 0; i < checks_count(); i++) {
         checks_judge(i, host, &finding);
         if (strcmp(finding.check, "daemon") != 0 && finding.severity != SEVERITY_OK)
@@ -79,12 +69,11 @@ static void test_nothing_to_find(void **state)
 }
 
 /* kill(1) takes process 0 for all of the shell's own group. */
-static void test_daemon_that_hangs_out_of_sight(void **state)
+TEST(daemon_that_hangs_out_of_sight)
 {
     struct host *host = healthy();
     struct finding finding;
 
-    (void)state;
     host->has_holder = true;
     host->control_error = -ETIMEDOUT;
     strcpy(host->control_failure.text, "/run/x: no answer within 5 s");
@@ -95,11 +84,10 @@ static void test_daemon_that_hangs_out_of_sight(void **state)
     free(host);
 }
 
-static void test_kernel(void **state)
+TEST(kernel)
 {
     struct host *host = healthy();
 
-    (void)state;
     host->kernel.destroy_error = -EOPNOTSUPP;
     assert_int_equal(judge(host, "kernel").severity, SEVERITY_NOTE);
     host->kernel.tcp_info_bytes = 104;
@@ -113,11 +101,10 @@ static void test_kernel(void **state)
     free(host);
 }
 
-static void test_sockets(void **state)
+TEST(sockets)
 {
     struct host *host = healthy();
 
-    (void)state;
     host->connections.error = -ENOENT;
     assert_int_equal(judge(host, "sockets").severity, SEVERITY_ERROR);
     assert_non_null(strstr(judge(host, "sockets").remedy, "tcp_diag"));
@@ -126,11 +113,10 @@ static void test_sockets(void **state)
     free(host);
 }
 
-static void test_namespace(void **state)
+TEST(namespace)
 {
     struct host *host = healthy();
 
-    (void)state;
     host->n_named_namespaces = 3;
     assert_int_equal(judge(host, "namespace").severity, SEVERITY_NOTE);
     host->is_initial_namespace = false;
@@ -138,12 +124,11 @@ static void test_namespace(void **state)
     free(host);
 }
 
-static void test_pacing(void **state)
+TEST(pacing)
 {
     struct host *host = healthy();
     struct link *link = &host->links.list[0];
 
-    (void)state;
     strcpy(link->queue, "mq");
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
     link->n_children = link->n_fq_children = 4;
@@ -185,12 +170,11 @@ static void put_queue(struct bytes *bytes, uint32_t parent, const char *kind)
     bytes_put(bytes, TCA_KIND, kind, strlen(kind) + 1);
 }
 
-static void test_links(void **state)
+TEST(links)
 {
     static struct links links;
     struct bytes bytes;
 
-    (void)state;
     put_link(&bytes, "red", "vrf");
     links_add(&links, bytes_message(&bytes));
     put_link(&bytes, "br0", "bridge");
@@ -211,11 +195,10 @@ static void test_links(void **state)
     assert_false(link_is_paced(&links.list[0]));
 }
 
-static void test_vrf(void **state)
+TEST(vrf)
 {
     struct host *host = healthy();
 
-    (void)state;
     strcpy(host->links.list[0].name, "red");
     host->links.list[0].is_vrf = true;
     assert_int_equal(judge(host, "vrf").severity, SEVERITY_WARNING);
@@ -224,12 +207,11 @@ static void test_vrf(void **state)
 }
 
 /* More links than there is room for, and messages that end early. */
-static void test_links_are_bounded(void **state)
+TEST(links_are_bounded)
 {
     static struct links links;
     struct bytes bytes;
 
-    (void)state;
     put_link(&bytes, "eth0", "veth");
     for (int i = 0; i < LINKS_MAX + 10; i++)
         links_add(&links, bytes_message(&bytes));
@@ -238,21 +220,4 @@ static void test_links_are_bounded(void **state)
     bytes_message(&bytes)->nlmsg_len = NLMSG_HDRLEN + 4;
     links_add(&links, bytes_message(&bytes));
     assert_int_equal(links.n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_to_find),
-        cmocka_unit_test(test_daemon_that_hangs_out_of_sight),
-        cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_namespace),
-        cmocka_unit_test(test_pacing),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_vrf),
-        cmocka_unit_test(test_links_are_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,8 @@
  * otherwise is asked of it in tests/netns.
  */
 #include "kernel.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/netlink.h>
 #include <riptide/observe.h>
@@ -23,7 +19,6 @@ static int setup(void **state)
 {
     struct riptide_observer_config config;
 
-    (void)state;
     kernel_reset(0, 0);
     riptide_observer_config_init(&config, sizeof(config));
     return riptide_observer_new(&observer, &config, NULL);
@@ -31,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     riptide_observer_free(observer);
     kernel_reset(0, 0);
     return 0;
@@ -83,9 +77,8 @@ static void assert_ends(void)
     answer(KERNEL_SOCKETS, RIPTIDE_E_DONE);
 }
 
-static void asks_for_addresses_then_for_sockets(void **state)
+TEST_WITH(asks_for_addresses_then_for_sockets, setup, teardown)
 {
-    (void)state;
     assert_int_equal(riptide_observer_start(observer), 0);
     answer(KERNEL_SOCKETS, RIPTIDE_E_AGAIN); /* nobody has asked */
     assert_ends();
@@ -93,9 +86,8 @@ static void asks_for_addresses_then_for_sockets(void **state)
 }
 
 /* A full queue would lose the answer, and say so no more; what is in it answers nothing new. */
-static void after_an_overrun_it_asks_again_where_the_queue_is_empty(void **state)
+TEST_WITH(after_an_overrun_it_asks_again_where_the_queue_is_empty, setup, teardown)
 {
-    (void)state;
     assert_int_equal(riptide_observer_start(observer), 0);
     kernel_fail(KERNEL_ROUTES, ENOBUFS);
     assert_int_equal(run(), RIPTIDE_E_AGAIN);
@@ -115,9 +107,8 @@ static void after_an_overrun_it_asks_again_where_the_queue_is_empty(void **state
     assert_int_equal(stats().failures, 0);
 }
 
-static void where_an_old_dump_is_under_way_it_asks_again_at_its_end(void **state)
+TEST_WITH(where_an_old_dump_is_under_way_it_asks_again_at_its_end, setup, teardown)
 {
-    (void)state;
     assert_int_equal(riptide_observer_start(observer), 0);
     answer(KERNEL_ROUTES, RIPTIDE_E_AGAIN);
     answer(KERNEL_ROUTES, RIPTIDE_E_AGAIN);
@@ -129,11 +120,10 @@ static void where_an_old_dump_is_under_way_it_asks_again_at_its_end(void **state
 }
 
 /* Its caller starts the next one time and again, as a host's timer does. */
-static void a_dump_of_which_nothing_comes_is_given_up(void **state)
+TEST_WITH(a_dump_of_which_nothing_comes_is_given_up, setup, teardown)
 {
     int n = 0, r;
 
-    (void)state;
     assert_int_equal(riptide_observer_start(observer), 0);
     do
         r = riptide_observer_start(observer);
@@ -145,28 +135,12 @@ static void a_dump_of_which_nothing_comes_is_given_up(void **state)
     assert_ends();
 }
 
-static void a_dump_that_makes_progress_is_not_given_up(void **state)
+TEST_WITH(a_dump_that_makes_progress_is_not_given_up, setup, teardown)
 {
-    (void)state;
     assert_int_equal(riptide_observer_start(observer), 0);
     for (int i = 0; i < 50; i++) {
         say(KERNEL_ROUTES, NLMSG_NOOP, 0);
         assert_int_equal(run(), RIPTIDE_E_AGAIN);
         assert_int_equal(riptide_observer_start(observer), -EBUSY);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(asks_for_addresses_then_for_sockets),
-        TEST(after_an_overrun_it_asks_again_where_the_queue_is_empty),
-        TEST(where_an_old_dump_is_under_way_it_asks_again_at_its_end),
-        TEST(a_dump_of_which_nothing_comes_is_given_up),
-        TEST(a_dump_that_makes_progress_is_not_given_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void assert_no_change(struct riptide_estimator *estimator)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
 }
 
-static void defaults_are_careful_and_the_papers_bounds(void **state)
+TEST(defaults_are_careful_and_the_papers_bounds)
 {
     struct riptide_estimator_config config;
 
@@ -54,7 +54,7 @@ static void defaults_are_careful_and_the_papers_bounds(void **state)
     assert_int_equal(config.max_destinations, 16384);
 }
 
-static void window_is_mean_of_all_connections(void **state)
+TEST(window_is_mean_of_all_connections)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
@@ -71,7 +71,7 @@ static void window_is_mean_of_all_connections(void **state)
     assert_int_equal(estimate.expires_ns, 95 * S);
 }
 
-static void history_has_its_weight(void **state)
+TEST(history_has_its_weight)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator;
@@ -85,7 +85,7 @@ static void history_has_its_weight(void **state)
 }
 
 /* History is the moving average, not the clamped window: it remembers how far beyond it was. */
-static void bounds_do_not_change_history(void **state)
+TEST(bounds_do_not_change_history)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -102,7 +102,7 @@ static void bounds_do_not_change_history(void **state)
     assert_pop(estimator, "192.0.2.1", 10);
 }
 
-static void window_is_rounded_to_the_nearest_segment(void **state)
+TEST(window_is_rounded_to_the_nearest_segment)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -120,7 +120,7 @@ static void window_is_rounded_to_the_nearest_segment(void **state)
     }
 }
 
-static void new_value_refreshes_the_ttl_and_silence_withdraws(void **state)
+TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
 {
     struct riptide_prefix dst = prefix_of_text("192.0.2.1");
     struct riptide_estimate estimate;
@@ -137,7 +137,7 @@ static void new_value_refreshes_the_ttl_and_silence_withdraws(void **state)
     assert_pop(estimator, "192.0.2.1", 0);
 }
 
-static void expired_destination_starts_without_history(void **state)
+TEST(expired_destination_starts_without_history)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -147,7 +147,7 @@ static void expired_destination_starts_without_history(void **state)
     assert_pop(estimator, "192.0.2.1", 20);
 }
 
-static void never_popped_and_expired_is_no_change(void **state)
+TEST(never_popped_and_expired_is_no_change)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
@@ -160,7 +160,7 @@ static void never_popped_and_expired_is_no_change(void **state)
     assert_int_equal(stats.expired, 1);
 }
 
-static void discarded_samples_leave_nothing(void **state)
+TEST(discarded_samples_leave_nothing)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimator_stats stats;
@@ -176,7 +176,7 @@ static void discarded_samples_leave_nothing(void **state)
     assert_no_change(estimator);
 }
 
-static void peers_are_grouped_by_prefix_length(void **state)
+TEST(peers_are_grouped_by_prefix_length)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator;
@@ -197,7 +197,7 @@ static void peers_are_grouped_by_prefix_length(void **state)
     assert_int_equal(estimate->dst.len, 61);
 }
 
-static void longest_aggregate_wins_over_prefix_length(void **state)
+TEST(longest_aggregate_wins_over_prefix_length)
 {
     const struct riptide_prefix aggregates[] = { prefix_of_text("10.0.0.0/8"),
                                                  prefix_of_text("10.1.0.0/16"),
@@ -219,7 +219,7 @@ static void longest_aggregate_wins_over_prefix_length(void **state)
     assert_pop(estimator, "192.0.2.1", 33);
 }
 
-static void overflow_is_refused_and_counted(void **state)
+TEST(overflow_is_refused_and_counted)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator_stats stats;
@@ -237,7 +237,7 @@ static void overflow_is_refused_and_counted(void **state)
     assert_int_equal(stats.destinations, 2);
 }
 
-static void impossible_samples_are_refused_and_counted(void **state)
+TEST(impossible_samples_are_refused_and_counted)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample no_family = { .cwnd = 20 };
@@ -253,7 +253,7 @@ static void impossible_samples_are_refused_and_counted(void **state)
     assert_int_equal(stats.destinations, 0);
 }
 
-static void time_that_runs_backwards_changes_nothing(void **state)
+TEST(time_that_runs_backwards_changes_nothing)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -280,7 +280,7 @@ static double combine_nan(const struct riptide_policy_input *input, void *memory
     return input->samples > 1 ? NAN : 40;
 }
 
-static void policy_result_that_is_no_number_is_left_out(void **state)
+TEST(policy_result_that_is_no_number_is_left_out)
 {
     const struct riptide_policy policy = { .name = "mine",
                                            .add = add_any,
@@ -298,27 +298,4 @@ static void policy_result_that_is_no_number_is_left_out(void **state)
     assert_no_change(estimator);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.invalid, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_careful_and_the_papers_bounds),
-        cmocka_unit_test(window_is_mean_of_all_connections),
-        cmocka_unit_test(history_has_its_weight),
-        cmocka_unit_test(bounds_do_not_change_history),
-        cmocka_unit_test(window_is_rounded_to_the_nearest_segment),
-        cmocka_unit_test(new_value_refreshes_the_ttl_and_silence_withdraws),
-        cmocka_unit_test(expired_destination_starts_without_history),
-        cmocka_unit_test(never_popped_and_expired_is_no_change),
-        cmocka_unit_test(discarded_samples_leave_nothing),
-        cmocka_unit_test(peers_are_grouped_by_prefix_length),
-        cmocka_unit_test(longest_aggregate_wins_over_prefix_length),
-        cmocka_unit_test(overflow_is_refused_and_counted),
-        cmocka_unit_test(impossible_samples_are_refused_and_counted),
-        cmocka_unit_test(time_that_runs_backwards_changes_nothing),
-        cmocka_unit_test(policy_result_that_is_no_number_is_left_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
  * batches prints its seed; SEED=N in the environment repeats it.
  */
 #include "compute/estimator.h"
-
 #include "estimators.h"
 #include "tools.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { STEPS = 2000, MOST = 40, ROOM = 1 << 16 };
@@ -102,7 +100,7 @@ static void add_batch(struct riptide_estimator *one_by_one, struct riptide_estim
         assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
 }
 
-static void many_at_a_time_are_as_one_by_one(void **state)
+TEST(many_at_a_time_are_as_one_by_one)
 {
     const char *text = getenv("SEED");
     unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
@@ -138,7 +136,7 @@ static void many_at_a_time_are_as_one_by_one(void **state)
 }
 
 /* Where they were /24 destinations and are to be popped as withdrawn, a /24 is still no host. */
-static void a_group_that_was_is_no_host(void **state)
+TEST(a_group_that_was_is_no_host)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_sample sample = { .dst = prefix_of_text("10.0.0.0"), .cwnd = 20 };
@@ -157,14 +155,4 @@ static void a_group_that_was_is_no_host(void **state)
     assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_INVALID);
     assert_int_equal(riptide_estimator_add_all(estimator, &pointer, 1, &outcome), 0);
     assert_int_equal(outcome, RIPTIDE_E_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_at_a_time_are_as_one_by_one),
-        cmocka_unit_test(a_group_that_was_is_no_host),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,8 @@
  * is filled by hand.
  */
 #include "observe/events.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <linux/sock_diag.h>
 #include <riptide/riptide.h>
 
@@ -48,11 +43,10 @@ static int pop_all(struct events *events)
     return n;
 }
 
-static void each_datagram_has_its_message(void **state)
+TEST(each_datagram_has_its_message)
 {
     struct fixture *fixture = make();
 
-    (void)state;
     for (int i = 0; i < EVENTS_BATCH; i++)
         put(&fixture->events, SOCK_DIAG_BY_FAMILY, 380, 380);
     assert_int_equal(pop_all(&fixture->events), EVENTS_BATCH);
@@ -60,7 +54,7 @@ static void each_datagram_has_its_message(void **state)
     free(fixture);
 }
 
-static void what_is_no_event_is_counted_and_skipped(void **state)
+TEST(what_is_no_event_is_counted_and_skipped)
 {
     const struct {
         uint16_t type;
@@ -78,7 +72,6 @@ static void what_is_no_event_is_counted_and_skipped(void **state)
     struct fixture *fixture = make();
     size_t n = sizeof(cases) / sizeof(cases[0]);
 
-    (void)state;
     for (size_t i = 0; i < n; i++)
         put(&fixture->events, cases[i].type, cases[i].said_len, cases[i].len);
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 380, 380);
@@ -89,11 +82,10 @@ static void what_is_no_event_is_counted_and_skipped(void **state)
 }
 
 /* Reading would fail: there is no socket. */
-static void nothing_is_read_before_the_last_was_handed_out(void **state)
+TEST(nothing_is_read_before_the_last_was_handed_out)
 {
     struct fixture *fixture = make();
 
-    (void)state;
     fixture->events.is_listening = fixture->events.is_drained = true;
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
@@ -106,23 +98,10 @@ static void nothing_is_read_before_the_last_was_handed_out(void **state)
     free(fixture);
 }
 
-static void nothing_is_read_while_not_listening(void **state)
+TEST(nothing_is_read_while_not_listening)
 {
     struct fixture *fixture = make();
 
-    (void)state;
     assert_int_equal(events_dispatch(&fixture->events), RIPTIDE_E_AGAIN);
     free(fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_datagram_has_its_message),
-        cmocka_unit_test(what_is_no_event_is_counted_and_skipped),
-        cmocka_unit_test(nothing_is_read_before_the_last_was_handed_out),
-        cmocka_unit_test(nothing_is_read_while_not_listening),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

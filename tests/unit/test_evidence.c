@@ -5,7 +5,6 @@
 #include "compute/estimator.h"
 #include "evidence_case.h"
 
-
 /* One that sent a first flight of `cwnd` in the last round trip. */
 static struct riptide_sample first_flight(uint32_t cwnd)
 {
@@ -16,7 +15,7 @@ static struct riptide_sample first_flight(uint32_t cwnd)
     return sample;
 }
 
-static void figures_that_cannot_be_true_stay_within_bounds(void **state)
+TEST(figures_that_cannot_be_true_stay_within_bounds)
 {
     const char *const policies[] = { "bdp", "careful" };
 
@@ -45,7 +44,7 @@ static void figures_that_cannot_be_true_stay_within_bounds(void **state)
     }
 }
 
-static void bdp_is_path_rate_times_rtt_by_flows(void **state)
+TEST(bdp_is_path_rate_times_rtt_by_flows)
 {
     struct riptide_estimator_config config = config_of_policy("bdp");
     ESTIMATOR *estimator;
@@ -65,7 +64,7 @@ static void bdp_is_path_rate_times_rtt_by_flows(void **state)
     assert_int_equal(explain(estimator).rto_min_us, 0);
 }
 
-static void rto_min_is_the_largest_delay_in_steps(void **state)
+TEST(rto_min_is_the_largest_delay_in_steps)
 {
     const struct {
         uint32_t rtt_us;
@@ -90,7 +89,7 @@ static void rto_min_is_the_largest_delay_in_steps(void **state)
 }
 
 /* A router refuses more, and the window with it. */
-static void rto_min_stays_within_its_limit(void **state)
+TEST(rto_min_stays_within_its_limit)
 {
     static const uint32_t rtts_us[] = { 58000000, 59000000, 60000000, 61000000, UINT32_MAX };
     struct riptide_estimator_config config = config_of_policy("bdp");
@@ -110,7 +109,7 @@ static void rto_min_stays_within_its_limit(void **state)
     }
 }
 
-static void rto_min_alone_is_a_change(void **state)
+TEST(rto_min_alone_is_a_change)
 {
     struct riptide_estimator_config config = config_of_policy("bdp");
     const struct riptide_estimate *estimate;
@@ -134,7 +133,7 @@ static void rto_min_alone_is_a_change(void **state)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
 }
 
-static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **state)
+TEST(careful_takes_closed_ones_for_capacity_and_not_for_sharers)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     struct riptide_sample sample = busy(60);
@@ -151,7 +150,7 @@ static void careful_takes_closed_ones_for_capacity_and_not_for_sharers(void **st
     assert_int_equal(explain(estimator).evidence.sharers, 1);
 }
 
-static void bdp_sums_up_open_ones_alone(void **state)
+TEST(bdp_sums_up_open_ones_alone)
 {
     ESTIMATOR *estimator = estimator_of_policy("bdp");
     struct riptide_sample sample = busy(60);
@@ -164,19 +163,4 @@ static void bdp_sums_up_open_ones_alone(void **state)
     riptide_estimator_tick(estimator, S);
     assert_int_equal(cwnd_of(estimator), 60);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_that_cannot_be_true_stay_within_bounds),
-        cmocka_unit_test(bdp_is_path_rate_times_rtt_by_flows),
-        cmocka_unit_test(rto_min_is_the_largest_delay_in_steps),
-        cmocka_unit_test(rto_min_stays_within_its_limit),
-        cmocka_unit_test(rto_min_alone_is_a_change),
-        cmocka_unit_test(careful_takes_closed_ones_for_capacity_and_not_for_sharers),
-        cmocka_unit_test(bdp_sums_up_open_ones_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "estimators.h"
 #include "tools.h"
 
-#include <string.h>
-
 /* Walks over all, and sums up the windows. */
 static uint32_t walk(const struct riptide_estimator *estimator, uint32_t *n)
 {
@@ -19,7 +17,7 @@ static uint32_t walk(const struct riptide_estimator *estimator, uint32_t *n)
     return sum;
 }
 
-static void walk_sees_each_window_once(void **state)
+TEST(walk_sees_each_window_once)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     uint32_t n;
@@ -50,7 +48,7 @@ static void assert_group(const struct riptide_estimator *estimator, const char *
     assert_string_equal(text, expected);
 }
 
-static void peer_belongs_to_its_destination(void **state)
+TEST(peer_belongs_to_its_destination)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_prefix aggregate = prefix_of_text("198.51.100.0/22");
@@ -81,7 +79,7 @@ static bool is_explained(const struct riptide_estimator *estimator, const char *
     return riptide_estimator_explain(estimator, &prefix, &why, sizeof(why)) == 0;
 }
 
-static void samples_that_are_all_left_out_are_explained(void **state)
+TEST(samples_that_are_all_left_out_are_explained)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     struct riptide_estimator_stats stats;
@@ -133,7 +131,7 @@ static void samples_that_are_all_left_out_are_explained(void **state)
     assert_false(is_explained(estimator, "192.0.2.1"));
 }
 
-static void window_comes_and_goes_between_samples_that_are_left_out(void **state)
+TEST(window_comes_and_goes_between_samples_that_are_left_out)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *popped;
@@ -165,7 +163,7 @@ static void window_comes_and_goes_between_samples_that_are_left_out(void **state
     assert_int_equal(explain(estimator).cwnd, 60);
 }
 
-static void what_is_only_explained_takes_nobodys_place(void **state)
+TEST(what_is_only_explained_takes_nobodys_place)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator;
@@ -194,17 +192,4 @@ static void what_is_only_explained_takes_nobodys_place(void **state)
     assert_true(is_explained(estimator, "192.0.2.8"));
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.overflow, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walk_sees_each_window_once),
-        cmocka_unit_test(peer_belongs_to_its_destination),
-        cmocka_unit_test(samples_that_are_all_left_out_are_explained),
-        cmocka_unit_test(window_comes_and_goes_between_samples_that_are_left_out),
-        cmocka_unit_test(what_is_only_explained_takes_nobodys_place),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

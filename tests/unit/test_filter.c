@@ -3,16 +3,8 @@
  * lib/observe/filter: the byte code says what the plain evaluation says, is what the kernel takes,
  * and cuts connections into slices that hold each once.
  */
-#include "observe/filter.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bytes.h"
+#include "observe/filter.h"
 #include "scope_case.h"
 
 #include <arpa/inet.h>
@@ -54,12 +46,11 @@ static size_t code_bytes(const struct filter *filter)
     return n;
 }
 
-static void test_empty_scope_has_no_code(void **state)
+TEST(empty_scope_has_no_code)
 {
     struct riptide_scope scope = { 0 };
     struct filter filter;
 
-    (void)state;
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_NONE);
     assert_int_equal(code_bytes(&filter), 0);
@@ -67,7 +58,7 @@ static void test_empty_scope_has_no_code(void **state)
 }
 
 /* IPv6 prefixes say nothing about IPv4-mapped peers. */
-static void test_longest_prefix_decides_in_both_families(void **state)
+TEST(longest_prefix_decides_in_both_families)
 {
     static const char *const through[] = { "10.2.0.1",         "10.1.2.1",    "::ffff:10.2.0.1",
                                            "::ffff:10.1.2.1", "2001:db8::1" };
@@ -83,7 +74,6 @@ static void test_longest_prefix_decides_in_both_families(void **state)
     };
     struct filter filter;
 
-    (void)state;
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     for (size_t i = 0; i < sizeof(through) / sizeof(through[0]); i++)
@@ -94,7 +84,7 @@ static void test_longest_prefix_decides_in_both_families(void **state)
 }
 
 /* Two halves cost as much as their whole; and not asked again is what the way there has told. */
-static void test_each_prefix_is_asked_for_once(void **state)
+TEST(each_prefix_is_asked_for_once)
 {
     struct riptide_prefix halves[] = { prefix("10.0.0.0/26"), prefix("10.0.0.64/26"),
                                        prefix("10.0.0.128/25"), prefix("10.0.0.7") };
@@ -102,7 +92,6 @@ static void test_each_prefix_is_asked_for_once(void **state)
     struct riptide_scope scope = { .learn = halves, .n_learn = 4 };
     struct filter filter;
 
-    (void)state;
     make(&filter, &scope);
     assert_int_equal(code_bytes(&filter), 16); /* one test */
     filter_deinit(&filter);
@@ -146,13 +135,12 @@ static void check_hosts(const struct filter *filter, const struct riptide_prefix
     }
 }
 
-static void test_a_thousand_hosts_are_told_exactly(void **state)
+TEST(a_thousand_hosts_are_told_exactly)
 {
     struct riptide_prefix *hosts = scattered_hosts(1000);
     struct riptide_scope scope = { .learn = hosts, .n_learn = 1000 };
     struct filter filter;
 
-    (void)state;
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     check_hosts(&filter, hosts, 1000);
@@ -161,7 +149,7 @@ static void test_a_thousand_hosts_are_told_exactly(void **state)
 }
 
 /* Every 25th address: prefixes that are wide enough to fit hold everything in between. */
-static void test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span(void **state)
+TEST(wide_prefixes_that_tell_nothing_give_way_to_what_they_span)
 {
     enum { N = 4000 };
     struct riptide_prefix hosts[N] = { { 0 } };
@@ -169,7 +157,6 @@ static void test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span(void
     struct filter filter;
     size_t n_bytes;
 
-    (void)state;
     for (uint32_t i = 0; i < N; i++) {
         uint32_t address = htonl((UINT32_C(10) << 24) + 25 * i);
 
@@ -184,14 +171,13 @@ static void test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span(void
     filter_deinit(&filter);
 }
 
-static void test_too_many_hosts_lose_bits_and_no_socket(void **state)
+TEST(too_many_hosts_lose_bits_and_no_socket)
 {
     struct riptide_prefix *hosts = scattered_hosts(6000);
     struct riptide_scope scope = { .learn = hosts, .n_learn = 6000 };
     struct filter filter;
     uint32_t n_through = 0;
 
-    (void)state;
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_PARTIAL);
     check_hosts(&filter, hosts, 6000);
@@ -209,7 +195,7 @@ static void test_too_many_hosts_lose_bits_and_no_socket(void **state)
 }
 
 /* Both sections at their largest, with a slice, still fit what an attribute holds. */
-static void test_the_largest_scope_leaves_room_for_slices(void **state)
+TEST(the_largest_scope_leaves_room_for_slices)
 {
     struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES];
     struct riptide_prefix *hosts = scattered_hosts(6000);
@@ -225,7 +211,6 @@ static void test_the_largest_scope_leaves_room_for_slices(void **state)
     };
     struct filter filter;
 
-    (void)state;
     for (int i = 0; i < RIPTIDE_SCOPE_MAX_PORT_RANGES; i++)
         ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
     make(&filter, &scope);
@@ -265,14 +250,13 @@ static void count_slices(uint32_t slices, const struct diag_socket *sockets, uin
 }
 
 /* Linux takes even ports for connections that it opens, of 32768 to 60999. */
-static void test_slices_are_of_like_size_whichever_side_spreads(void **state)
+TEST(slices_are_of_like_size_whichever_side_spreads)
 {
     enum { N = 3500 };
     static struct diag_socket sockets[N];
     static const uint32_t slices[] = { 2, 3, 4, 8, 10, 16 };
     uint32_t counts[RIPTIDE_MAX_SLICES];
 
-    (void)state;
     srandom(1);
     for (size_t k = 0; k < sizeof(slices) / sizeof(slices[0]); k++) {
         for (int side = 0; side < 3; side++) {
@@ -295,13 +279,12 @@ static void test_slices_are_of_like_size_whichever_side_spreads(void **state)
     }
 }
 
-static void test_any_scope_on_any_socket(void **state)
+TEST(any_scope_on_any_socket)
 {
     const char *text = getenv("SEED");
     unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
     uint8_t bytes[CASE_BYTES];
 
-    (void)state;
     print_message("# seed %u\n", seed);
     srandom(seed);
     for (int i = 0; i < CASES; i++) {
@@ -309,21 +292,4 @@ static void test_any_scope_on_any_socket(void **state)
             bytes[at] = (uint8_t)(random() >> 8);
         scope_case_run(bytes, sizeof(bytes));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_scope_has_no_code),
-        cmocka_unit_test(test_longest_prefix_decides_in_both_families),
-        cmocka_unit_test(test_each_prefix_is_asked_for_once),
-        cmocka_unit_test(test_a_thousand_hosts_are_told_exactly),
-        cmocka_unit_test(test_wide_prefixes_that_tell_nothing_give_way_to_what_they_span),
-        cmocka_unit_test(test_too_many_hosts_lose_bits_and_no_socket),
-        cmocka_unit_test(test_the_largest_scope_leaves_room_for_slices),
-        cmocka_unit_test(test_slices_are_of_like_size_whichever_side_spreads),
-        cmocka_unit_test(test_any_scope_on_any_socket),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,22 +3,16 @@
  * Errors: the line, the field that it is about, and words for what functions return.
  */
 #include "internal.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void line_begins_with_the_field(void **state)
+TEST(line_begins_with_the_field)
 {
     static const char *const fields[] = { "estimator.cwnd_max", "estimator.hints[].scale" };
     struct riptide_error error;
 
-    (void)state;
     assert_int_equal(error_set_field(&error, fields[0], "%d; too %s", 7, "low"), -EINVAL);
     assert_string_equal(error.text, "estimator.cwnd_max: 7; too low");
     assert_ptr_equal(error.field, fields[0]);
@@ -31,11 +25,10 @@ static void line_begins_with_the_field(void **state)
     assert_int_equal(error_set_field(NULL, fields[0], "no room for it"), -EINVAL);
 }
 
-static void line_about_no_field_has_none(void **state)
+TEST(line_about_no_field_has_none)
 {
     struct riptide_error error;
 
-    (void)state;
     error_set_element(&error, "estimator.aggregates[]", 2, "no prefix");
     error_set(&error, "%s: %s", "/state", "full");
     assert_string_equal(error.text, "/state: full");
@@ -43,12 +36,11 @@ static void line_about_no_field_has_none(void **state)
     assert_int_equal(error.index, -1);
 }
 
-static void line_that_is_too_long_is_cut(void **state)
+TEST(line_that_is_too_long_is_cut)
 {
     struct riptide_error error;
     char reason[300];
 
-    (void)state;
     memset(reason, 'x', sizeof(reason) - 1);
     reason[sizeof(reason) - 1] = '\0';
     error_set_element(&error, "observer.scope.learn[]", SIZE_MAX / 2, "%s", reason);
@@ -56,9 +48,8 @@ static void line_that_is_too_long_is_cut(void **state)
     assert_memory_equal(error.text, "observer.scope.learn[", 21);
 }
 
-static void each_result_has_words_of_its_own(void **state)
+TEST(each_result_has_words_of_its_own)
 {
-    (void)state;
     for (int i = RIPTIDE_E_AGAIN; i <= RIPTIDE_E_MORE; i++) {
         assert_string_not_equal(riptide_strerror(i), "no known outcome");
         for (int j = 0; j < i; j++)
@@ -69,16 +60,4 @@ static void each_result_has_words_of_its_own(void **state)
     assert_string_equal(riptide_strerror(RIPTIDE_E_MORE + 1), "no known outcome");
     assert_string_equal(riptide_strerror(INT_MAX), "no known outcome");
     assert_non_null(riptide_strerror(INT_MIN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_begins_with_the_field),
-        cmocka_unit_test(line_about_no_field_has_none),
-        cmocka_unit_test(line_that_is_too_long_is_cut),
-        cmocka_unit_test(each_result_has_words_of_its_own),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

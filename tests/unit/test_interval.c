@@ -3,12 +3,7 @@
  * How the time between rounds follows what dumps cost.
  */
 #include "agent/interval.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define S  UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
@@ -21,11 +16,10 @@ static struct interval interval_of(uint64_t configured_ns, uint64_t ttl_ns, doub
     return interval;
 }
 
-static void a_cheap_dump_changes_nothing(void **state)
+TEST(a_cheap_dump_changes_nothing)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         interval_update(&interval, 50 * MS, true);
     assert_int_equal(interval.current_ns, S);
@@ -40,12 +34,11 @@ static void update_many(struct interval *interval, int n, uint64_t cost_ns)
         interval_update(interval, cost_ns, true);
 }
 
-static void expensive_dumps_stretch_it_to_less_than_the_share(void **state)
+TEST(expensive_dumps_stretch_it_to_less_than_the_share)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
     uint64_t rest_ns;
 
-    (void)state;
     interval_update(&interval, 1 * S, true);
     assert_in_range(interval.current_ns, 2 * S, 4 * S);
     update_many(&interval, 100, 1 * S);
@@ -59,11 +52,10 @@ static void expensive_dumps_stretch_it_to_less_than_the_share(void **state)
 }
 
 /* Some kernels count processor time in ticks of 10 ms: one round has it, and the others nothing. */
-static void a_clock_of_coarse_ticks_does_not_throw_it_about(void **state)
+TEST(a_clock_of_coarse_ticks_does_not_throw_it_about)
 {
     struct interval interval = interval_of(S, 900 * S, 0.0001);
 
-    (void)state;
     interval_update(&interval, 10 * MS, true);
     assert_true(interval.current_ns < 20 * S);
     interval = interval_of(S, 900 * S, 0.05);
@@ -74,11 +66,10 @@ static void a_clock_of_coarse_ticks_does_not_throw_it_about(void **state)
     }
 }
 
-static void it_never_reaches_the_time_to_live(void **state)
+TEST(it_never_reaches_the_time_to_live)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
-    (void)state;
     update_many(&interval, 10, 100 * S);
     assert_int_equal(interval.current_ns, 45 * S);
     interval = interval_of(60 * S, 90 * S, 0.05); /* half of it is less than configured */
@@ -89,13 +80,12 @@ static void it_never_reaches_the_time_to_live(void **state)
     assert_true(interval.current_ns <= UINT64_MAX / 2);
 }
 
-static void it_shrinks_back_by_steps_to_what_is_configured(void **state)
+TEST(it_shrinks_back_by_steps_to_what_is_configured)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
     uint64_t before_ns;
     int rounds = 0;
 
-    (void)state;
     update_many(&interval, 100, 1 * S);
     while (interval.current_ns > S) {
         before_ns = interval.current_ns;
@@ -109,9 +99,8 @@ static void it_shrinks_back_by_steps_to_what_is_configured(void **state)
 }
 
 /* Whatever the costs were, steady ones end within the share and at rest. */
-static void steady_costs_come_to_rest_within_the_share(void **state)
+TEST(steady_costs_come_to_rest_within_the_share)
 {
-    (void)state;
     for (uint64_t start_ms = 1; start_ms < 5000; start_ms *= 3) {
         for (uint64_t cost_ms = 1; cost_ms < 2000; cost_ms = cost_ms * 2 + 1) {
             struct interval interval = interval_of(S, 90 * S, 0.05);
@@ -128,31 +117,15 @@ static void steady_costs_come_to_rest_within_the_share(void **state)
 }
 
 /* It may have cost more, had it come to its end. */
-static void a_dump_that_was_given_up_stretches_but_never_shrinks(void **state)
+TEST(a_dump_that_was_given_up_stretches_but_never_shrinks)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
     uint64_t before_ns;
 
-    (void)state;
     interval_update(&interval, 1 * S, false);
     assert_in_range(interval.current_ns, 2 * S, 4 * S);
     before_ns = interval.current_ns;
     for (int i = 0; i < 100; i++)
         interval_update(&interval, 0, false);
     assert_int_equal(interval.current_ns, before_ns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cheap_dump_changes_nothing),
-        cmocka_unit_test(expensive_dumps_stretch_it_to_less_than_the_share),
-        cmocka_unit_test(a_clock_of_coarse_ticks_does_not_throw_it_about),
-        cmocka_unit_test(a_dump_that_was_given_up_stretches_but_never_shrinks),
-        cmocka_unit_test(it_never_reaches_the_time_to_live),
-        cmocka_unit_test(it_shrinks_back_by_steps_to_what_is_configured),
-        cmocka_unit_test(steady_costs_come_to_rest_within_the_share),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,12 @@
  * base routes have from their links.
  */
 #include "apply/links.h"
+#include "bytes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
-
-#include "bytes.h"
 
 enum { ETH0 = 2, ETH1 = 7, LO = 1 };
 
@@ -66,11 +59,10 @@ static void assert_mtus(const struct links *links, uint32_t ifindex, uint32_t ip
     assert_int_equal(links_mtu_at(links, ifindex, AF_INET6), ipv6);
 }
 
-static void test_each_family_has_its_mtu(void **state)
+TEST(each_family_has_its_mtu)
 {
     struct links links = { 0 };
 
-    (void)state;
     assert_mtus(&links, ETH0, 0, 0);
     assert_int_equal(take(&links, ETH1, 9000, 1400), 0);
     assert_int_equal(take(&links, ETH0, 1500, 0), 0);
@@ -85,11 +77,10 @@ static void test_each_family_has_its_mtu(void **state)
     assert_mtus(&links, ETH1, 0, 0);
 }
 
-static void test_what_a_route_cannot_say_is_none(void **state)
+TEST(what_a_route_cannot_say_is_none)
 {
     struct links links = { 0 };
 
-    (void)state;
     assert_int_equal(take(&links, LO, 65536, 65536), 0);
     assert_mtus(&links, LO, 0, 0);
     assert_int_equal(take(&links, LO, 65520, 65521), 1);
@@ -97,11 +88,10 @@ static void test_what_a_route_cannot_say_is_none(void **state)
     links_forget(&links);
 }
 
-static void test_many_links_are_found_in_whatever_order_they_come(void **state)
+TEST(many_links_are_found_in_whatever_order_they_come)
 {
     struct links links = { 0 };
 
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(take(&links, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 0);
     for (uint32_t i = 0; i < 1000; i += 2)
@@ -113,11 +103,10 @@ static void test_many_links_are_found_in_whatever_order_they_come(void **state)
 }
 
 /* A port that leaves its bridge is a link all the same. */
-static void test_what_a_bridge_says_of_its_ports_is_passed_by(void **state)
+TEST(what_a_bridge_says_of_its_ports_is_passed_by)
 {
     struct links links = { 0 };
 
-    (void)state;
     assert_int_equal(take(&links, ETH0, 1500, 1500), 0);
     assert_int_equal(take_away(&links, AF_BRIDGE, ETH0), 0);
     assert_mtus(&links, ETH0, 1500, 1500);
@@ -127,13 +116,12 @@ static void test_what_a_bridge_says_of_its_ports_is_passed_by(void **state)
     links_forget(&links);
 }
 
-static void test_what_makes_no_sense_changes_nothing(void **state)
+TEST(what_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
     struct links links = { 0 };
     struct bytes bytes;
 
-    (void)state;
     assert_int_equal(take(&links, ETH0, 1500, 1400), 0);
     bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
     assert_int_equal(links_take(&links, bytes_message(&bytes)), -EBADMSG);
@@ -148,11 +136,10 @@ static void test_what_makes_no_sense_changes_nothing(void **state)
 }
 
 /* Whatever is missing at the end is not read. */
-static void test_cut_anywhere_it_is_read_to_its_end(void **state)
+TEST(cut_anywhere_it_is_read_to_its_end)
 {
     struct bytes bytes;
 
-    (void)state;
     put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
     for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
         struct nlmsghdr *message = bytes_cut(&bytes, n);
@@ -186,14 +173,13 @@ static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
     base->attrs.n_bytes = (uint32_t)(several.nla_len + sizeof(metric));
 }
 
-static void test_hops_have_one_where_their_links_have_the_same(void **state)
+TEST(hops_have_one_where_their_links_have_the_same)
 {
     static const uint32_t hops[][3] = { { ETH0, ETH1, ETH0 }, { ETH0, ETH0, LO }, { LO, 99, LO } };
     static const uint32_t expected[] = { 1500, 0, 0 };
     struct links links = { 0 };
     struct base base;
 
-    (void)state;
     assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
     assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
     assert_int_equal(take(&links, LO, 9000, 1500), 0);
@@ -227,7 +213,7 @@ static void note_main(struct links *links, uint8_t type, const uint32_t *ifindex
     links_note_main(links, &route, bytes_message(&bytes));
 }
 
-static void test_routes_of_main_lead_through_links_that_they_were_seen_on(void **state)
+TEST(routes_of_main_lead_through_links_that_they_were_seen_on)
 {
     static const struct {
         uint8_t type;
@@ -246,7 +232,6 @@ static void test_routes_of_main_lead_through_links_that_they_were_seen_on(void *
         { RTN_UNICAST, 2, { ETH0, 99 }, { true, true, true } },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct links links = { 0 };
 
@@ -259,20 +244,4 @@ static void test_routes_of_main_lead_through_links_that_they_were_seen_on(void *
         assert_int_equal(links_is_of_main(&links, 99), cases[i].is_of_main[2]);
         links_forget(&links);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_family_has_its_mtu),
-        cmocka_unit_test(test_what_a_route_cannot_say_is_none),
-        cmocka_unit_test(test_many_links_are_found_in_whatever_order_they_come),
-        cmocka_unit_test(test_what_a_bridge_says_of_its_ports_is_passed_by),
-        cmocka_unit_test(test_what_makes_no_sense_changes_nothing),
-        cmocka_unit_test(test_cut_anywhere_it_is_read_to_its_end),
-        cmocka_unit_test(test_hops_have_one_where_their_links_have_the_same),
-        cmocka_unit_test(test_routes_of_main_lead_through_links_that_they_were_seen_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

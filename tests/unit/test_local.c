@@ -2,23 +2,14 @@
 /*
  * The set of the host's own prefixes, from the kernel's routes of table local.
  */
+#include "bytes.h"
 #include "observe/local.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <riptide/observe.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include "bytes.h"
 
 /* An RTM_NEWROUTE. */
 struct route {
@@ -57,11 +48,10 @@ static bool contains(const struct prefix_set *set, const char *text)
     return prefix_set_decide(set, &dst);
 }
 
-static void test_local_addresses_and_prefixes(void **state)
+TEST(local_addresses_and_prefixes)
 {
     struct prefix_set set = { 0 };
 
-    (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "198.18.0.0/15");
@@ -80,12 +70,11 @@ static void test_local_addresses_and_prefixes(void **state)
     prefix_set_deinit(&set);
 }
 
-static void test_local_thousands_are_found(void **state)
+TEST(local_thousands_are_found)
 {
     struct prefix_set set = { 0 };
     char text[32];
 
-    (void)state;
     /* In an order that is neither sorted nor reversed; odd ones only. */
     for (unsigned i = 0; i < 5000; i++) {
         unsigned host = (i * 7919) % 5000 * 2 + 1;
@@ -102,12 +91,11 @@ static void test_local_thousands_are_found(void **state)
 }
 
 /* Peers in 127.0.0.0/8 sample.c knows by itself. */
-static void test_local_passes_over_other_routes(void **state)
+TEST(local_passes_over_other_routes)
 {
     struct route mapped = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
     struct prefix_set set = { 0 };
 
-    (void)state;
     add(&set, RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255");
     add(&set, RTN_UNICAST, RT_TABLE_MAIN, "198.51.100.0/24");
     add(&set, RTN_LOCAL, 100, "0.0.0.0/0"); /* a transparent proxy's */
@@ -121,12 +109,11 @@ static void test_local_passes_over_other_routes(void **state)
     assert_false(contains(&set, "::1"));
 }
 
-static void test_local_default_route_has_no_destination(void **state)
+TEST(local_default_route_has_no_destination)
 {
     struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "0.0.0.0/0");
     struct prefix_set set = { 0 };
 
-    (void)state;
     route.header.nlmsg_len = sizeof(route.header) + 12;
     assert_int_equal(local_add_route(&set, &route.header), 0);
     prefix_set_finish(&set);
@@ -135,12 +122,11 @@ static void test_local_default_route_has_no_destination(void **state)
     prefix_set_deinit(&set);
 }
 
-static void test_local_cut_anywhere_is_invalid(void **state)
+TEST(local_cut_anywhere_is_invalid)
 {
     struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1");
     struct prefix_set set = { 0 };
 
-    (void)state;
     for (uint32_t len = sizeof(route.header); len < route.header.nlmsg_len; len++) {
         struct nlmsghdr *cut = malloc(len);
 
@@ -154,7 +140,7 @@ static void test_local_cut_anywhere_is_invalid(void **state)
 }
 
 /* A byte of a good route that becomes another, and how much longer it becomes. */
-static void test_local_contradictions_are_invalid(void **state)
+TEST(local_contradictions_are_invalid)
 {
     static const struct {
         uint8_t at, byte, more;
@@ -166,7 +152,6 @@ static void test_local_contradictions_are_invalid(void **state)
     };
     struct prefix_set set = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct route route = make_route(RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
 
@@ -177,11 +162,10 @@ static void test_local_contradictions_are_invalid(void **state)
     assert_int_equal(set.n, 0);
 }
 
-static void test_local_cleared_set_is_refilled(void **state)
+TEST(local_cleared_set_is_refilled)
 {
     struct prefix_set set = { 0 };
 
-    (void)state;
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "10.0.0.0/8");
     add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1");
@@ -193,19 +177,4 @@ static void test_local_cleared_set_is_refilled(void **state)
     assert_false(contains(&set, "192.0.2.1"));
     assert_true(contains(&set, "192.0.2.2"));
     prefix_set_deinit(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_local_addresses_and_prefixes),
-        cmocka_unit_test(test_local_thousands_are_found),
-        cmocka_unit_test(test_local_passes_over_other_routes),
-        cmocka_unit_test(test_local_default_route_has_no_destination),
-        cmocka_unit_test(test_local_cut_anywhere_is_invalid),
-        cmocka_unit_test(test_local_contradictions_are_invalid),
-        cmocka_unit_test(test_local_cleared_set_is_refilled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

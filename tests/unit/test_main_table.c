@@ -3,16 +3,9 @@
  * lib/apply/main_table: contests that begin with a notification, and those that may have ended.
  */
 #include "apply/main_table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <linux/rtnetlink.h>
-
 #include "bytes.h"
+
+#include <linux/rtnetlink.h>
 
 enum {
     ADDED = NLM_F_CREATE | NLM_F_EXCL,
@@ -50,14 +43,13 @@ static bool is_contested(const struct main_table *main, const char *match, const
     return main_table_contested_reason(main, &match_prefix, &dst_prefix) != NULL;
 }
 
-static void test_a_route_beside_another_of_its_metric_begins_a_contest(void **state)
+TEST(a_route_beside_another_of_its_metric_begins_a_contest)
 {
     static const struct {
         int flags;
         bool is_contest;
     } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct main_table main = { 0 };
 
@@ -69,11 +61,10 @@ static void test_a_route_beside_another_of_its_metric_begins_a_contest(void **st
     }
 }
 
-static void test_a_route_for_some_packets_contests_what_overlaps(void **state)
+TEST(a_route_for_some_packets_contests_what_overlaps)
 {
     struct main_table main = { 0 };
 
-    (void)state;
     follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.0.0/16"));
@@ -81,11 +72,10 @@ static void test_a_route_for_some_packets_contests_what_overlaps(void **state)
     main_table_deinit(&main);
 }
 
-static void test_a_storm_of_one_prefix_takes_no_memory(void **state)
+TEST(a_storm_of_one_prefix_takes_no_memory)
 {
     struct main_table main = { 0 };
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
         follow(&main, RTM_NEWROUTE, ADDED, "203.0.114.0/24", 8, "192.0.2.1");
@@ -94,11 +84,10 @@ static void test_a_storm_of_one_prefix_takes_no_memory(void **state)
     main_table_deinit(&main);
 }
 
-static void test_what_goes_leaves_its_contest_in_doubt(void **state)
+TEST(what_goes_leaves_its_contest_in_doubt)
 {
     struct main_table main = { 0 };
 
-    (void)state;
     follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
     follow(&main, RTM_DELROUTE, 0, "203.0.112.0/24", 0, "192.0.2.1");
     assert_false(main.is_stale);
@@ -117,11 +106,10 @@ static int note(struct main_table *main, const char *text, bool is_failed)
     return main_table_note_neighbour(main, &address, 3, is_failed);
 }
 
-static void test_a_gateway_of_ipv6_that_fails_contests_what_leads_through_it(void **state)
+TEST(a_gateway_of_ipv6_that_fails_contests_what_leads_through_it)
 {
     struct main_table main = { 0 };
 
-    (void)state;
     follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
     assert_int_equal(note(&main, "2001:db8::1", false), 0);
     assert_int_equal(note(&main, "2001:db8::1", true), 1); /* to be read again */
@@ -133,11 +121,10 @@ static void test_a_gateway_of_ipv6_that_fails_contests_what_leads_through_it(voi
     main_table_deinit(&main);
 }
 
-static void test_a_neighbour_is_known_to_have_failed_before_it_is_a_gateway(void **state)
+TEST(a_neighbour_is_known_to_have_failed_before_it_is_a_gateway)
 {
     struct main_table main = { 0 };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(note(&main, "2001:db8::1", true), 0);
         assert_int_equal(note(&main, "2001:db8::2", true), 0);
@@ -149,18 +136,4 @@ static void test_a_neighbour_is_known_to_have_failed_before_it_is_a_gateway(void
         assert_false(is_contested(&main, "2001:db8:1::/48", "2001:db8:1::7"));
     }
     main_table_deinit(&main);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_route_beside_another_of_its_metric_begins_a_contest),
-        cmocka_unit_test(test_a_route_for_some_packets_contests_what_overlaps),
-        cmocka_unit_test(test_a_storm_of_one_prefix_takes_no_memory),
-        cmocka_unit_test(test_what_goes_leaves_its_contest_in_doubt),
-        cmocka_unit_test(test_a_gateway_of_ipv6_that_fails_contests_what_leads_through_it),
-        cmocka_unit_test(test_a_neighbour_is_known_to_have_failed_before_it_is_a_gateway),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  * their base does, to our reader and to one that shares nothing with it, is in fuzz/base.c.
  */
 #include "apply/message.h"
+#include "bytes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <netinet/in.h>
-
-#include "bytes.h"
 
 /* Where requests are built one after the other; what is not written there shows. */
 static void *room(void)
@@ -163,13 +156,12 @@ static struct metrics metrics_on(const struct base *base)
     return metrics;
 }
 
-static void test_a_route_is_its_base_and_the_windows(void **state)
+TEST(a_route_is_its_base_and_the_windows)
 {
     struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
-    (void)state;
     init_gateway(&base);
     metrics = metrics_on(&base);
     message = put_at(&base, TABLE, "203.0.113.9", &metrics);
@@ -201,13 +193,12 @@ static uint32_t metric(const struct nlmsghdr *message, uint16_t type)
     return value;
 }
 
-static void test_metrics_are_the_bases_and_ours(void **state)
+TEST(metrics_are_the_bases_and_ours)
 {
     struct metrics metrics;
     struct nlmsghdr *message;
     struct base base;
 
-    (void)state;
     init_gateway(&base);
     metrics = metrics_on(&base);
     /* What was learned counts, not what the base says. */
@@ -229,7 +220,7 @@ static void test_metrics_are_the_bases_and_ours(void **state)
     assert_int_equal(metric(message, RTAX_RTO_MIN), 0);
 }
 
-static void test_the_largest_base_fits_a_message(void **state)
+TEST(the_largest_base_fits_a_message)
 {
     enum { HALF = ATTRS_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
@@ -237,7 +228,6 @@ static void test_the_largest_base_fits_a_message(void **state)
     struct nlmsghdr *message;
     struct base base;
 
-    (void)state;
     base_init(&base, "2001:db8::1");
     base.route.priority = 100;
     add(&base.attrs, RTA_ENCAP, payload, sizeof(payload));
@@ -251,12 +241,11 @@ static void test_the_largest_base_fits_a_message(void **state)
     assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
 }
 
-static void test_a_query_says_mark_and_protocol_where_given(void **state)
+TEST(a_query_says_mark_and_protocol_where_given)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
     struct nlmsghdr *message = message_route_query(room(), &address, MARK, IPPROTO_TCP);
 
-    (void)state;
     assert_header(message, RTM_GETROUTE, 0,
                   &(struct rtmsg){ .rtm_family = AF_INET,
                                    .rtm_dst_len = 32,
@@ -277,7 +266,7 @@ static void test_a_query_says_mark_and_protocol_where_given(void **state)
     assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
 }
 
-static void test_a_delete_names_exactly_one_route(void **state)
+TEST(a_delete_names_exactly_one_route)
 {
     struct route route = {
         .dst = prefix("2001:db8:99::/48"),
@@ -289,7 +278,6 @@ static void test_a_delete_names_exactly_one_route(void **state)
     };
     struct nlmsghdr *message = message_route_delete(room(), &route);
 
-    (void)state;
     assert_header(message, RTM_DELROUTE, 0,
                   &(struct rtmsg){ .rtm_family = AF_INET6,
                                    .rtm_dst_len = 48,
@@ -308,13 +296,12 @@ static void test_a_delete_names_exactly_one_route(void **state)
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
 }
 
-static void test_rules_say_nothing_more_than_they_must(void **state)
+TEST(rules_say_nothing_more_than_they_must)
 {
     static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
     struct nlmsghdr *message =
         message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_SKIP, &identity);
 
-    (void)state;
     assert_types(message, FRH,
                  TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_GOTO, FRA_FWMARK,
                        FRA_FWMASK));
@@ -328,11 +315,10 @@ static void test_rules_say_nothing_more_than_they_must(void **state)
 }
 
 /* Somebody else's rule may look up our table: the kernel takes the first that fits. */
-static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
+TEST(a_rule_is_deleted_by_all_that_it_was_added_with)
 {
     static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
 
-    (void)state;
     for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
         struct netlink_room other;
         struct nlmsghdr *added =
@@ -348,11 +334,10 @@ static void test_a_rule_is_deleted_by_all_that_it_was_added_with(void **state)
 }
 
 /* The kernel refuses strict dumps with anything more in the header. */
-static void test_dumps_and_short_deletes(void **state)
+TEST(dumps_and_short_deletes)
 {
     struct nlmsghdr *message = message_dump(room(), RTM_GETRULE, AF_INET6, 0);
 
-    (void)state;
     assert_header(message, RTM_GETRULE, NLM_F_DUMP, &(struct fib_rule_hdr){ .family = AF_INET6 },
                   FRH);
     assert_types(message, FRH, TYPES(-1));
@@ -372,20 +357,4 @@ static void test_dumps_and_short_deletes(void **state)
                   &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
     assert_types(message, FRH, TYPES(FRA_TABLE));
     assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_route_is_its_base_and_the_windows),
-        cmocka_unit_test(test_metrics_are_the_bases_and_ours),
-        cmocka_unit_test(test_the_largest_base_fits_a_message),
-        cmocka_unit_test(test_a_query_says_mark_and_protocol_where_given),
-        cmocka_unit_test(test_a_delete_names_exactly_one_route),
-        cmocka_unit_test(test_rules_say_nothing_more_than_they_must),
-        cmocka_unit_test(test_a_rule_is_deleted_by_all_that_it_was_added_with),
-        cmocka_unit_test(test_dumps_and_short_deletes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,8 @@
  * The steps over the messages of a datagram, and how one ends a dump.
  */
 #include "netlink.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
 /* A header and room for a payload of four bytes. */
@@ -22,25 +17,23 @@ static const struct message about = {
     .header = { .nlmsg_len = sizeof(struct message), .nlmsg_type = NLMSG_ERROR },
 };
 
-static void ends_with_the_datagram(void **state)
+TEST(ends_with_the_datagram)
 {
     struct message messages[2] = { about, about };
     struct netlink_messages walk = { (void *)messages, sizeof(messages) };
 
-    (void)state;
     assert_ptr_equal(netlink_next_message(&walk), &messages[0]);
     assert_ptr_equal(netlink_next_message(&walk), &messages[1]);
     assert_null(netlink_next_message(&walk));
     assert_int_equal(walk.left, 0);
 }
 
-static void stops_at_lengths_that_lie(void **state)
+TEST(stops_at_lengths_that_lie)
 {
     static const uint32_t lengths[] = {
         0, 1, 15, 21, 0x7fffffff, 0x80000000, 0xfffffff0, UINT32_MAX
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         struct message message = about;
         struct netlink_messages walk = { (void *)&message, sizeof(message) };
@@ -51,28 +44,26 @@ static void stops_at_lengths_that_lie(void **state)
     }
 }
 
-static void stops_at_half_a_header(void **state)
+TEST(stops_at_half_a_header)
 {
     struct message message = about;
     struct netlink_messages walk = { (void *)&message, sizeof(struct nlmsghdr) - 1 };
 
-    (void)state;
     assert_null(netlink_next_message(&walk));
     assert_int_not_equal(walk.left, 0);
 }
 
-static void takes_a_last_message_without_padding(void **state)
+TEST(takes_a_last_message_without_padding)
 {
     struct message message = about;
     struct netlink_messages walk = { (void *)&message, 17 };
 
-    (void)state;
     message.header.nlmsg_len = 17;
     assert_non_null(netlink_next_message(&walk));
     assert_int_equal(walk.left, 0);
 }
 
-static void ends_of_dumps_have_their_error(void **state)
+TEST(ends_of_dumps_have_their_error)
 {
     static const struct {
         uint16_t type;
@@ -88,7 +79,6 @@ static void ends_of_dumps_have_their_error(void **state)
         { NLMSG_ERROR, 5, 4, -EBADMSG },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct message message = about;
 
@@ -97,17 +87,4 @@ static void ends_of_dumps_have_their_error(void **state)
         message.error = cases[i].error;
         assert_int_equal(netlink_end_error(&message.header), cases[i].expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_the_datagram),
-        cmocka_unit_test(stops_at_lengths_that_lie),
-        cmocka_unit_test(stops_at_half_a_header),
-        cmocka_unit_test(takes_a_last_message_without_padding),
-        cmocka_unit_test(ends_of_dumps_have_their_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

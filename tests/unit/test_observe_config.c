@@ -3,18 +3,11 @@
  * The configuration of an observer: defaults, what is refused by name, and which connections a scope
  * asks for. What an observer does runs in tests/netns.
  */
+#include "bytes.h"
 #include "tools.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
-
-#include "bytes.h"
 
 enum { MAX_PREFIXES = 4 };
 
@@ -32,7 +25,7 @@ static size_t read_prefixes(struct riptide_prefix prefixes[MAX_PREFIXES], const 
     return n;
 }
 
-static void scope_judges_by_the_longest_prefix(void **state)
+TEST(scope_judges_by_the_longest_prefix)
 {
     static const struct {
         const char *learn, *exclude, *taken, *left;
@@ -50,7 +43,6 @@ static void scope_judges_by_the_longest_prefix(void **state)
         { "10.0.0.0/16", "", "10.0.0.0/16 10.0.1.0/24", "10.0.0.0/15" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct riptide_prefix learn[MAX_PREFIXES], exclude[MAX_PREFIXES], dsts[MAX_PREFIXES];
         struct riptide_scope scope = {
@@ -74,7 +66,7 @@ static void scope_judges_by_the_longest_prefix(void **state)
 }
 
 /* A sample that meets all of this, and what it is without one of them. */
-static void ports_mark_and_interface_all_count(void **state)
+TEST(ports_mark_and_interface_all_count)
 {
     struct riptide_port_range local[] = { { 443, 443 }, { 8000, 8010 } };
     struct riptide_port_range remote[] = { { 1024, 65535 } };
@@ -95,7 +87,6 @@ static void ports_mark_and_interface_all_count(void **state)
                                    .has_mark = true };
     struct riptide_sample bad[5] = { good, good, good, good, good };
 
-    (void)state;
     assert_true(riptide_scope_matches(&scope, &good));
     bad[0].local_port = 8011;
     bad[1].remote_port = 1023;
@@ -106,11 +97,10 @@ static void ports_mark_and_interface_all_count(void **state)
         assert_false(riptide_scope_matches(&scope, &bad[i]));
 }
 
-static void defaults_fill_no_more_than_asked(void **state)
+TEST(defaults_fill_no_more_than_asked)
 {
     struct riptide_observer_config config;
 
-    (void)state;
     memset(&config, 0x5a, sizeof(config));
     riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, max_restarts));
     assert_int_equal(config.size, offsetof(struct riptide_observer_config, max_restarts));
@@ -135,7 +125,7 @@ static void assert_refused(const struct riptide_observer_config *config, const c
 }
 
 /* Each alone is refused by its name. */
-static void errors_name_the_field(void **state)
+TEST(errors_name_the_field)
 {
     static const struct riptide_prefix bits_behind[] = { { AF_INET, 8, { 10 } },
                                                          { AF_INET, 8, { 10, [3] = 1 } } };
@@ -164,7 +154,6 @@ static void errors_name_the_field(void **state)
     struct riptide_observer *observer = NULL;
     struct riptide_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         riptide_observer_config_init(&config, sizeof(config));
         config.scope = cases[i].config.scope;
@@ -187,7 +176,7 @@ static void errors_name_the_field(void **state)
 }
 
 /* A count that was set without its array, or is none at all. */
-static void counts_need_their_arrays(void **state)
+TEST(counts_need_their_arrays)
 {
     static const struct {
         size_t array, count;
@@ -206,7 +195,6 @@ static void counts_need_their_arrays(void **state)
     };
     static const size_t counts[] = { 5, (size_t)1 << 60, SIZE_MAX };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         for (size_t j = 0; j < 3; j++) {
             struct riptide_observer_config config;
@@ -225,17 +213,4 @@ static void counts_need_their_arrays(void **state)
             assert_refused(&config, text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scope_judges_by_the_longest_prefix),
-        cmocka_unit_test(ports_mark_and_interface_all_count),
-        cmocka_unit_test(defaults_fill_no_more_than_asked),
-        cmocka_unit_test(errors_name_the_field),
-        cmocka_unit_test(counts_need_their_arrays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,10 @@
  */
 #include "options.h"
 #include "settings.h"
+#include "unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define ARGV(...)                                                                                  \
     (char *[])                                                                                     \
@@ -40,20 +35,18 @@ static void assert_error(char **argv, const char *expected)
     settings_deinit(&settings);
 }
 
-static void test_the_last_one_wins(void **state)
+TEST(the_last_one_wins)
 {
     struct riptide_error error;
     struct settings settings;
 
-    (void)state;
     assert_int_equal(parse(&settings, ARGV("--ttl", "1s", "--ttl", "2s"), &error), 0);
     assert_int_equal(settings.estimator.ttl_ns, 2000000000);
     settings_deinit(&settings);
 }
 
-static void test_errors_name_option_and_value(void **state)
+TEST(errors_name_option_and_value)
 {
-    (void)state;
     assert_error(ARGV("--interval", "5x"),
                  "--interval 5x: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--interval="), "--interval : not a duration (write 500ms, 1s, 10min, 1d)");
@@ -69,9 +62,8 @@ static void test_errors_name_option_and_value(void **state)
     assert_error(ARGV("--once=yes"), "--once yes: takes no value");
 }
 
-static void test_unknown_options(void **state)
+TEST(unknown_options)
 {
-    (void)state;
     assert_error(ARGV("--bogus"), "--bogus: unknown option (--help lists them)");
     assert_error(ARGV("--bogus=1"), "--bogus=1: unknown option (--help lists them)");
     /* An abbreviation today is ambiguous tomorrow. */
@@ -84,13 +76,12 @@ static void test_unknown_options(void **state)
     assert_error(ARGV("--", "--once"), "--once: only options are taken (--help)");
 }
 
-static void test_long_values_are_cut(void **state)
+TEST(long_values_are_cut)
 {
     struct riptide_error error;
     struct settings settings;
     char value[1000];
 
-    (void)state;
     memset(value, 'x', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
     assert_int_equal(parse(&settings, ARGV("--ttl", value), &error), -EINVAL);
@@ -99,13 +90,12 @@ static void test_long_values_are_cut(void **state)
     settings_deinit(&settings);
 }
 
-static void test_operands_move_to_the_front(void **state)
+TEST(operands_move_to_the_front)
 {
     char **argv = ARGV("10.0.0.1", "--once", "-", "--", "--ttl");
     struct riptide_error error;
     struct settings settings;
 
-    (void)state;
     settings_init(&settings);
     assert_int_equal(options_parse(settings_rows, &settings, 6, argv, NULL, &error), 3);
     assert_string_equal(argv[0], "10.0.0.1");
@@ -114,17 +104,16 @@ static void test_operands_move_to_the_front(void **state)
     assert_true(settings.once);
 }
 
-static void test_short_help(void **state)
+TEST(short_help)
 {
     struct riptide_error error;
     struct settings settings;
 
-    (void)state;
     assert_int_equal(parse(&settings, ARGV("-h"), &error), 0);
     assert_true(settings.help);
 }
 
-static void test_destroy_events_are_auto_unless_given(void **state)
+TEST(destroy_events_are_auto_unless_given)
 {
     const struct {
         char **argv;
@@ -139,7 +128,6 @@ static void test_destroy_events_are_auto_unless_given(void **state)
     struct riptide_error error;
     struct settings settings;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(parse(&settings, cases[i].argv, &error), 0);
         assert_int_equal(settings.observer.destroy_events, cases[i].destroy_events);
@@ -147,7 +135,7 @@ static void test_destroy_events_are_auto_unless_given(void **state)
     }
 }
 
-static void test_values_in_one_line(void **state)
+TEST(values_in_one_line)
 {
     struct riptide_error error;
     struct settings settings;
@@ -155,7 +143,6 @@ static void test_values_in_one_line(void **state)
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    (void)state;
     assert_int_equal(
         parse(&settings, ARGV("--scope", "10.0.0.0/8", "--scope", "::/0", "--dry-run"), &error), 0);
     options_print_values(out, settings_rows, &settings);
@@ -167,20 +154,4 @@ static void test_values_in_one_line(void **state)
     assert_null(strstr(text, "\n"));
     free(text);
     settings_deinit(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_last_one_wins),
-        cmocka_unit_test(test_errors_name_option_and_value),
-        cmocka_unit_test(test_unknown_options),
-        cmocka_unit_test(test_long_values_are_cut),
-        cmocka_unit_test(test_operands_move_to_the_front),
-        cmocka_unit_test(test_short_help),
-        cmocka_unit_test(test_destroy_events_are_auto_unless_given),
-        cmocka_unit_test(test_values_in_one_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

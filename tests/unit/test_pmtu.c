@@ -41,13 +41,12 @@ static bool is_news(struct riptide_estimator *estimator)
     return riptide_estimator_pop(estimator, &estimate) == 0;
 }
 
-static void smallest_of_a_host_goes_with_its_window(void **state)
+TEST(smallest_of_a_host_goes_with_its_window)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample wide = sample_of("192.0.2.1", 1500);
     struct riptide_sample narrow = sample_of("192.0.2.1", 1300);
 
-    (void)state;
     add(estimator, &wide);
     add(estimator, &narrow);
     add(estimator, &wide);
@@ -57,12 +56,11 @@ static void smallest_of_a_host_goes_with_its_window(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void smaller_one_is_news_by_itself(void **state)
+TEST(smaller_one_is_news_by_itself)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of("192.0.2.1", 1500);
 
-    (void)state;
     for (uint64_t now_s = 1; now_s <= 4; now_s++) {
         static const uint32_t shown[] = { 0, 1500, 1500, 1300, 1300 };
 
@@ -74,7 +72,7 @@ static void smaller_one_is_news_by_itself(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void what_says_nothing_of_the_path_of_a_host_is_not_taken(void **state)
+TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
 {
     static const struct {
         const char *dst;
@@ -92,7 +90,6 @@ static void what_says_nothing_of_the_path_of_a_host_is_not_taken(void **state)
     struct riptide_prefix aggregate = prefix_of_text("198.51.100.0/24");
     struct riptide_estimator_config config = config_of_policy("paper");
 
-    (void)state;
     config.aggregates = &aggregate;
     config.n_aggregates = 1;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -111,14 +108,13 @@ static void what_says_nothing_of_the_path_of_a_host_is_not_taken(void **state)
 }
 
 /* Connections that go by a small one go on showing it, whatever the path has become. */
-static void is_let_go_for_a_minute_of_ten(void **state)
+TEST(is_let_go_for_a_minute_of_ten)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of("192.0.2.1", 1300);
     uint64_t without_s = 0, changes = 0;
     uint32_t before_bytes = 0;
 
-    (void)state;
     for (uint64_t now_s = 5000; now_s < 5000 + 1200; now_s++) {
         uint32_t pmtu_bytes;
 
@@ -142,29 +138,15 @@ static void is_let_go_for_a_minute_of_ten(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void is_forgotten_with_the_window(void **state)
+TEST(is_forgotten_with_the_window)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of("192.0.2.1", 1300);
 
-    (void)state;
     add(estimator, &sample);
     tick(estimator, 1 * S);
     assert_int_equal(pop_pmtu(estimator), 1300);
     tick(estimator, 200 * S);
     assert_int_equal(pop_pmtu(estimator), 0);
     riptide_estimator_free(estimator);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smallest_of_a_host_goes_with_its_window),
-        cmocka_unit_test(smaller_one_is_news_by_itself),
-        cmocka_unit_test(what_says_nothing_of_the_path_of_a_host_is_not_taken),
-        cmocka_unit_test(is_let_go_for_a_minute_of_ten),
-        cmocka_unit_test(is_forgotten_with_the_window),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
  * Policy paper, history, the drop guard and a policy of the host's own on literal windows.
  */
 #include "compute/estimator.h"
-
 #include "estimators.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <string.h>
 
 static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
 {
@@ -43,7 +41,7 @@ static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_se
     return result;
 }
 
-static void closed_ones_count_where_they_used_their_windows(void **state)
+TEST(closed_ones_count_where_they_used_their_windows)
 {
     const struct {
         uint32_t given, cwnd, data_segs_out, expected;
@@ -61,7 +59,7 @@ static void closed_ones_count_where_they_used_their_windows(void **state)
             cases[i].expected);
 }
 
-static void segments_sent_again_fill_no_window(void **state)
+TEST(segments_sent_again_fill_no_window)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of(10, 12, true);
@@ -72,7 +70,7 @@ static void segments_sent_again_fill_no_window(void **state)
     assert_int_equal(cwnd_of(estimator), 0);
 }
 
-static void drop_guard_lets_history_hold_nothing_up(void **state)
+TEST(drop_guard_lets_history_hold_nothing_up)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator;
@@ -111,7 +109,7 @@ static double largest_combine(const struct riptide_policy_input *input, void *me
     return *(uint32_t *)memory;
 }
 
-static void functions_of_a_host_get_its_pointer(void **state)
+TEST(functions_of_a_host_get_its_pointer)
 {
     unsigned int n = 0;
     const struct riptide_policy policy = { .name = "largest",
@@ -132,7 +130,7 @@ static void functions_of_a_host_get_its_pointer(void **state)
     assert_int_equal(n, 103);
 }
 
-static void tables_are_complete(void **state)
+TEST(tables_are_complete)
 {
     const struct riptide_policy *policy;
     size_t n;
@@ -161,7 +159,7 @@ static void tables_are_complete(void **state)
         assert_string_equal(error.field, "estimator." #option);                                     \
     } while (0)
 
-static void options_are_refused_by_name(void **state)
+TEST(options_are_refused_by_name)
 {
     struct riptide_policy too_much = *riptide_policy_find("paper"), newer = too_much;
 
@@ -203,7 +201,7 @@ static void assert_refused_with(const struct riptide_estimator_config *config, c
 }
 
 /* A count that was set without its array, or is none at all. */
-static void counts_need_their_arrays(void **state)
+TEST(counts_need_their_arrays)
 {
     const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24") };
     const struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
@@ -224,7 +222,7 @@ static void counts_need_their_arrays(void **state)
     assert_refused_with(&config, "estimator.aggregates: 18446744073709551615; at most 1048576");
 }
 
-static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
+TEST(scope_of_a_reconfiguration_needs_its_arrays)
 {
     const struct riptide_scope scope = { .n_learn = 5 };
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -235,20 +233,4 @@ static void scope_of_a_reconfiguration_needs_its_arrays(void **state)
     assert_int_equal(estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
     assert_string_equal(error.text, "observer.scope.learn: NULL, but its number is 5");
     assert_true(cwnd_of(estimator) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_ones_count_where_they_used_their_windows),
-        cmocka_unit_test(segments_sent_again_fill_no_window),
-        cmocka_unit_test(drop_guard_lets_history_hold_nothing_up),
-        cmocka_unit_test(functions_of_a_host_get_its_pointer),
-        cmocka_unit_test(tables_are_complete),
-        cmocka_unit_test(options_are_refused_by_name),
-        cmocka_unit_test(counts_need_their_arrays),
-        cmocka_unit_test(scope_of_a_reconfiguration_needs_its_arrays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
  */
 #include "prefix.h"
 #include "tools.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static struct riptide_prefix parsed(const char *text)
@@ -61,7 +54,7 @@ static void flip(struct riptide_prefix *prefix, unsigned int bit)
 }
 
 /* Pairs of a spelling and what comes back; where there is no second, the first does. */
-static void test_text_comes_back(void **state)
+TEST(text_comes_back)
 {
     static const char *const pairs[][2] = {
         { "0.0.0.0/0" },
@@ -89,7 +82,6 @@ static void test_text_comes_back(void **state)
     static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
     struct riptide_prefix prefix = parsed("2001:db8:8000::/33");
 
-    (void)state;
     assert_memory_equal(&prefix, &v6, sizeof(v6));
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
         prefix = parsed(pairs[i][0]);
@@ -98,7 +90,7 @@ static void test_text_comes_back(void **state)
     }
 }
 
-static void test_what_is_no_prefix_is_refused(void **state)
+TEST(what_is_no_prefix_is_refused)
 {
     static const char *const texts[] = {
         /* host bits */
@@ -116,7 +108,6 @@ static void test_what_is_no_prefix_is_refused(void **state)
                                            "8/8", "/8", "8/", "8.0", "x",  "-0",  "+0" };
     char text[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         assert_refused(texts[i]);
     for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(*lengths); i++) {
@@ -125,11 +116,10 @@ static void test_what_is_no_prefix_is_refused(void **state)
     }
 }
 
-static void test_texts_of_any_length_are_survived(void **state)
+TEST(texts_of_any_length_are_survived)
 {
     char text[4096];
 
-    (void)state;
     for (size_t n = 8; n < sizeof(text); n += n < 64 ? 1 : 997) {
         memset(text, '1', n);
         text[n] = '\0';
@@ -140,9 +130,8 @@ static void test_texts_of_any_length_are_survived(void **state)
     }
 }
 
-static void test_mapped_prefixes_of_every_length(void **state)
+TEST(mapped_prefixes_of_every_length)
 {
-    (void)state;
     for (unsigned int len = 0; len <= 128; len++) {
         char text[32];
 
@@ -159,14 +148,13 @@ static void test_mapped_prefixes_of_every_length(void **state)
     }
 }
 
-static void test_mapped_addresses_become_v4(void **state)
+TEST(mapped_addresses_become_v4)
 {
     static const struct riptide_prefix host = { AF_INET, 32, { 203, 0, 113, 7 } };
     static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
     static const uint8_t almost[16] = { [10] = 0xff, [11] = 0xfe, 203, 0, 113, 7 };
     struct riptide_prefix prefix = parsed("::ffff:203.0.113.7");
 
-    (void)state;
     assert_memory_equal(&prefix, &host, sizeof(host));
     prefix_from_address(&prefix, AF_INET6, mapped);
     assert_memory_equal(&prefix, &host, sizeof(host));
@@ -181,11 +169,10 @@ static void test_mapped_addresses_become_v4(void **state)
     assert_memory_equal(prefix.addr, almost, sizeof(almost));
 }
 
-static void test_an_unknown_family_is_no_prefix(void **state)
+TEST(an_unknown_family_is_no_prefix)
 {
     struct riptide_prefix prefix = { 0 };
 
-    (void)state;
     assert_text(&prefix, "?");
     for (unsigned int family = 0; family < 256; family++) {
         prefix.family = (uint8_t)family;
@@ -193,11 +180,10 @@ static void test_an_unknown_family_is_no_prefix(void **state)
     }
 }
 
-static void test_bytes_behind_the_address_are_no_prefix(void **state)
+TEST(bytes_behind_the_address_are_no_prefix)
 {
     struct riptide_prefix prefix = parsed("192.0.2.1");
 
-    (void)state;
     for (size_t i = 4; i < 16; i++) {
         prefix.addr[i] = 1;
         assert_false(prefix_is_valid(&prefix));
@@ -209,11 +195,10 @@ static void test_bytes_behind_the_address_are_no_prefix(void **state)
 }
 
 /* All bits set: each length keeps exactly its own, and never touches what lies behind. */
-static void test_truncate_keeps_exactly_len_bits(void **state)
+TEST(truncate_keeps_exactly_len_bits)
 {
     struct riptide_prefix ones = { AF_INET6, 128, { 0 } };
 
-    (void)state;
     memset(ones.addr, 0xff, sizeof(ones.addr));
     for (unsigned int len = 0; len <= 128; len++) {
         struct riptide_prefix *prefix = boxed(&ones);
@@ -248,22 +233,20 @@ static void check_contains(const char *address, unsigned int bits)
     }
 }
 
-static void test_contains_at_every_length(void **state)
+TEST(contains_at_every_length)
 {
     struct riptide_prefix v4 = parsed("0.0.0.0/0"), v6 = parsed("::/0");
 
-    (void)state;
     check_contains("203.0.113.85", 32);
     check_contains("2001:db8:a5a5:5a5a::f00f", 128);
     assert_false(riptide_prefix_contains(&v4, &v6));
     assert_false(riptide_prefix_contains(&v6, &v4));
 }
 
-static void test_equal_looks_at_everything(void **state)
+TEST(equal_looks_at_everything)
 {
     struct riptide_prefix a = parsed("2001:db8::/64"), b = a;
 
-    (void)state;
     assert_true(riptide_prefix_equal(&a, &b));
     for (size_t i = 0; i < sizeof(b); i++) {
         ((uint8_t *)&b)[i] ^= 1;
@@ -272,7 +255,7 @@ static void test_equal_looks_at_everything(void **state)
     }
 }
 
-static void test_the_longest_match_wins_in_any_order(void **state)
+TEST(the_longest_match_wins_in_any_order)
 {
     struct riptide_prefix prefixes[] = { parsed("10.1.0.0/16"), parsed("10.1.2.0/24"),
                                          parsed("10.0.0.0/8"),  parsed("::/0"),
@@ -285,7 +268,6 @@ static void test_the_longest_match_wins_in_any_order(void **state)
     struct riptide_prefix dst = parsed("11.0.0.1");
     size_t n = sizeof(prefixes) / sizeof(*prefixes);
 
-    (void)state;
     for (size_t turn = 0; turn < n; turn++) {
         struct riptide_prefix first = prefixes[0];
 
@@ -299,23 +281,4 @@ static void test_the_longest_match_wins_in_any_order(void **state)
         assert_null(prefix_longest_match(prefixes, n, &dst));
     }
     assert_null(prefix_longest_match(NULL, 0, &dst));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_comes_back),
-        cmocka_unit_test(test_what_is_no_prefix_is_refused),
-        cmocka_unit_test(test_texts_of_any_length_are_survived),
-        cmocka_unit_test(test_mapped_prefixes_of_every_length),
-        cmocka_unit_test(test_mapped_addresses_become_v4),
-        cmocka_unit_test(test_an_unknown_family_is_no_prefix),
-        cmocka_unit_test(test_bytes_behind_the_address_are_no_prefix),
-        cmocka_unit_test(test_truncate_keeps_exactly_len_bits),
-        cmocka_unit_test(test_contains_at_every_length),
-        cmocka_unit_test(test_equal_looks_at_everything),
-        cmocka_unit_test(test_the_longest_match_wins_in_any_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

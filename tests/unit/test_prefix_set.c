@@ -3,18 +3,10 @@
  * What is left of prefixes that decide, and whether anything is admitted at all. What they decide
  * is held against the plain evaluation of drawn scopes in test_filter.c.
  */
+#include "bytes.h"
 #include "observe/prefix_set.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "bytes.h"
 
 /* Prefixes with a verdict each, '+' or '-'; the first says it of what none holds. */
 static void fill(struct prefix_set *set, const char *text)
@@ -34,7 +26,7 @@ static void fill(struct prefix_set *set, const char *text)
     prefix_set_finish(set);
 }
 
-static void what_decides_nothing_goes(void **state)
+TEST(what_decides_nothing_goes)
 {
     static const struct {
         const char *given, *left;
@@ -50,7 +42,6 @@ static void what_decides_nothing_goes(void **state)
         { "+ -0.0.0.0/0 -::/0", "+ -0.0.0.0/0 -::/0" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct prefix_set set;
         char left[256];
@@ -70,7 +61,7 @@ static void what_decides_nothing_goes(void **state)
     }
 }
 
-static void is_empty_where_no_address_is_admitted(void **state)
+TEST(is_empty_where_no_address_is_admitted)
 {
     static const char *const empty[] = { "-", "- +10.0.0.0/8 -10.0.0.0/8", "+ -0.0.0.0/0 -::/0",
                                          "+ -0.0.0.0/1 -128.0.0.0/1 -::/1 -8000::/1" };
@@ -79,7 +70,6 @@ static void is_empty_where_no_address_is_admitted(void **state)
                                           "+ -0.0.0.0/0 -::/1 -8000::/2" };
     struct prefix_set set;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
         fill(&set, empty[i]);
         assert_true(prefix_set_is_empty(&set));
@@ -90,14 +80,4 @@ static void is_empty_where_no_address_is_admitted(void **state)
         assert_false(prefix_set_is_empty(&set));
         prefix_set_deinit(&set);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_decides_nothing_goes),
-        cmocka_unit_test(is_empty_where_no_address_is_admitted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

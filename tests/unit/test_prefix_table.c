@@ -5,15 +5,8 @@
  */
 #include "prefix_table.h"
 #include "tools.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define NONE PREFIX_TABLE_NONE
@@ -165,11 +158,10 @@ static void seed_random(void)
 }
 
 /* Of few entries the buckets make one long run now and then, across the end of the table, too. */
-static void test_random_steps_agree_with_the_model(void **state)
+TEST(random_steps_agree_with_the_model)
 {
     static const uint32_t maxima[] = { KEYS, 100, 16, 16, 16, 3, 1 };
 
-    (void)state;
     seed_random();
     for (size_t i = 0; i < sizeof(maxima) / sizeof(*maxima); i++) {
         struct model model[KEYS] = { 0 };
@@ -178,11 +170,10 @@ static void test_random_steps_agree_with_the_model(void **state)
     }
 }
 
-static void test_other_hash_seeds_hold_the_same(void **state)
+TEST(other_hash_seeds_hold_the_same)
 {
     struct model first[KEYS] = { 0 }, second[KEYS] = { 0 };
 
-    (void)state;
     seed_random();
     run(KEYS, 0, first);
     seed_random();
@@ -193,13 +184,12 @@ static void test_other_hash_seeds_hold_the_same(void **state)
     }
 }
 
-static void test_a_full_table_takes_one_more_after_a_removal(void **state)
+TEST(a_full_table_takes_one_more_after_a_removal)
 {
     struct riptide_prefix keys[] = { key_of(0), key_of(1) };
     struct prefix_table table;
     uint32_t slot = 99;
 
-    (void)state;
     prefix_table_init(&table, sizeof(struct entry), 1, 7);
     assert_int_equal(prefix_table_insert(&table, &keys[0], &slot), 0);
     entry_at(&table, slot)->value = 5;
@@ -211,15 +201,4 @@ static void test_a_full_table_takes_one_more_after_a_removal(void **state)
     assert_true(entry_at(&table, slot)->value == 0);
     assert_int_equal(prefix_table_find(&table, &keys[0]), NONE);
     prefix_table_deinit(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_steps_agree_with_the_model),
-        cmocka_unit_test(test_other_hash_seeds_hold_the_same),
-        cmocka_unit_test(test_a_full_table_takes_one_more_after_a_removal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
  * environment repeats it.
  */
 #include "compute/estimator.h"
-
 #include "estimators.h"
 #include "tools.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { HOSTS = 24, STEPS = 4000 };
@@ -152,7 +150,7 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
  * its time to live; every window popped is withdrawn in the end; all of it
  * whatever the configuration becomes meanwhile.
  */
-static void windows_keep_to_bounds_and_lifetimes(void **state)
+TEST(windows_keep_to_bounds_and_lifetimes)
 {
     const struct riptide_policy *policy;
 
@@ -202,7 +200,7 @@ static void windows_keep_to_bounds_and_lifetimes(void **state)
 }
 
 /* The destinations' samples in another order, each destination's own in theirs. */
-static void order_of_destinations_does_not_matter(void **state)
+TEST(order_of_destinations_does_not_matter)
 {
     const struct riptide_policy *policy;
 
@@ -269,7 +267,7 @@ static uint32_t reference_step(struct reference *it, const struct riptide_estima
     return (uint32_t)lround(fmin(fmax(it->average, config->cwnd_min), config->cwnd_max));
 }
 
-static void paper_is_algorithm_1_for_100000_steps(void **state)
+TEST(paper_is_algorithm_1_for_100000_steps)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct reference references[HOSTS] = { { .has_history = false } };
@@ -317,7 +315,7 @@ static bool may_fill(const struct riptide_sample *sample, uint32_t cwnd)
  * No window grows but by a first flight that filled it, and then at most twofold; or back to where
  * all begin.
  */
-static void careful_never_exceeds_its_evidence(void **state)
+TEST(careful_never_exceeds_its_evidence)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator;
@@ -361,7 +359,7 @@ static void careful_never_exceeds_its_evidence(void **state)
 }
 
 /* Damaged in any way, a state is refused, or taken over line by line and within bounds. */
-static void state_survives_or_is_left(void **state)
+TEST(state_survives_or_is_left)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -410,7 +408,7 @@ static void state_survives_or_is_left(void **state)
 }
 
 /* Reloaded in each round, an estimator computes what one does that goes on. */
-static void the_same_configuration_again_changes_nothing(void **state)
+TEST(the_same_configuration_again_changes_nothing)
 {
     const struct riptide_policy *policy;
 
@@ -452,18 +450,4 @@ static void the_same_configuration_again_changes_nothing(void **state)
         }
         riptide_estimator_free(reloaded);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_keep_to_bounds_and_lifetimes),
-        cmocka_unit_test(order_of_destinations_does_not_matter),
-        cmocka_unit_test(paper_is_algorithm_1_for_100000_steps),
-        cmocka_unit_test(careful_never_exceeds_its_evidence),
-        cmocka_unit_test(state_survives_or_is_left),
-        cmocka_unit_test(the_same_configuration_again_changes_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

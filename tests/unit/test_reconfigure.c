@@ -2,14 +2,12 @@
 /*
  * An estimator under policies by prefix, in its state as bytes, and under another configuration.
  */
-#include "compute/estimator.h"
-
 #include "careful_case.h"
+#include "compute/estimator.h"
 #include "tools.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { ROOM = 4096 };
 
@@ -53,7 +51,7 @@ static void feed(struct riptide_estimator *estimator, uint8_t i, uint64_t t)
 }
 
 /* Every built-in policy beside every other: none sees the other's memory. */
-static void each_prefix_has_its_policy(void **state)
+TEST(each_prefix_has_its_policy)
 {
     static const char *const hosts[] = { "192.0.0.1", "192.0.1.1", "192.0.2.1" };
     struct riptide_hint overrides[3];
@@ -85,7 +83,7 @@ static void each_prefix_has_its_policy(void **state)
     }
 }
 
-static void too_many_policies_are_refused(void **state)
+TEST(too_many_policies_are_refused)
 {
     struct riptide_policy policies[RIPTIDE_MAX_HINT_POLICIES + 1];
     struct riptide_hint overrides[RIPTIDE_MAX_HINT_POLICIES + 1] = { 0 };
@@ -112,7 +110,7 @@ static void too_many_policies_are_refused(void **state)
 }
 
 /* Neither hints that were removed nor those that were refused take the place of another policy. */
-static void policies_come_and_go_with_their_hints(void **state)
+TEST(policies_come_and_go_with_their_hints)
 {
     enum { N = 3 * RIPTIDE_MAX_HINT_POLICIES };
     struct riptide_policy policies[N];
@@ -146,7 +144,7 @@ static void policies_come_and_go_with_their_hints(void **state)
     }
 }
 
-static void state_goes_to_the_policy_of_its_destination(void **state)
+TEST(state_goes_to_the_policy_of_its_destination)
 {
     struct riptide_hint overrides[] = { policy_for("192.0.2.0/24", "bdp"),
                                         policy_for("198.51.100.0/24", "careful") };
@@ -183,7 +181,7 @@ static void state_goes_to_the_policy_of_its_destination(void **state)
     assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 40);
 }
 
-static void new_bounds_hold_at_once_and_age_goes_on(void **state)
+TEST(new_bounds_hold_at_once_and_age_goes_on)
 {
     struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .cwnd_max = 40 };
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -207,7 +205,7 @@ static void new_bounds_hold_at_once_and_age_goes_on(void **state)
     assert_int_equal(pop_all(estimator), 2);
 }
 
-static void another_policy_goes_on_from_the_window(void **state)
+TEST(another_policy_goes_on_from_the_window)
 {
     struct riptide_estimator_config config = config_of_policy("careful"), paper;
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -229,7 +227,7 @@ static void another_policy_goes_on_from_the_window(void **state)
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 42);
 }
 
-static void what_is_no_destination_any_more_is_withdrawn(void **state)
+TEST(what_is_no_destination_any_more_is_withdrawn)
 {
     const struct riptide_prefix excluded = prefix_of_text("203.0.113.1");
     const struct riptide_scope scope = { .exclude = &excluded, .n_exclude = 1 };
@@ -257,7 +255,7 @@ static void what_is_no_destination_any_more_is_withdrawn(void **state)
     assert_int_equal(find_host(estimator, "203.0.113.2").cwnd, 80);
 }
 
-static void where_fewer_fit_the_newest_stay_once_and_again(void **state)
+TEST(where_fewer_fit_the_newest_stay_once_and_again)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -281,7 +279,7 @@ static void where_fewer_fit_the_newest_stay_once_and_again(void **state)
 }
 
 /* The connections that have shown it may be silent now. */
-static void path_mtu_stays_with_its_window(void **state)
+TEST(path_mtu_stays_with_its_window)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -299,7 +297,7 @@ static void path_mtu_stays_with_its_window(void **state)
     assert_int_equal(pop_all(estimator), 0);
 }
 
-static void refused_configuration_changes_nothing(void **state)
+TEST(refused_configuration_changes_nothing)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -316,7 +314,7 @@ static void refused_configuration_changes_nothing(void **state)
 }
 
 /* What runs goes on: both together are more than there can be. */
-static void too_many_hints_with_those_that_end_are_refused(void **state)
+TEST(too_many_hints_with_those_that_end_are_refused)
 {
     enum { N = RIPTIDE_MAX_HINTS / 2 + 1 };
     static struct riptide_hint hints[N];
@@ -347,7 +345,7 @@ static void too_many_hints_with_those_that_end_are_refused(void **state)
     assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 40);
 }
 
-static void hints_and_samples_of_the_tick(void **state)
+TEST(hints_and_samples_of_the_tick)
 {
     struct riptide_hint hint = { .dst = prefix_of_text("192.0.2.1"),
                                  .cwnd_max = 20,
@@ -371,7 +369,7 @@ static void hints_and_samples_of_the_tick(void **state)
 }
 
 /* What has no end is the configuration's to say; what ends goes on. */
-static void hints_that_end_outlive_the_configuration(void **state)
+TEST(hints_that_end_outlive_the_configuration)
 {
     const struct riptide_hint added = { .dst = prefix_of_text("192.0.2.1"), .cwnd_max = 50 };
     const struct riptide_hint ends = { .dst = prefix_of_text("192.0.2.1"),
@@ -390,7 +388,7 @@ static void hints_that_end_outlive_the_configuration(void **state)
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
 }
 
-static void the_end_of_an_override_is_no_growth(void **state)
+TEST(the_end_of_an_override_is_no_growth)
 {
     const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.3 };
     struct riptide_estimator_config config = config_of_policy("careful");
@@ -406,26 +404,4 @@ static void the_end_of_an_override_is_no_growth(void **state)
     assert_int_equal(tick(estimator, closed(14, 60, 0), closed(14, 60, 0)), 48);
     assert_int_equal(tick(estimator, closed(14, 60, 0), closed(14, 60, 0)), 48);
     assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_prefix_has_its_policy),
-        cmocka_unit_test(too_many_policies_are_refused),
-        cmocka_unit_test(policies_come_and_go_with_their_hints),
-        cmocka_unit_test(state_goes_to_the_policy_of_its_destination),
-        cmocka_unit_test(new_bounds_hold_at_once_and_age_goes_on),
-        cmocka_unit_test(another_policy_goes_on_from_the_window),
-        cmocka_unit_test(hints_that_end_outlive_the_configuration),
-        cmocka_unit_test(the_end_of_an_override_is_no_growth),
-        cmocka_unit_test(what_is_no_destination_any_more_is_withdrawn),
-        cmocka_unit_test(where_fewer_fit_the_newest_stay_once_and_again),
-        cmocka_unit_test(path_mtu_stays_with_its_window),
-        cmocka_unit_test(refused_configuration_changes_nothing),
-        cmocka_unit_test(too_many_hints_with_those_that_end_are_refused),
-        cmocka_unit_test(hints_and_samples_of_the_tick),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

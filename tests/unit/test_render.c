@@ -4,13 +4,7 @@
  * colours.
  */
 #include "render.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 /* What a template makes of a document, to be freed. */
 static void assert_rendered(const char *template, const char *json, const char *expected)
@@ -24,17 +18,15 @@ static void assert_rendered(const char *template, const char *json, const char *
     json_decref(document);
 }
 
-static void members_are_printed_where_they_are(void **state)
+TEST(members_are_printed_where_they_are)
 {
-    (void)state;
     assert_rendered("a {x.y}, {z} \\[b\\]", "{\"x\":{\"y\":7},\"z\":\"t\"}", "a 7, t [b]");
     assert_rendered("<{x}{x.y}{z}>", "{\"z\":null}", "<>");
     assert_rendered("{/x} {x}", "{\"x\":0.5}", "0.5 0.5");
 }
 
-static void sections_need_all_that_is_in_them(void **state)
+TEST(sections_need_all_that_is_in_them)
 {
-    (void)state;
     assert_rendered("[a {x}, ][b {y}, ]c", "{\"x\":0,\"y\":\"\"}", "a 0, c");
     assert_rendered("[{x}: {y}|{x}|-]", "{\"x\":1}", "1");
     assert_rendered("[{x}: [{y}]|-]", "{\"x\":1}", "1: ");
@@ -43,20 +35,18 @@ static void sections_need_all_that_is_in_them(void **state)
     assert_rendered("[[{y}|a]b|c] d", "{}", "ab d");
 }
 
-static void conditions_print_nothing(void **state)
+TEST(conditions_print_nothing)
 {
     static const char json[] = "{\"n\":0,\"one\":1,\"s\":\"up\",\"l\":[],\"o\":{},\"t\":true}";
 
-    (void)state;
     assert_rendered("[{?n}a|{?l}b|{?none}c|{?o}d]", json, "d");
     assert_rendered("[{!n}a][{!l}b][{!t}c]", json, "ab");
     assert_rendered("[{+n}a][{+none}b][{-none}c][{-n}d]", json, "ac");
     assert_rendered("[{?s=up}a][{!s=up}b][{?s=u}c][{?one=1}d][{!none=x}e]", json, "ade");
 }
 
-static void figures_are_printed_as_asked(void **state)
+TEST(figures_are_printed_as_asked)
 {
-    (void)state;
     assert_rendered("{x:.2} {x:milli} {x:s}", "{\"x\":1500}", "1500.00 1.5 1.5");
     assert_rendered("<{x:-4}>", "{\"x\":\"ab\"}", "<ab  >");
     assert_rendered("{x:clock} {y:clock}", "{\"x\":90061,\"y\":59.9}", "1 d 01:01:01 00:00:59");
@@ -109,9 +99,8 @@ static void assert_printed(const struct render_style *style, const char *expecte
     free(text);
 }
 
-static void columns_are_as_wide_as_what_is_in_them(void **state)
+TEST(columns_are_as_wide_as_what_is_in_them)
 {
-    (void)state;
     assert_printed(&(struct render_style){ .width = 0 },
                    "NAME               N WHY\n"
                    "a                  7 -\n"
@@ -119,9 +108,8 @@ static void columns_are_as_wide_as_what_is_in_them(void **state)
 }
 
 /* The last cell of one row may, and that of another not. */
-static void a_cell_without_room_goes_below(void **state)
+TEST(a_cell_without_room_goes_below)
 {
-    (void)state;
     assert_printed(&(struct render_style){ .width = 41 }, "NAME               N WHY\n"
                                                          "a                  7 -\n"
                                                          "2001:db8::1234 12345\n"
@@ -135,9 +123,8 @@ static void a_cell_without_room_goes_below(void **state)
                                                          "  a reason that is long\n");
 }
 
-static void a_line_is_longer_than_the_terminal_for_one_cell_alone(void **state)
+TEST(a_line_is_longer_than_the_terminal_for_one_cell_alone)
 {
-    (void)state;
     for (size_t width = 1; width < 50; width++) {
         char *text = print(&(struct render_style){ .width = width });
         char *rest = text;
@@ -153,37 +140,18 @@ static void a_line_is_longer_than_the_terminal_for_one_cell_alone(void **state)
     }
 }
 
-static void marks_are_coloured_on_a_terminal(void **state)
+TEST(marks_are_coloured_on_a_terminal)
 {
-    (void)state;
     assert_printed(&(struct render_style){ .width = 80, .is_coloured = true },
                    "NAME               N WHY\n"
                    "a                  7 -\n"
                    "\033[31m2001:db8::1234 12345 a reason that is long\033[0m\n");
 }
 
-static void empty_table_is_its_titles(void **state)
+TEST(empty_table_is_its_titles)
 {
     char *text = print_rows("[]", &(struct render_style){ .width = 80 });
 
-    (void)state;
     assert_string_equal(text, "NAME N WHY\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_printed_where_they_are),
-        cmocka_unit_test(sections_need_all_that_is_in_them),
-        cmocka_unit_test(conditions_print_nothing),
-        cmocka_unit_test(figures_are_printed_as_asked),
-        cmocka_unit_test(columns_are_as_wide_as_what_is_in_them),
-        cmocka_unit_test(a_cell_without_room_goes_below),
-        cmocka_unit_test(a_line_is_longer_than_the_terminal_for_one_cell_alone),
-        cmocka_unit_test(marks_are_coloured_on_a_terminal),
-        cmocka_unit_test(empty_table_is_its_titles),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * Lines of a log that come again and again, at literal times.
  */
 #include "repeats.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define S UINT64_C(1000000000)
 
@@ -21,13 +15,12 @@ static void fill(struct repeats *repeats, const char *kind, uint64_t now_ns)
         assert_null(repeats_hold(repeats, kind, now_ns));
 }
 
-static void test_burst_is_written_and_the_rest_counted(void **state)
+TEST(burst_is_written_and_the_rest_counted)
 {
     struct repeats repeats = { 0 };
     const struct repeat *due;
     uint32_t held;
 
-    (void)state;
     fill(&repeats, a, 5 * S);
     for (int i = 0; i < 41; i++)
         assert_non_null(repeats_hold(&repeats, a, 6 * S));
@@ -40,12 +33,11 @@ static void test_burst_is_written_and_the_rest_counted(void **state)
     assert_null(repeats_due(&repeats, 65 * S, &held));
 }
 
-static void test_next_minute_begins_with_its_first_line(void **state)
+TEST(next_minute_begins_with_its_first_line)
 {
     struct repeats repeats = { 0 };
     uint32_t held;
 
-    (void)state;
     fill(&repeats, a, 0);
     assert_non_null(repeats_hold(&repeats, a, 59 * S));
     assert_non_null(repeats_due(&repeats, 60 * S, &held));
@@ -54,23 +46,21 @@ static void test_next_minute_begins_with_its_first_line(void **state)
     assert_null(repeats_due(&repeats, 160 * S - 1, &held));
 }
 
-static void test_slow_lines_are_never_held_back(void **state)
+TEST(slow_lines_are_never_held_back)
 {
     struct repeats repeats = { 0 };
     uint32_t held;
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         assert_null(repeats_hold(&repeats, a, 2 * i * S));
     assert_null(repeats_due(&repeats, UINT64_MAX, &held));
 }
 
-static void test_kinds_do_not_count_for_each_other(void **state)
+TEST(kinds_do_not_count_for_each_other)
 {
     struct repeats repeats = { 0 };
     uint32_t held;
 
-    (void)state;
     fill(&repeats, a, 0);
     fill(&repeats, b, 0);
     assert_non_null(repeats_hold(&repeats, a, 0));
@@ -80,27 +70,13 @@ static void test_kinds_do_not_count_for_each_other(void **state)
     assert_null(repeats_due(&repeats, UINT64_MAX, &held));
 }
 
-static void test_more_kinds_than_room_are_written(void **state)
+TEST(more_kinds_than_room_are_written)
 {
     static const char kinds[REPEATS_KINDS];
     struct repeats repeats = { 0 };
 
-    (void)state;
     for (int i = 0; i < REPEATS_KINDS; i++)
         assert_null(repeats_hold(&repeats, &kinds[i], 0));
     for (int i = 0; i < 2 * REPEATS_BURST; i++)
         assert_null(repeats_hold(&repeats, a, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_burst_is_written_and_the_rest_counted),
-        cmocka_unit_test(test_next_minute_begins_with_its_first_line),
-        cmocka_unit_test(test_slow_lines_are_never_held_back),
-        cmocka_unit_test(test_kinds_do_not_count_for_each_other),
-        cmocka_unit_test(test_more_kinds_than_room_are_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,7 @@
  * words, and how lists come in pages.
  */
 #include "stand_in.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define COLUMNS                                                                                    \
     "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"],"            \
@@ -49,11 +43,10 @@ static void assert_refused(const char *line, bool may_change, const char *words)
     free(text);
 }
 
-static void questions_are_answered(void **state)
+TEST(questions_are_answered)
 {
     struct daemon stand_in = { .n_rows = 0 };
 
-    (void)state;
     assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"health\":\"ok\",\"ok\":true}");
     assert_answer(&stand_in, "{\"request\":\"metrics\"}",
                   "{\"metrics\":\"a_total 1\\n# EOF\\n\",\"ok\":true}");
@@ -65,11 +58,10 @@ static void questions_are_answered(void **state)
                   "{\"routes\":[[\"10.0.0.0\",\"applied\",30,31,2]],\"next\":null," COLUMNS ",\"ok\":true}");
 }
 
-static void changes_are_made(void **state)
+TEST(changes_are_made)
 {
     struct daemon stand_in = { .n_rows = 0 };
 
-    (void)state;
     assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"ok\":true}");
     assert_true(stand_in.is_paused);
     assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"ok\":true}");
@@ -98,9 +90,8 @@ static void changes_are_made(void **state)
                   "{\"state\":\"riptide state\\n\",\"ok\":true}");
 }
 
-static void what_makes_no_sense_is_refused_with_a_line(void **state)
+TEST(what_makes_no_sense_is_refused_with_a_line)
 {
-    (void)state;
     assert_refused("", true, "not JSON");
     assert_refused("{", true, "not JSON");
     assert_refused("{} {}", true, "not JSON");
@@ -135,7 +126,7 @@ static void what_makes_no_sense_is_refused_with_a_line(void **state)
     assert_refused("{\"request\":\"show\",\"from\":4294967296}", true, "from");
 }
 
-static void others_change_nothing(void **state)
+TEST(others_change_nothing)
 {
     static const char *const lines[] = {
         "{\"request\":\"hint\",\"dst\":\"::1\",\"cwnd_max\":20,\"for_ms\":1}",
@@ -147,7 +138,6 @@ static void others_change_nothing(void **state)
         "{\"request\":\"merge\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         assert_refused(lines[i], false, "only root and the group of --control-group may");
 }
@@ -187,27 +177,13 @@ static void assert_rows(struct daemon *stand_in, const char *members, size_t n_e
     assert_int_equal(n_pages, stand_in->n_rows / REQUEST_PAGE + 1);
 }
 
-static void lists_come_in_pages(void **state)
+TEST(lists_come_in_pages)
 {
     struct daemon stand_in = { .n_rows = 3000 };
 
-    (void)state;
     assert_rows(&stand_in, "", 3000);
     assert_rows(&stand_in, ",\"prefix\":\"10.0.0.0/24\"", 256);
     assert_rows(&stand_in, ",\"prefix\":\"192.0.2.0/24\"", 0);
     stand_in.has_reasons = true;
     assert_rows(&stand_in, "", 3000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(questions_are_answered),
-        cmocka_unit_test(changes_are_made),
-        cmocka_unit_test(what_makes_no_sense_is_refused_with_a_line),
-        cmocka_unit_test(others_change_nothing),
-        cmocka_unit_test(lists_come_in_pages),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  * make no sense: a socket pair answers in the kernel's stead.
  */
 #include "apply/router.h"
+#include "bytes.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "bytes.h"
 
 enum { TARGETS = 3, BAD = 1, QUERIES = 3 };
 
@@ -189,20 +182,10 @@ static void check(uint32_t faulty, enum fault fault)
     tear_down(&bed);
 }
 
-static void test_an_answer_without_sense_costs_its_destination_alone(void **state)
+TEST(an_answer_without_sense_costs_its_destination_alone)
 {
-    (void)state;
     for (int fault = FAULT_NONE + 1; fault < FAULTS; fault++) {
         for (uint32_t faulty = 0; faulty < QUERIES; faulty++)
             check(faulty, (enum fault)fault);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_answer_without_sense_costs_its_destination_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,12 @@
  * lib/apply/route: route messages as the kernel sends them, and such that it never would.
  */
 #include "apply/route.h"
+#include "bytes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/in_route.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-
-#include "bytes.h"
 
 static void begin(struct bytes *bytes, const char *text, uint32_t table)
 {
@@ -73,12 +66,11 @@ static void assert_prefix(const struct riptide_prefix *actual, const char *text)
     assert_memory_equal(actual, &expected, sizeof(expected));
 }
 
-static void test_every_figure_of_a_v4_route(void **state)
+TEST(every_figure_of_a_v4_route)
 {
     struct bytes bytes;
     struct route route;
 
-    (void)state;
     begin_with_all(&bytes);
     route = parsed(&bytes);
     assert_prefix(&route.dst, "203.0.113.0/24");
@@ -96,12 +88,11 @@ static void test_every_figure_of_a_v4_route(void **state)
     assert_false(route.is_cached);
 }
 
-static void test_a_v6_route(void **state)
+TEST(a_v6_route)
 {
     struct bytes bytes;
     struct route route;
 
-    (void)state;
     begin(&bytes, "2001:db8:99::/48", RT_TABLE_MAIN);
     bytes_put_u32(&bytes, RTA_PRIORITY, 1024);
     bytes_put_address(&bytes, RTA_GATEWAY, "fe80::2");
@@ -114,12 +105,11 @@ static void test_a_v6_route(void **state)
     assert_int_equal(route.metrics.initrwnd, 0);
 }
 
-static void test_default_routes_have_no_address(void **state)
+TEST(default_routes_have_no_address)
 {
     struct bytes bytes;
     struct route route;
 
-    (void)state;
     begin(&bytes, "0.0.0.0/0", RT_TABLE_MAIN);
     route = parsed(&bytes);
     assert_prefix(&route.dst, "0.0.0.0/0");
@@ -129,13 +119,12 @@ static void test_default_routes_have_no_address(void **state)
     assert_prefix(&route.dst, "::/0");
 }
 
-static void test_what_the_header_says(void **state)
+TEST(what_the_header_says)
 {
     struct rtmsg *rtm;
     struct bytes bytes;
     struct route route;
 
-    (void)state;
     begin(&bytes, "192.0.2.1", RT_TABLE_MAIN);
     rtm = bytes_header(&bytes);
     rtm->rtm_type = RTN_BLACKHOLE;
@@ -149,14 +138,13 @@ static void test_what_the_header_says(void **state)
     assert_true(route.is_cached);
 }
 
-static void test_v4_through_a_v6_next_hop(void **state)
+TEST(v4_through_a_v6_next_hop)
 {
     uint8_t via[18] = { 0, 0, 0xfe, 0x80, [17] = 1 };
     const uint16_t family = AF_INET6;
     struct bytes bytes;
     struct route route;
 
-    (void)state;
     memcpy(via, &family, sizeof(family));
     begin(&bytes, "10.2.0.0/16", RT_TABLE_MAIN);
     bytes_put(&bytes, RTA_VIA, via, sizeof(via));
@@ -174,14 +162,13 @@ static void test_v4_through_a_v6_next_hop(void **state)
     }
 }
 
-static void test_figures_of_a_wrong_size_are_refused(void **state)
+TEST(figures_of_a_wrong_size_are_refused)
 {
     static const int types[] = { RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_GATEWAY, RTA_DST };
     static const int metrics[] = { RTAX_INITCWND, RTAX_INITRWND, RTAX_MTU, RTAX_RTO_MIN,
                                    RTAX_LOCK };
     static const uint8_t payload[20];
 
-    (void)state;
     for (size_t i = 0; i < 10; i++) {
         for (size_t n = 0; n <= sizeof(payload); n++) {
             struct bytes bytes;
@@ -202,12 +189,11 @@ static void test_figures_of_a_wrong_size_are_refused(void **state)
     }
 }
 
-static void test_headers_that_make_no_sense_are_refused(void **state)
+TEST(headers_that_make_no_sense_are_refused)
 {
     struct rtmsg *rtm;
     struct bytes bytes;
 
-    (void)state;
     begin(&bytes, "203.0.113.0/24", RT_TABLE_MAIN);
     rtm = bytes_header(&bytes);
     rtm->rtm_dst_len = 23; /* bit 24 is a host bit then */
@@ -223,12 +209,11 @@ static void test_headers_that_make_no_sense_are_refused(void **state)
     parsed(&bytes);
 }
 
-static void test_a_length_without_an_address_is_refused(void **state)
+TEST(a_length_without_an_address_is_refused)
 {
     struct rtmsg *rtm;
     struct bytes bytes;
 
-    (void)state;
     begin(&bytes, "0.0.0.0/0", RT_TABLE_MAIN);
     rtm = bytes_header(&bytes);
     rtm->rtm_dst_len = 24;
@@ -242,20 +227,18 @@ static bool parses(const struct nlmsghdr *message)
     return route_parse(&route, message) == 0;
 }
 
-static void test_a_cut_inside_an_attribute_is_refused(void **state)
+TEST(a_cut_inside_an_attribute_is_refused)
 {
     struct bytes bytes;
 
-    (void)state;
     begin_with_all(&bytes);
     bytes_check_cuts(&bytes, sizeof(struct rtmsg), parses);
 }
 
-static void test_attribute_lengths_that_lie_are_refused(void **state)
+TEST(attribute_lengths_that_lie_are_refused)
 {
     const uint32_t gateway_at = NLMSG_SPACE(sizeof(struct rtmsg)) + 8 + 8;
 
-    (void)state;
     for (uint32_t claimed = 0; claimed <= UINT16_MAX; claimed++) {
         uint16_t len = (uint16_t)claimed;
         struct bytes bytes;
@@ -268,22 +251,4 @@ static void test_attribute_lengths_that_lie_are_refused(void **state)
         if (len != 8 && route_parse(&route, bytes_message(&bytes)) == 0)
             fail_msg("the gateway claims %u bytes", claimed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_figure_of_a_v4_route),
-        cmocka_unit_test(test_a_v6_route),
-        cmocka_unit_test(test_default_routes_have_no_address),
-        cmocka_unit_test(test_what_the_header_says),
-        cmocka_unit_test(test_v4_through_a_v6_next_hop),
-        cmocka_unit_test(test_figures_of_a_wrong_size_are_refused),
-        cmocka_unit_test(test_headers_that_make_no_sense_are_refused),
-        cmocka_unit_test(test_a_length_without_an_address_is_refused),
-        cmocka_unit_test(test_a_cut_inside_an_attribute_is_refused),
-        cmocka_unit_test(test_attribute_lengths_that_lie_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

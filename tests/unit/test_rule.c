@@ -4,19 +4,12 @@
  * kernel sends; the place that a host's rules leave for ours.
  */
 #include "apply/rule.h"
+#include "bytes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-
-#include "bytes.h"
 
 enum { TABLE = 7230, MARK = 0x72697074, PROTOCOL = 230, WG = 0xca6c };
 
@@ -109,11 +102,10 @@ static struct rule parsed_row(struct row row)
     return parsed(&bytes);
 }
 
-static void test_figures_of_rules(void **state)
+TEST(figures_of_rules)
 {
     struct rule rule = parsed_row((struct row)MAIN);
 
-    (void)state;
     assert_int_equal(rule.priority, 32766);
     assert_int_equal(rule.table, RT_TABLE_MAIN);
     assert_int_equal(rule.target, 0);
@@ -142,11 +134,10 @@ static void test_figures_of_rules(void **state)
     assert_int_equal(rule.role, RULE_LOOKUP);
 }
 
-static void test_only_a_lookup_has_a_table(void **state)
+TEST(only_a_lookup_has_a_table)
 {
     struct bytes bytes;
 
-    (void)state;
     for (uint8_t action = 0; action < 16; action++) {
         put_rule(&bytes, &(struct row)MAIN);
         ((struct fib_rule_hdr *)bytes_header(&bytes))->action = action;
@@ -158,7 +149,7 @@ static void test_only_a_lookup_has_a_table(void **state)
 }
 
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
-static void test_every_selector_makes_a_rule_conditional_and_foreign(void **state)
+TEST(every_selector_makes_a_rule_conditional_and_foreign)
 {
     static const struct {
         int type;
@@ -183,7 +174,6 @@ static void test_every_selector_makes_a_rule_conditional_and_foreign(void **stat
                   { 99, 0, 0 } };
     static const struct row rows[] = { MAIN, LOOKUP(100), SKIP_TO(100, 32766) };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         for (size_t j = 0; j < 3; j++) {
             struct bytes bytes;
@@ -198,7 +188,7 @@ static void test_every_selector_makes_a_rule_conditional_and_foreign(void **stat
     }
 }
 
-static void test_selectors_of_the_header_count_too(void **state)
+TEST(selectors_of_the_header_count_too)
 {
     static const struct row rows[] = { MAIN, LOOKUP(100), SKIP_TO(100, 32766) };
     static const enum rule_role roles[] = { RULE_FOREIGN, RULE_LOOKUP, RULE_SKIP };
@@ -206,7 +196,6 @@ static void test_selectors_of_the_header_count_too(void **state)
         { .dst_len = 8 }, { .src_len = 8 }, { .tos = 8 }, { .flags = FIB_RULE_INVERT }
     };
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         for (size_t j = 0; j < 3; j++) {
             struct fib_rule_hdr *header;
@@ -230,12 +219,11 @@ static void test_selectors_of_the_header_count_too(void **state)
     }
 }
 
-static void test_ours_are_ours_by_all_that_they_say(void **state)
+TEST(ours_are_ours_by_all_that_they_say)
 {
     struct bytes bytes;
     struct rule rule;
 
-    (void)state;
     put_rule(&bytes, &(struct row)LOOKUP(9));
     bytes_put_u8(&bytes, FRA_PROTOCOL, PROTOCOL + 1);
     assert_int_equal(parsed(&bytes).role, RULE_FOREIGN);
@@ -252,11 +240,10 @@ static void test_ours_are_ours_by_all_that_they_say(void **state)
     assert_false(rule.is_unconditional);
 }
 
-static void test_half_of_what_ours_say_is_foreign_and_conditional(void **state)
+TEST(half_of_what_ours_say_is_foreign_and_conditional)
 {
     struct bytes bytes;
 
-    (void)state;
     for (int half = 0; half < 2; half++) {
         put_rule(&bytes, &(struct row){ 9, .table = TABLE });
         bytes_put_u8(&bytes, FRA_PROTOCOL, PROTOCOL);
@@ -269,7 +256,7 @@ static void test_half_of_what_ours_say_is_foreign_and_conditional(void **state)
     }
 }
 
-static void test_messages_that_make_no_sense_are_refused(void **state)
+TEST(messages_that_make_no_sense_are_refused)
 {
     static const int types[] = { FRA_TABLE,           FRA_PRIORITY, FRA_GOTO,
                                  FRA_FWMARK,          FRA_FWMASK,   FRA_SUPPRESS_PREFIXLEN,
@@ -277,7 +264,6 @@ static void test_messages_that_make_no_sense_are_refused(void **state)
     struct bytes bytes;
     struct rule rule;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         for (size_t n = 0; n <= 8; n++) {
             put_rule(&bytes, &(struct row)MAIN);
@@ -304,21 +290,19 @@ static bool parses(const struct nlmsghdr *message)
     return rule_parse(&rule, &identity, message) == 0;
 }
 
-static void test_a_cut_inside_an_attribute_is_refused(void **state)
+TEST(a_cut_inside_an_attribute_is_refused)
 {
     struct bytes bytes;
 
-    (void)state;
     put_rule(&bytes, &(struct row)SKIP_TO(100, 32766));
     bytes_check_cuts(&bytes, sizeof(struct fib_rule_hdr), parses);
 }
 
-static void test_a_list_grows_and_a_bad_rule_is_left_out(void **state)
+TEST(a_list_grows_and_a_bad_rule_is_left_out)
 {
     struct rules rules = { 0 };
     struct bytes bytes;
 
-    (void)state;
     for (uint32_t i = 0; i < 100; i++) {
         put_rule(&bytes, &(struct row){ i + 1, .table = 100 });
         assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), 0);
@@ -383,9 +367,8 @@ static void assert_in_place(const struct row *rows, bool expected)
     rules_deinit(&rules);
 }
 
-static void test_place_among_the_default_rules(void **state)
+TEST(place_among_the_default_rules)
 {
-    (void)state;
     assert_place(ROWS(MAIN), 0, 32765, 32766);
     assert_place(ROWS(MAIN), 100, 100, 32766);
     assert_place(ROWS(MAIN), 32765, 32765, 32766);
@@ -394,12 +377,11 @@ static void test_place_among_the_default_rules(void **state)
     assert_in_place(ROWS(MAIN), false);
 }
 
-static void test_place_behind_the_rules_of_a_vpn(void **state)
+TEST(place_behind_the_rules_of_a_vpn)
 {
     const struct row suppress = { 32764, RT_TABLE_MAIN, .is_suppressing = true };
     const struct row not_marked = { 32765, 51820, .fwmark = WG, .is_inverted = true };
 
-    (void)state;
     assert_place(ROWS(suppress, not_marked, MAIN), 0, 32765, 32766);
     assert_no_place(ROWS(suppress, not_marked, MAIN), 32764, between);
     assert_in_place(ROWS(suppress, not_marked, OURS(32765), MAIN), true);
@@ -407,9 +389,8 @@ static void test_place_behind_the_rules_of_a_vpn(void **state)
     assert_in_place(ROWS(OURS(32763), suppress, not_marked, MAIN), false);
 }
 
-static void test_main_may_stand_elsewhere(void **state)
+TEST(main_may_stand_elsewhere)
 {
-    (void)state;
     assert_place(ROWS(MAIN_AT(500)), 0, 499, 500);
     assert_place(ROWS(MAIN_AT(500), FOREIGN(600)), 0, 499, 500);
     assert_place(ROWS(MAIN_AT(500), MAIN), 0, 499, 500);
@@ -422,7 +403,7 @@ static void test_main_may_stand_elsewhere(void **state)
     assert_in_place(ROWS(MAIN_AT(500), OURS(32765), MAIN), false);
 }
 
-static void test_there_is_no_place_without_an_unconditional_main(void **state)
+TEST(there_is_no_place_without_an_unconditional_main)
 {
     const struct rules none = { 0 };
     const struct row marked = { 32766, RT_TABLE_MAIN, .fwmark = 1 };
@@ -431,7 +412,6 @@ static void test_there_is_no_place_without_an_unconditional_main(void **state)
     const struct row of_tcp = { 32766, RT_TABLE_MAIN, .is_ours = true };
     struct rule_place place;
 
-    (void)state;
     assert_string_equal(rules_place(&none, 0, &place), no_main);
     assert_false(rules_has_ours_in_place(&none));
     assert_no_place(ROWS(FOREIGN(100)), 0, no_main);
@@ -443,9 +423,8 @@ static void test_there_is_no_place_without_an_unconditional_main(void **state)
     assert_no_place(ROWS(OURS(32765), marked), 0, no_main);
 }
 
-static void test_no_foreign_rule_may_stand_between(void **state)
+TEST(no_foreign_rule_may_stand_between)
 {
-    (void)state;
     assert_place(ROWS(FOREIGN(100), MAIN), 100, 100, 32766);
     assert_place(ROWS(FOREIGN(100), MAIN), 101, 101, 32766);
     assert_no_place(ROWS(FOREIGN(100), MAIN), 99, between);
@@ -456,9 +435,8 @@ static void test_no_foreign_rule_may_stand_between(void **state)
     assert_place(ROWS(OURS(32000), MAIN), 100, 100, 32766);
 }
 
-static void test_ours_stand_once_in_order_and_directly_before_main(void **state)
+TEST(ours_stand_once_in_order_and_directly_before_main)
 {
-    (void)state;
     assert_in_place(ROWS(OURS(32765), MAIN), true);
     assert_in_place(ROWS(OURS(100), MAIN), true);
     assert_in_place(ROWS(FOREIGN(100), OURS(100), MAIN), true);
@@ -478,37 +456,12 @@ static void test_ours_stand_once_in_order_and_directly_before_main(void **state)
 }
 
 /* The kernel passes over a goto without a target; a rule of ours would become one. */
-static void test_ours_are_no_target_of_somebodys_goto(void **state)
+TEST(ours_are_no_target_of_somebodys_goto)
 {
     const char *reason = "a goto of another rule leads to the rule priority";
     const struct row to_ours = { 999, .target = 32765 };
 
-    (void)state;
     assert_no_place(ROWS(to_ours, MAIN), 0, reason);
     assert_no_place(ROWS(to_ours, OURS(32765), MAIN), 0, reason);
     assert_place(ROWS(to_ours, MAIN), 32764, 32764, 32766);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures_of_rules),
-        cmocka_unit_test(test_only_a_lookup_has_a_table),
-        cmocka_unit_test(test_every_selector_makes_a_rule_conditional_and_foreign),
-        cmocka_unit_test(test_selectors_of_the_header_count_too),
-        cmocka_unit_test(test_ours_are_ours_by_all_that_they_say),
-        cmocka_unit_test(test_half_of_what_ours_say_is_foreign_and_conditional),
-        cmocka_unit_test(test_messages_that_make_no_sense_are_refused),
-        cmocka_unit_test(test_a_cut_inside_an_attribute_is_refused),
-        cmocka_unit_test(test_a_list_grows_and_a_bad_rule_is_left_out),
-        cmocka_unit_test(test_place_among_the_default_rules),
-        cmocka_unit_test(test_place_behind_the_rules_of_a_vpn),
-        cmocka_unit_test(test_main_may_stand_elsewhere),
-        cmocka_unit_test(test_there_is_no_place_without_an_unconditional_main),
-        cmocka_unit_test(test_no_foreign_rule_may_stand_between),
-        cmocka_unit_test(test_ours_stand_once_in_order_and_directly_before_main),
-        cmocka_unit_test(test_ours_are_no_target_of_somebodys_goto),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

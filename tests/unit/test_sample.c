@@ -4,15 +4,8 @@
  * headers, and of none that exists. Offsets into tcp_info are written out: they are the ABI.
  */
 #include "observe/sample.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define DIAG_BYTES 72
@@ -116,12 +109,11 @@ static enum sample_verdict parse_socket(struct riptide_sample *sample, uint8_t f
     return parse(sample, &message);
 }
 
-static void test_every_field_of_5_10(void **state)
+TEST(every_field_of_5_10)
 {
     struct riptide_sample sample;
     struct message message;
 
-    (void)state;
     make_message(&message, INFO_5_10);
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
     assert_int_equal(sample.dst.family, AF_INET);
@@ -148,13 +140,12 @@ static void test_every_field_of_5_10(void **state)
     assert_int_equal(sample.ifindex, 3);
 }
 
-static void test_mark_is_known_where_it_is_told(void **state)
+TEST(mark_is_known_where_it_is_told)
 {
     const uint32_t mark = 0x12345678;
     struct riptide_sample sample;
     struct message message;
 
-    (void)state;
     make_message(&message, INFO_5_10);
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
     assert_false(sample.has_mark);
@@ -168,9 +159,8 @@ static void test_mark_is_known_where_it_is_told(void **state)
 }
 
 /* Fields that an older kernel does not have are zero; without the window there is no sample. */
-static void test_info_of_every_length(void **state)
+TEST(info_of_every_length)
 {
-    (void)state;
     for (size_t len = 0; len <= 512; len++) {
         struct riptide_sample sample, before;
         struct message message;
@@ -196,12 +186,11 @@ static void test_info_of_every_length(void **state)
 }
 
 /* What one byte, or four, of a tcp_info make of the sample. */
-static void test_bytes_that_mean_something_else(void **state)
+TEST(bytes_that_mean_something_else)
 {
     struct riptide_sample sample;
     unsigned char info[512];
 
-    (void)state;
     make_info(info);
     info[7] = 0xfe; /* fastopen_client_fail and bits to come: app_limited is one bit of them */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
@@ -213,14 +202,13 @@ static void test_bytes_that_mean_something_else(void **state)
     assert_int_equal(parse_socket(&sample, AF_INET, v4, 0, info), SAMPLE_MALFORMED);
 }
 
-static void test_peers_of_both_families(void **state)
+TEST(peers_of_both_families)
 {
     static const struct riptide_prefix as_v4 = { AF_INET, 32, { 203, 0, 113, 7 } };
     static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
     struct riptide_sample sample;
     unsigned char info[512];
 
-    (void)state;
     make_info(info);
     assert_int_equal(parse_socket(&sample, AF_INET6, v6, 0, info), SAMPLE_OK);
     assert_int_equal(sample.dst.family, AF_INET6);
@@ -231,7 +219,7 @@ static void test_peers_of_both_families(void **state)
     assert_memory_equal(&sample.dst, &as_v4, sizeof(as_v4));
 }
 
-static void test_classes_of_destinations(void **state)
+TEST(classes_of_destinations)
 {
     static const struct {
         enum sample_verdict verdict;
@@ -266,7 +254,6 @@ static void test_classes_of_destinations(void **state)
         { SAMPLE_LINK_LOCAL, AF_INET6, { [10] = 0xff, [11] = 0xff, 169, 254, 0, 1 } },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct riptide_sample sample;
         struct message message;
@@ -278,13 +265,12 @@ static void test_classes_of_destinations(void **state)
 }
 
 /* None of those given ends in a zero. */
-static void test_names_of_congestion_control(void **state)
+TEST(names_of_congestion_control)
 {
     static const size_t lens[] = { 0, 1, 15, 16, 26 };
     struct riptide_sample sample;
     unsigned char info[512];
 
-    (void)state;
     make_info(info);
     for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
         assert_int_equal(parse_socket(&sample, AF_INET, v4, lens[i], info), SAMPLE_OK);
@@ -294,12 +280,11 @@ static void test_names_of_congestion_control(void **state)
     }
 }
 
-static void test_unknown_family_is_malformed(void **state)
+TEST(unknown_family_is_malformed)
 {
     struct riptide_sample sample;
     struct message message;
 
-    (void)state;
     make_message(&message, INFO_5_10);
     for (int family = 0; family < 256; family++) {
         message.bytes[0] = (uint8_t)family;
@@ -309,12 +294,11 @@ static void test_unknown_family_is_malformed(void **state)
 }
 
 /* Each length in memory of its own, so that valgrind and sanitizers see a read behind the end. */
-static void test_truncated_anywhere(void **state)
+TEST(truncated_anywhere)
 {
     const size_t info_end = DIAG_BYTES + 8 + 4 + 4 + INFO_5_10;
     struct message message;
 
-    (void)state;
     make_message(&message, INFO_5_10);
     for (size_t len = 0; len < message.len; len++) {
         enum sample_verdict expected = SAMPLE_MALFORMED, verdict;
@@ -335,12 +319,11 @@ static void test_truncated_anywhere(void **state)
     }
 }
 
-static void test_attribute_lengths_that_lie(void **state)
+TEST(attribute_lengths_that_lie)
 {
     static const size_t attributes[] = { DIAG_BYTES, DIAG_BYTES + 8, DIAG_BYTES + 12,
                                          DIAG_BYTES + 12 + 4 + INFO_5_10 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         for (uint32_t claimed = 0; claimed <= UINT16_MAX; claimed++) {
             uint16_t len = (uint16_t)claimed;
@@ -356,22 +339,4 @@ static void test_attribute_lengths_that_lie(void **state)
                 fail_msg("attribute at %zu claims %u bytes: %d", attributes[i], claimed, verdict);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_field_of_5_10),
-        cmocka_unit_test(test_mark_is_known_where_it_is_told),
-        cmocka_unit_test(test_info_of_every_length),
-        cmocka_unit_test(test_bytes_that_mean_something_else),
-        cmocka_unit_test(test_peers_of_both_families),
-        cmocka_unit_test(test_classes_of_destinations),
-        cmocka_unit_test(test_names_of_congestion_control),
-        cmocka_unit_test(test_unknown_family_is_malformed),
-        cmocka_unit_test(test_truncated_anywhere),
-        cmocka_unit_test(test_attribute_lengths_that_lie),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

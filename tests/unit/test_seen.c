@@ -4,12 +4,7 @@
  * counting up, each processor within a block that it has taken for itself.
  */
 #include "observe/seen.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 enum { PROCESSORS = 4 };
 
@@ -66,11 +61,19 @@ static uint64_t count_wrong(const struct seen *seen, struct kernel *kernel, uint
     return wrong;
 }
 
-static void a_dump_holds_each_socket_once(void **state)
+static int set_seed(void **state)
+{
+    const char *seed = getenv("SEED");
+
+    random_state = seed ? strtoull(seed, NULL, 10) : 20240229;
+    print_message("# SEED=%llu\n", (unsigned long long)random_state);
+    return 0;
+}
+
+TEST_WITH(a_dump_holds_each_socket_once, set_seed, NULL)
 {
     struct seen *seen = make(false);
 
-    (void)state;
     seen_begin(seen, true);
     for (uint64_t cookie = 1; cookie <= 100000; cookie++) {
         assert_false(seen_add(seen, cookie));
@@ -91,14 +94,13 @@ static void a_dump_holds_each_socket_once(void **state)
 }
 
 /* Whatever their order and number, and however often it can settle. */
-static void nothing_that_was_shown_is_denied(void **state)
+TEST_WITH(nothing_that_was_shown_is_denied, set_seed, NULL)
 {
     enum { DUMPS = 40, MOST = 60000 };
     uint64_t *shown = calloc((size_t)DUMPS * MOST, sizeof(*shown));
     struct seen *seen = make(true);
     size_t n = 0;
 
-    (void)state;
     assert_non_null(shown);
     for (int dump = 0; dump < DUMPS; dump++) {
         uint64_t bits = 10 + draw() % 55, of_this = draw() % 4 ? draw() % MOST : draw() % 10;
@@ -115,11 +117,10 @@ static void nothing_that_was_shown_is_denied(void **state)
     free(seen);
 }
 
-static void what_closes_after_a_dump_is_never_taken_for_shown(void **state)
+TEST_WITH(what_closes_after_a_dump_is_never_taken_for_shown, set_seed, NULL)
 {
     const uint64_t sizes[] = { 0, 1, 1000, 100000, 1000000 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct seen *seen = make(true);
         struct kernel kernel = { 0 };
@@ -135,14 +136,13 @@ static void what_closes_after_a_dump_is_never_taken_for_shown(void **state)
 }
 
 /* They close on the processor that dumps, one for every two that are shown for the first time. */
-static void few_that_close_during_a_dump_are_taken_for_shown(void **state)
+TEST_WITH(few_that_close_during_a_dump_are_taken_for_shown, set_seed, NULL)
 {
     const struct {
         uint64_t fresh;
         double share;
     } cases[] = { { 100, 0 }, { 10000, 0.001 }, { 65536, 0.01 }, { SEEN_MAX_FRESH, 0.05 } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t *closed = calloc(cases[i].fresh / 2, sizeof(*closed)), n = 0, wrong = 0;
         struct seen *seen = make(true);
@@ -167,13 +167,12 @@ static void few_that_close_during_a_dump_are_taken_for_shown(void **state)
 }
 
 /* Its block shares a place with those that the others take meanwhile, and runs out. */
-static void an_idle_processor_loses_no_more_than_its_block(void **state)
+TEST_WITH(an_idle_processor_loses_no_more_than_its_block, set_seed, NULL)
 {
     struct seen *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t wrong;
 
-    (void)state;
     give(&kernel, 1);
     seen_begin(seen, true);
     show(seen, &kernel, 0, (uint64_t)2 * SEEN_BLOCKS * SEEN_COOKIES_PER_BLOCK);
@@ -184,12 +183,11 @@ static void an_idle_processor_loses_no_more_than_its_block(void **state)
 }
 
 /* Those that an interrupt asks for in the middle of another's count down. */
-static void cookies_that_count_down_cost_no_others(void **state)
+TEST_WITH(cookies_that_count_down_cost_no_others, set_seed, NULL)
 {
     struct seen *seen = make(true);
     struct kernel kernel = { 0 };
 
-    (void)state;
     seen_begin(seen, true);
     for (uint64_t i = 0; i < (uint64_t)2 * SEEN_COOKIES_PER_BLOCK; i++)
         assert_false(seen_add(seen, UINT64_MAX - i));
@@ -201,13 +199,12 @@ static void cookies_that_count_down_cost_no_others(void **state)
     free(seen);
 }
 
-static void more_than_fits_is_settled(void **state)
+TEST_WITH(more_than_fits_is_settled, set_seed, NULL)
 {
     struct seen *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t early, late;
 
-    (void)state;
     seen_begin(seen, false);
     early = give(&kernel, 0);
     show(seen, &kernel, 0, 1000000);
@@ -220,11 +217,10 @@ static void more_than_fits_is_settled(void **state)
 }
 
 /* A slice that is void leaves those before it as they were. */
-static void a_void_dump_was_not_seen_but_those_before_were(void **state)
+TEST_WITH(a_void_dump_was_not_seen_but_those_before_were, set_seed, NULL)
 {
     struct seen *seen = make(true);
 
-    (void)state;
     seen_begin(seen, true);
     seen_add(seen, 7);
     for (int dump = 0; dump < 6; dump++) {
@@ -241,13 +237,12 @@ static void a_void_dump_was_not_seen_but_those_before_were(void **state)
 }
 
 /* It has a cookie between those that were shown since. */
-static void what_closed_before_a_dump_may_be_heard_of_dumps_later(void **state)
+TEST_WITH(what_closed_before_a_dump_may_be_heard_of_dumps_later, set_seed, NULL)
 {
     struct seen *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t closed;
 
-    (void)state;
     seen_begin(seen, true);
     show(seen, &kernel, 0, 100);
     closed = give(&kernel, 0);
@@ -260,13 +255,12 @@ static void what_closed_before_a_dump_may_be_heard_of_dumps_later(void **state)
 }
 
 /* Asked about at connect, and established in no dump. */
-static void an_early_cookie_counts_until_the_dump_behind_the_next(void **state)
+TEST_WITH(an_early_cookie_counts_until_the_dump_behind_the_next, set_seed, NULL)
 {
     struct seen *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t early;
 
-    (void)state;
     seen_begin(seen, true);
     show(seen, &kernel, 0, 100);
     early = give(&kernel, 0);
@@ -276,33 +270,4 @@ static void an_early_cookie_counts_until_the_dump_behind_the_next(void **state)
     seen_begin(seen, true);
     assert_true(seen_contains(seen, early)); /* a price */
     free(seen);
-}
-
-/* In the group: TAP begins with its version. */
-static int set_seed(void **state)
-{
-    const char *seed = getenv("SEED");
-
-    (void)state;
-    random_state = seed ? strtoull(seed, NULL, 10) : 20240229;
-    print_message("# SEED=%llu\n", (unsigned long long)random_state);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dump_holds_each_socket_once),
-        cmocka_unit_test(nothing_that_was_shown_is_denied),
-        cmocka_unit_test(what_closes_after_a_dump_is_never_taken_for_shown),
-        cmocka_unit_test(few_that_close_during_a_dump_are_taken_for_shown),
-        cmocka_unit_test(an_idle_processor_loses_no_more_than_its_block),
-        cmocka_unit_test(cookies_that_count_down_cost_no_others),
-        cmocka_unit_test(more_than_fits_is_settled),
-        cmocka_unit_test(a_void_dump_was_not_seen_but_those_before_were),
-        cmocka_unit_test(what_closed_before_a_dump_may_be_heard_of_dumps_later),
-        cmocka_unit_test(an_early_cookie_counts_until_the_dump_behind_the_next),
-    };
-
-    return cmocka_run_group_tests(tests, set_seed, NULL);
 }

@@ -3,17 +3,11 @@
  * The configurations that begin with their size: what their callers' headers may have, and what is
  * refused as no such struct.
  */
-#include <riptide/agent.h>
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
+#include <riptide/agent.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* How much longer a newer caller's struct is here. */
@@ -86,9 +80,8 @@ union config {
 };
 
 /* Taken as long as it asks for nothing new, wherever headers may put their next field. */
-static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
+TEST(each_byte_that_a_newer_caller_sets_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < N_OBJECTS; i++) {
         const struct object *object = &objects[i];
         struct riptide_error error = { .text = "" };
@@ -106,9 +99,8 @@ static void each_byte_that_a_newer_caller_sets_is_refused(void **state)
     }
 }
 
-static void without_a_configuration_all_is_by_default(void **state)
+TEST(without_a_configuration_all_is_by_default)
 {
-    (void)state;
     for (size_t i = 0; i < N_OBJECTS; i++) {
         struct riptide_error error = { .text = "" };
 
@@ -118,13 +110,12 @@ static void without_a_configuration_all_is_by_default(void **state)
 }
 
 /* A scope lies within the observer's configuration and cannot become longer. */
-static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
+TEST(each_byte_that_a_newer_scope_sets_is_refused)
 {
     const size_t scope = offsetof(struct riptide_observer_config, scope);
     struct riptide_error agent_error;
     union config agent;
 
-    (void)state;
     init_agent(&agent, sizeof(agent.any.agent));
     agent.any.agent.reserved = 1;
     assert_int_equal(try_agent(&agent, &agent_error), -E2BIG);
@@ -144,9 +135,8 @@ static void each_byte_that_a_newer_scope_sets_is_refused(void **state)
  * None was ever so short. A pointer's size is what sizeof gives where a `*` is missing; what a host
  * sets behind it must not be ignored in silence.
  */
-static void sizes_that_no_release_had_are_refused(void **state)
+TEST(sizes_that_no_release_had_are_refused)
 {
-    (void)state;
     for (size_t i = 0; i < N_OBJECTS; i++) {
         const struct object *object = &objects[i];
         const size_t sizes[] = { 0,
@@ -181,13 +171,12 @@ static void sizes_that_no_release_had_are_refused(void **state)
 }
 
 /* What a newer caller wants beyond what is known here is not left out in silence. */
-static void each_byte_behind_what_is_wanted_is_refused(void **state)
+TEST(each_byte_behind_what_is_wanted_is_refused)
 {
     struct riptide_router_config config;
     struct riptide_router *router;
     struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .initcwnd = 20 };
 
-    (void)state;
     riptide_router_config_init(&config, sizeof(config));
     assert_int_equal(riptide_router_new(&router, &config, NULL), 0);
     assert_int_equal(riptide_router_set(router, &wanted), 0);
@@ -197,17 +186,4 @@ static void each_byte_behind_what_is_wanted_is_refused(void **state)
         ((char *)&wanted)[i] = 0;
     }
     riptide_router_free(router);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_byte_that_a_newer_caller_sets_is_refused),
-        cmocka_unit_test(without_a_configuration_all_is_by_default),
-        cmocka_unit_test(each_byte_that_a_newer_scope_sets_is_refused),
-        cmocka_unit_test(sizes_that_no_release_had_are_refused),
-        cmocka_unit_test(each_byte_behind_what_is_wanted_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

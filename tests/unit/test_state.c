@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { ROOM = 4096 };
 
@@ -29,7 +28,7 @@ static size_t save_two(char bytes[ROOM])
     return n;
 }
 
-static void restart_begins_where_it_was(void **state)
+TEST(restart_begins_where_it_was)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
@@ -55,7 +54,7 @@ static void restart_begins_where_it_was(void **state)
 }
 
 /* The boot clock begins anew: ages lie before its zero. */
-static void reboot_keeps_what_has_not_passed(void **state)
+TEST(reboot_keeps_what_has_not_passed)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
@@ -75,7 +74,7 @@ static void reboot_keeps_what_has_not_passed(void **state)
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
 }
 
-static void state_that_waits_too_long_is_empty(void **state)
+TEST(state_that_waits_too_long_is_empty)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
@@ -85,7 +84,7 @@ static void state_that_waits_too_long_is_empty(void **state)
     assert_int_equal(load_at(estimator, 5 * S, UINT64_MAX, bytes, n).expired, 2);
 }
 
-static void newer_evidence_wins_a_merge(void **state)
+TEST(newer_evidence_wins_a_merge)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
@@ -105,7 +104,7 @@ static void newer_evidence_wins_a_merge(void **state)
     assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
 }
 
-static void replacing_forgets_what_the_state_does_not_name(void **state)
+TEST(replacing_forgets_what_the_state_does_not_name)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct riptide_estimate *estimate;
@@ -131,7 +130,7 @@ static void replacing_forgets_what_the_state_does_not_name(void **state)
                                      &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, 9 } }));
 }
 
-static void refused_state_replaces_nothing(void **state)
+TEST(refused_state_replaces_nothing)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
@@ -147,7 +146,7 @@ static void refused_state_replaces_nothing(void **state)
 }
 
 /* Of 100 s and 110 s into those of 95, 105 and 115 s. */
-static void merged_windows_pass_in_their_order(void **state)
+TEST(merged_windows_pass_in_their_order)
 {
     static const char *const ours[] = { "192.0.2.20", "192.0.2.21", "192.0.2.22" };
     static const char *const all[] = { "192.0.2.20", "192.0.2.1", "192.0.2.21", "2001:db8::1",
@@ -168,7 +167,7 @@ static void merged_windows_pass_in_their_order(void **state)
     }
 }
 
-static void bounds_and_groups_are_the_readers(void **state)
+TEST(bounds_and_groups_are_the_readers)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_load_counts counts;
@@ -206,7 +205,7 @@ static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, co
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), RIPTIDE_E_AGAIN);
 }
 
-static void other_bytes_are_refused_with_a_line(void **state)
+TEST(other_bytes_are_refused_with_a_line)
 {
     static const char of_last_version[44] = { "riptide\n\1" };
     char bytes[ROOM];
@@ -224,7 +223,7 @@ static void other_bytes_are_refused_with_a_line(void **state)
     assert_refused(bytes, n, SAVED, "state: of another version; this library reads version 2");
 }
 
-static void state_is_lines_to_read(void **state)
+TEST(state_is_lines_to_read)
 {
     char bytes[ROOM];
 
@@ -246,7 +245,7 @@ static struct riptide_load_counts load_lines(struct riptide_estimator *estimator
     return load_at(estimator, 200 * S, SAVED, text, (size_t)n);
 }
 
-static void damaged_lines_are_skipped_and_counted(void **state)
+TEST(damaged_lines_are_skipped_and_counted)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_load_counts counts;
@@ -269,7 +268,7 @@ static void damaged_lines_are_skipped_and_counted(void **state)
 }
 
 /* Lines by hand, in any order. */
-static void order_of_lines_does_not_matter(void **state)
+TEST(order_of_lines_does_not_matter)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
@@ -285,7 +284,7 @@ static void order_of_lines_does_not_matter(void **state)
 }
 
 /* What losses took down stays down, as the one who saved it knew. */
-static void careful_keeps_a_cut(void **state)
+TEST(careful_keeps_a_cut)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     char bytes[ROOM];
@@ -304,7 +303,7 @@ static void careful_keeps_a_cut(void **state)
 }
 
 /* Memory of another layout, or that is damaged, is left: the window stands for itself. */
-static void memory_that_does_not_fit_is_restored_from_the_window(void **state)
+TEST(memory_that_does_not_fit_is_restored_from_the_window)
 {
     static const char *const kept[] = { "2l:00", "1l:00", "1l:zz", "1x:", "", "0l:" };
 
@@ -320,7 +319,7 @@ static void memory_that_does_not_fit_is_restored_from_the_window(void **state)
     }
 }
 
-static void careful_goes_on_from_its_window(void **state)
+TEST(careful_goes_on_from_its_window)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator = estimator_of_config(&config);
@@ -348,7 +347,7 @@ static void careful_goes_on_from_its_window(void **state)
 }
 
 /* What is kept is the window without the scale, which halves it once, not with each restart. */
-static void scale_is_applied_once(void **state)
+TEST(scale_is_applied_once)
 {
     const struct riptide_hint half = { .dst = prefix_of_text("192.0.2.0/24"), .scale = 0.5 };
     struct riptide_estimator_config config = config_of_policy("careful");
@@ -371,7 +370,7 @@ static void scale_is_applied_once(void **state)
     }
 }
 
-static void room_is_asked_for(void **state)
+TEST(room_is_asked_for)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM] = { 0 };
@@ -386,29 +385,4 @@ static void room_is_asked_for(void **state)
     assert_memory_equal(bytes, "riptide state 2 ", 16);
     assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, false, NULL, NULL),
                      RIPTIDE_E_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restart_begins_where_it_was),
-        cmocka_unit_test(reboot_keeps_what_has_not_passed),
-        cmocka_unit_test(state_that_waits_too_long_is_empty),
-        cmocka_unit_test(newer_evidence_wins_a_merge),
-        cmocka_unit_test(replacing_forgets_what_the_state_does_not_name),
-        cmocka_unit_test(refused_state_replaces_nothing),
-        cmocka_unit_test(merged_windows_pass_in_their_order),
-        cmocka_unit_test(bounds_and_groups_are_the_readers),
-        cmocka_unit_test(other_bytes_are_refused_with_a_line),
-        cmocka_unit_test(state_is_lines_to_read),
-        cmocka_unit_test(damaged_lines_are_skipped_and_counted),
-        cmocka_unit_test(order_of_lines_does_not_matter),
-        cmocka_unit_test(careful_keeps_a_cut),
-        cmocka_unit_test(memory_that_does_not_fit_is_restored_from_the_window),
-        cmocka_unit_test(careful_goes_on_from_its_window),
-        cmocka_unit_test(scale_is_applied_once),
-        cmocka_unit_test(room_is_asked_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,13 +8,12 @@
 #include <errno.h>
 #include <riptide/agent.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/riptide-state-XXXXXX";
-static char path[64];
+static char directory[64];
+static char path[80];
 
 static uint64_t now(void)
 {
@@ -26,7 +25,7 @@ static uint64_t now(void)
 
 static int make_directory(void **state)
 {
-    (void)state;
+    snprintf(directory, sizeof(directory), "/tmp/riptide-state-XXXXXX");
     if (!mkdtemp(directory))
         return -1;
     snprintf(path, sizeof(path), "%s/state", directory);
@@ -35,7 +34,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     unlink(path);
     return rmdir(directory);
 }
@@ -73,12 +71,11 @@ static int load(uint32_t *cwnd, struct riptide_error *error)
     return r;
 }
 
-static void file_is_replaced_and_nothing_stays_beside_it(void **state)
+TEST_WITH(file_is_replaced_and_nothing_stays_beside_it, make_directory, remove_directory)
 {
     struct riptide_error error = { .text = "" };
     uint32_t cwnd;
 
-    (void)state;
     assert_int_equal(load(&cwnd, &error), -ENOENT);
     save(30);
     save(70);
@@ -87,14 +84,13 @@ static void file_is_replaced_and_nothing_stays_beside_it(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void refusal_names_the_file(void **state)
+TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
 {
     struct riptide_error error = { .text = "" };
     char expected[256];
     uint32_t cwnd;
     FILE *file;
 
-    (void)state;
     save(30);
     assert_int_equal(truncate(path, 20), 0);
     assert_int_equal(load(&cwnd, &error), -EINVAL);
@@ -112,13 +108,12 @@ static void refusal_names_the_file(void **state)
     unlink(path);
 }
 
-static void outcome_has_a_reason(void **state)
+TEST_WITH(outcome_has_a_reason, make_directory, remove_directory)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_error error = { .text = "" };
     char expected[256];
 
-    (void)state;
     save(30);
     riptide_estimator_tick(estimator, INT64_MAX);
     assert_int_equal(riptide_state_load(estimator, path, NULL, &error), RIPTIDE_E_INVALID);
@@ -127,27 +122,14 @@ static void outcome_has_a_reason(void **state)
     riptide_estimator_free(estimator);
 }
 
-static void save_that_fails_leaves_nothing(void **state)
+TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 {
     struct riptide_estimator *estimator = estimator_of_policy("paper");
     struct riptide_error error = { .text = "" };
 
-    (void)state;
     assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);
     assert_int_equal(riptide_state_save(estimator, "/nonexistent/state", &error), -ENOENT);
     assert_string_equal(error.text, "/nonexistent/state: make a file beside it: No such file or "
                                     "directory");
     riptide_estimator_free(estimator);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_is_replaced_and_nothing_stays_beside_it),
-        cmocka_unit_test(refusal_names_the_file),
-        cmocka_unit_test(outcome_has_a_reason),
-        cmocka_unit_test(save_that_fails_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

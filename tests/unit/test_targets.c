@@ -4,17 +4,10 @@
  * kernel's is near enough.
  */
 #include "apply/targets.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-
 #include "bytes.h"
 #include "tools.h"
+
+#include <errno.h>
 
 enum { CWND_MAX = 100, IFINDEX = 3, LINK_BYTES = 1500 };
 
@@ -53,12 +46,11 @@ static struct base *hold(struct targets *targets, uint32_t priority, struct metr
     return held;
 }
 
-static void test_a_new_target_waits_for_nothing(void **state)
+TEST(a_new_target_waits_for_nothing)
 {
     struct targets targets;
     struct target *target;
 
-    (void)state;
     targets_init(&targets, 4, 1);
     target = get(&targets, 0);
     assert_int_equal(target->state, RIPTIDE_ROUTE_WITHDRAWN);
@@ -73,12 +65,11 @@ static void test_a_new_target_waits_for_nothing(void **state)
 }
 
 /* More targets than the table begins with: entries move while they are queued. */
-static void test_a_queue_keeps_its_order_and_each_target_once(void **state)
+TEST(a_queue_keeps_its_order_and_each_target_once)
 {
     struct targets targets;
     struct target *target;
 
-    (void)state;
     targets_init(&targets, 500, 1);
     for (uint32_t i = 0; i < 1000; i++)
         targets_push(&targets, QUEUE_WRITE, get(&targets, i * 7 % 500));
@@ -98,12 +89,11 @@ static void test_a_queue_keeps_its_order_and_each_target_once(void **state)
     targets_deinit(&targets);
 }
 
-static void test_a_target_is_forgotten_only_when_done(void **state)
+TEST(a_target_is_forgotten_only_when_done)
 {
     struct targets targets;
     struct target *target;
 
-    (void)state;
     targets_init(&targets, 4, 1);
     target = get(&targets, 0);
     target->base = hold(&targets, 100, (struct metrics){ 0 }, 0);
@@ -129,12 +119,11 @@ static void test_a_target_is_forgotten_only_when_done(void **state)
     targets_deinit(&targets);
 }
 
-static void test_failures_are_kept_until_the_next(void **state)
+TEST(failures_are_kept_until_the_next)
 {
     struct targets targets;
     struct target *target;
 
-    (void)state;
     targets_init(&targets, 4, 1);
     target = get(&targets, 0);
     target_set_failure(target, -EINVAL, "first");
@@ -149,14 +138,13 @@ static void test_failures_are_kept_until_the_next(void **state)
 }
 
 /* Against a walk over all of them, with targets that come and go between. */
-static void test_targets_inside_and_around_a_prefix_are_found_without_a_walk(void **state)
+TEST(targets_inside_and_around_a_prefix_are_found_without_a_walk)
 {
     static const uint8_t lens[] = { 8, 22, 24, 30, 32 };
     struct targets targets;
     struct target *target;
     uint32_t random = 1;
 
-    (void)state;
     targets_init(&targets, 600, 1);
     for (int i = 0; i < 2000; i++) {
         struct riptide_prefix dst = dst_of((random = random * 1664525 + 1013904223) >> 20);
@@ -186,11 +174,10 @@ static void test_targets_inside_and_around_a_prefix_are_found_without_a_walk(voi
     targets_deinit(&targets);
 }
 
-static void test_wanted_is_a_window_with_a_base_that_works(void **state)
+TEST(wanted_is_a_window_with_a_base_that_works)
 {
     struct base base = { .n_users = 1 };
 
-    (void)state;
     for (int bits = 0; bits < 8; bits++) {
         const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,
                                        .base = bits & 2 ? &base : NULL,
@@ -200,7 +187,7 @@ static void test_wanted_is_a_window_with_a_base_that_works(void **state)
     }
 }
 
-static void test_a_route_says_its_bases_metrics_and_ours(void **state)
+TEST(a_route_says_its_bases_metrics_and_ours)
 {
     static const struct {
         struct metrics base;
@@ -231,7 +218,6 @@ static void test_a_route_says_its_bases_metrics_and_ours(void **state)
           0, 0, 49001, { 36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN } },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct base base = { .route = { .dst.family = AF_INET,
                                         .ifindex = cases[i].ifindex,
@@ -248,7 +234,7 @@ static void test_a_route_says_its_bases_metrics_and_ours(void **state)
 }
 
 /* What a host's connections show, in a row; as its route, once it is written, has said before. */
-static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
+TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
 {
     static const struct {
         const char *what;
@@ -270,7 +256,6 @@ static void test_a_path_mtu_is_used_as_long_as_it_can_be_true(void **state)
         { "without them, another base", { 1480, 1460, 0, 1300 }, 32, 2, 1300 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct riptide_wanted wanted = { .dst = { AF_INET, cases[i].len, { 10 } }, .initcwnd = 36 };
         struct target *target;
@@ -310,13 +295,12 @@ static struct target settled(struct base *base)
 
 static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 } };
 
-static void test_what_is_not_as_wanted_needs_a_write(void **state)
+TEST(what_is_not_as_wanted_needs_a_write)
 {
     const struct riptide_router_config wider = { .cwnd_max = CWND_MAX + 1 };
     struct base other = plain;
     struct target target = settled(&plain);
 
-    (void)state;
     assert_false(target_needs_write(&target, &links, &config));
     assert_true(target_needs_write(&target, &links, &wider));
     for (int what = 0; what < 8; what++) {
@@ -342,7 +326,7 @@ static void test_what_is_not_as_wanted_needs_a_write(void **state)
     }
 }
 
-static void test_a_window_moves_in_steps(void **state)
+TEST(a_window_moves_in_steps)
 {
     static const struct {
         uint32_t segments, percent, from, to;
@@ -371,7 +355,6 @@ static void test_a_window_moves_in_steps(void **state)
         { 5, 0, 22, 20, true, 21 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct riptide_router_config stepping = {
             .cwnd_max = CWND_MAX,
@@ -389,7 +372,7 @@ static void test_a_window_moves_in_steps(void **state)
 }
 
 /* What its owner gave a base is the least that a destination gets, but for what lowers it. */
-static void test_no_route_is_below_its_base_but_on_purpose(void **state)
+TEST(no_route_is_below_its_base_but_on_purpose)
 {
     const struct riptide_router_config stepping = { .cwnd_max = CWND_MAX, .step_segments = 2 };
     static const struct {
@@ -406,7 +389,6 @@ static void test_no_route_is_below_its_base_but_on_purpose(void **state)
         { 150, 100, false, true, 0, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct base base = { .route.metrics.initcwnd = cases[i].of_base };
         const struct target target = { .base = &base,
@@ -428,33 +410,12 @@ static void test_no_route_is_below_its_base_but_on_purpose(void **state)
 }
 
 /* Of a window that was the base's there is nothing to keep when that has gone. */
-static void test_a_window_that_was_the_bases_goes_with_it(void **state)
+TEST(a_window_that_was_the_bases_goes_with_it)
 {
     struct target target = settled(&plain);
 
-    (void)state;
     target.judged_initcwnd = target.wanted.initcwnd;
     assert_true(target_is_at_base(&target, &config));
     target.wanted.initcwnd++;
     assert_false(target_is_at_base(&target, &config));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_new_target_waits_for_nothing),
-        cmocka_unit_test(test_a_queue_keeps_its_order_and_each_target_once),
-        cmocka_unit_test(test_a_target_is_forgotten_only_when_done),
-        cmocka_unit_test(test_failures_are_kept_until_the_next),
-        cmocka_unit_test(test_targets_inside_and_around_a_prefix_are_found_without_a_walk),
-        cmocka_unit_test(test_wanted_is_a_window_with_a_base_that_works),
-        cmocka_unit_test(test_a_route_says_its_bases_metrics_and_ours),
-        cmocka_unit_test(test_a_path_mtu_is_used_as_long_as_it_can_be_true),
-        cmocka_unit_test(test_what_is_not_as_wanted_needs_a_write),
-        cmocka_unit_test(test_a_window_moves_in_steps),
-        cmocka_unit_test(test_no_route_is_below_its_base_but_on_purpose),
-        cmocka_unit_test(test_a_window_that_was_the_bases_goes_with_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

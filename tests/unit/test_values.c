@@ -2,16 +2,11 @@
 /*
  * Option values: each kind read and written, and what it refuses.
  */
+#include "unit.h"
 #include "values.h"
 
 #include <errno.h>
 #include <riptide/agent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -37,7 +32,7 @@ static void assert_prints(const struct value_kind *kind, const void *target, con
     assert_string_equal(text, expected);
 }
 
-static void test_durations(void **state)
+TEST(durations)
 {
     static const struct {
         const char *text;
@@ -60,7 +55,6 @@ static void test_durations(void **state)
         { "5124095h", UINT64_C(5124095) * 3600000 * MS, "5124095h" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t ns = 1;
 
@@ -70,12 +64,11 @@ static void test_durations(void **state)
     }
 }
 
-static void test_short_durations(void **state)
+TEST(short_durations)
 {
     static const char *const texts[] = { "", "1", "5x", "4294968s", "2h", "5124096h", NULL };
     uint32_t us = 1;
 
-    (void)state;
     assert_int_equal(value_us.parse(&us, "1500ms"), 0);
     assert_int_equal(us, 1500000);
     assert_prints(&value_us, &us, "1500ms");
@@ -84,7 +77,7 @@ static void test_short_durations(void **state)
     assert_refuses(&value_us, texts);
 }
 
-static void test_durations_refused(void **state)
+TEST(durations_refused)
 {
     static const char *const texts[] = {
         "",    "1",    "s",    "5x",    "-1s",  "+1s",      " 1s",
@@ -93,16 +86,14 @@ static void test_durations_refused(void **state)
         NULL,
     };
 
-    (void)state;
     assert_refuses(&value_duration, texts);
 }
 
-static void test_numbers(void **state)
+TEST(numbers)
 {
     uint32_t u32 = 0;
     uint8_t u8 = 0;
 
-    (void)state;
     assert_int_equal(value_u32.parse(&u32, "4294967295"), 0);
     assert_int_equal(u32, UINT32_MAX);
     assert_int_equal(value_u32.parse(&u32, "010"), 0);
@@ -116,12 +107,11 @@ static void test_numbers(void **state)
     assert_prints(&value_u8, &u8, "255");
 }
 
-static void test_flags(void **state)
+TEST(flags)
 {
     static const char *const refused[] = { "", "yes ", "maybe", "1", "YES", NULL };
     bool flag = false;
 
-    (void)state;
     assert_prints(&value_flag, &flag, "");
     assert_int_equal(value_flag.parse(&flag, NULL), 0);
     assert_true(flag);
@@ -133,13 +123,12 @@ static void test_flags(void **state)
     assert_refuses(&value_flag, refused);
 }
 
-static void test_paths(void **state)
+TEST(paths)
 {
     static const char *const refused[] = { "", " /a", "/a ", "/a ;b", "/a\nb", "\x7f", NULL };
     const char *path = NULL;
     char longest[162];
 
-    (void)state;
     assert_prints(&value_path, &path, "");
     assert_int_equal(value_path.parse(&path, "/a b;c=#"), 0);
     assert_string_equal(path, "/a b;c=#");
@@ -150,7 +139,7 @@ static void test_paths(void **state)
     assert_int_equal(value_path.parse(&path, longest + 1), 0);
 }
 
-static void test_numbers_refused(void **state)
+TEST(numbers_refused)
 {
     static const char *const texts[] = {
         "",     "-1",    "+1", " 1",  "1 ",   "0x",         "x1",          "0xg",
@@ -159,19 +148,17 @@ static void test_numbers_refused(void **state)
     };
     static const char *const beyond_u8[] = { "256", "0x100", NULL };
 
-    (void)state;
     assert_refuses(&value_u32, texts);
     assert_refuses(&value_mark, texts);
     assert_refuses(&value_u8, texts);
     assert_refuses(&value_u8, beyond_u8);
 }
 
-static void test_max_shares(void **state)
+TEST(max_shares)
 {
     static const char *const refused[] = { "of", "onn", "yes", "5 %", "", NULL };
     double share = 1;
 
-    (void)state;
     assert_int_equal(value_max_share.parse(&share, "on"), 0);
     assert_true(share == RIPTIDE_MAX_SHARE_DEFAULT);
     assert_prints(&value_max_share, &share, "0.05");
@@ -185,14 +172,13 @@ static void test_max_shares(void **state)
     assert_refuses(&value_max_share, refused);
 }
 
-static void test_weights(void **state)
+TEST(weights)
 {
     static const char *const refused[] = { "",     ".",      "-0.5", "+0.5", "nan",
                                            "inf",  "0x1p-1", "1e-1", "0.5 ", "0,5",
                                            "0.5.", "%",      "5%%",  "5 %",  NULL };
     double weight = 1;
 
-    (void)state;
     assert_int_equal(value_weight.parse(&weight, "0.25"), 0);
     assert_true(weight == 0.25);
     assert_prints(&value_weight, &weight, "0.25");
@@ -206,14 +192,13 @@ static void test_weights(void **state)
     assert_refuses(&value_weight, refused);
 }
 
-static void test_prefixes(void **state)
+TEST(prefixes)
 {
     static const char *const refused[] = {
         "", " ", ",", "host", "10.0.0.0/33", "10.0.0.1/8", NULL
     };
     struct prefix_list list = { .items = NULL };
 
-    (void)state;
     assert_prints(&value_prefixes, &list, "");
     assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
     assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
@@ -231,14 +216,13 @@ static void test_prefixes(void **state)
     assert_refuses(&value_prefixes, refused);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
     static const char *const refused[] = { "", "INFO", "warn", "infos", NULL };
     static const char *const no_policies[] = { "", "Paper", "paper ", NULL };
     const struct riptide_policy *policy = NULL;
     enum log_level level = LOG_LEVEL_INFO;
 
-    (void)state;
     assert_int_equal(value_level.parse(&level, "debug"), 0);
     assert_int_equal(level, LOG_LEVEL_DEBUG);
     assert_prints(&value_level, &level, "debug");
@@ -249,13 +233,12 @@ static void test_names(void **state)
     assert_refuses(&value_policy, no_policies);
 }
 
-static void test_ports(void **state)
+TEST(ports)
 {
     static const char *const refused[] = { "",        "-",      "80-",    "-80",  "80-79", "65536",
                                            "1-65536", "80-90-", "80-90x", "0x50", NULL };
     struct port_list list = { .items = NULL };
 
-    (void)state;
     assert_prints(&value_ports, &list, "");
     assert_int_equal(value_ports.parse(&list, "443"), 0);
     assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
@@ -269,24 +252,4 @@ static void test_ports(void **state)
     assert_int_equal(list.n, 6);
     value_ports.clear(&list);
     assert_refuses(&value_ports, refused);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_short_durations),
-        cmocka_unit_test(test_durations_refused),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_numbers_refused),
-        cmocka_unit_test(test_max_shares),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_paths),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

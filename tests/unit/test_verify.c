@@ -3,21 +3,13 @@
  * cli/verify/judge: the answers that no host of the tests can be made to give, and the order of
  * the questions. The others are in tests/netns/test_verify.py.
  */
+#include "bytes.h"
 #include "lib/tools.h"
 #include "verify/judge.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include "bytes.h"
 
 static const struct riptide_rule rules[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
@@ -60,42 +52,38 @@ static void assert_verdict(const struct evidence *evidence, enum verdict_kind ki
         assert_string_equal(verdict.reason, "");
 }
 
-static void test_applied(void **state)
+TEST(applied_by_our_route)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     assert_verdict(&evidence, VERDICT_APPLIED, "");
     /* Old kernels do not say what the peer takes. */
     evidence.probe.snd_wnd_bytes = 0;
     assert_verdict(&evidence, VERDICT_APPLIED, "");
 }
 
-static void test_the_same_window_by_chance_is_no_proof(void **state)
+TEST(the_same_window_by_chance_is_no_proof)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.answer.table = RT_TABLE_MAIN;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "main answered although");
 }
 
-static void test_bounded_by_a_segment(void **state)
+TEST(bounded_by_a_segment)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.probe.snd_wnd_bytes = 40 * 1448;
     assert_verdict(&evidence, VERDICT_APPLIED, "");
     evidence.probe.snd_wnd_bytes--;
     assert_verdict(&evidence, VERDICT_BOUNDED, "39 segments");
 }
 
-static void test_another_window_on_our_route(void **state)
+TEST(another_window_on_our_route)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.probe.cwnd = 4;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "congestion control cubic or a BPF program");
     evidence.answer.initcwnd = 50;
@@ -105,11 +93,10 @@ static void test_another_window_on_our_route(void **state)
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "SYNs were lost (sent again: 2)");
 }
 
-static void test_without_a_route(void **state)
+TEST(without_a_route)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.answer.table = RT_TABLE_MAIN;
     evidence.has_route = false;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "has seen no connection");
@@ -122,22 +109,20 @@ static void test_without_a_route(void **state)
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "No route to host");
 }
 
-static void test_rules_of_the_other_family_do_not_count(void **state)
+TEST(rules_of_the_other_family_do_not_count)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.answer.table = RT_TABLE_MAIN;
     evidence.probe.peer = prefix("2001:db8::1");
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "rules for IPv6 are not in place");
 }
 
-static void test_threshold_is_noted(void **state)
+TEST(threshold_is_noted)
 {
     struct evidence evidence = applied();
     struct verdict verdict;
 
-    (void)state;
     evidence.probe.ssthresh = 40;
     verdict_judge(&evidence, &verdict);
     assert_string_equal(verdict.note, "");
@@ -147,7 +132,7 @@ static void test_threshold_is_noted(void **state)
     assert_non_null(strstr(verdict.note, "threshold of 12 segments"));
 }
 
-static void test_answers(void **state)
+TEST(answers)
 {
     struct rtmsg header = {
         .rtm_family = AF_INET, .rtm_dst_len = 24, .rtm_table = 252, .rtm_protocol = 230
@@ -156,7 +141,6 @@ static void test_answers(void **state)
     struct bytes bytes;
     size_t at;
 
-    (void)state;
     bytes_begin(&bytes, RTM_NEWROUTE, &header, sizeof(header));
     bytes_put_u32(&bytes, RTA_TABLE, 7230);
     bytes_put_address(&bytes, RTA_DST, "203.0.113.0");
@@ -174,13 +158,12 @@ static void test_answers(void **state)
     assert_int_equal(answer.error, -EBADMSG);
 }
 
-static void test_answer_may_be_an_error(void **state)
+TEST(answer_may_be_an_error)
 {
     const struct nlmsgerr no_route = { .error = -ENETUNREACH };
     struct route_answer answer;
     struct bytes bytes;
 
-    (void)state;
     bytes_begin(&bytes, NLMSG_ERROR, &no_route, sizeof(no_route));
     route_query_read(bytes_message(&bytes), &answer);
     assert_int_equal(answer.error, -ENETUNREACH);
@@ -196,7 +179,7 @@ static const struct riptide_rule company[] = {
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
-static void test_start_by_answer_and_rules(void **state)
+TEST(start_by_answer_and_rules)
 {
     const struct {
         struct route_answer answer;
@@ -218,7 +201,6 @@ static void test_start_by_answer_and_rules(void **state)
           "the kernel has no route for them: Network is unreachable" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct start start;
 
@@ -228,9 +210,8 @@ static void test_start_by_answer_and_rules(void **state)
     }
 }
 
-static void test_rules_before_ours(void **state)
+TEST(rules_before_ours)
 {
-    (void)state;
     assert_ptr_equal(rules_find_before(company, 6, AF_INET, 0), &company[1]);
     assert_ptr_equal(rules_find_before(company, 6, AF_INET, RT_TABLE_MAIN), &company[2]);
     assert_null(rules_find_before(company, 6, AF_INET, 7230));
@@ -241,34 +222,13 @@ static void test_rules_before_ours(void **state)
 }
 
 /* wg-quick(8) has main looked up before all others, but for its default route. */
-static void test_main_before_ours_is_named(void **state)
+TEST(main_before_ours_is_named)
 {
     struct evidence evidence = applied();
 
-    (void)state;
     evidence.rules = company;
     evidence.n_rules = 6;
     evidence.answer.table = RT_TABLE_MAIN;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "the rule of priority 32764 leads this connection "
                                                   "to table 254 before it comes to ours");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_applied),
-        cmocka_unit_test(test_the_same_window_by_chance_is_no_proof),
-        cmocka_unit_test(test_bounded_by_a_segment),
-        cmocka_unit_test(test_another_window_on_our_route),
-        cmocka_unit_test(test_without_a_route),
-        cmocka_unit_test(test_rules_of_the_other_family_do_not_count),
-        cmocka_unit_test(test_threshold_is_noted),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_answer_may_be_an_error),
-        cmocka_unit_test(test_start_by_answer_and_rules),
-        cmocka_unit_test(test_rules_before_ours),
-        cmocka_unit_test(test_main_before_ours_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

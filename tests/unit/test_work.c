@@ -4,18 +4,10 @@
  * sends none, so that recvmsg(2) is the test's own here.
  */
 #include "apply/router.h"
-
+#include "bytes.h"
 #include "netlink.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <linux/rtnetlink.h>
-
-#include "bytes.h"
 
 static struct bytes datagram;
 static size_t n_datagram;
@@ -50,20 +42,18 @@ static void hear(struct plan *plan)
     assert_int_equal(plan->stats.events, 1);
 }
 
-static void whole_messages_are_no_alarm(void **state)
+TEST(whole_messages_are_no_alarm)
 {
     struct plan plan;
 
-    (void)state;
     say(0);
     hear(&plan);
     assert_int_equal(plan.stats.malformed, 0);
     assert_false(plan.pass.is_wanted);
 }
 
-static void a_tail_that_is_no_message_may_have_been_any(void **state)
+TEST(a_tail_that_is_no_message_may_have_been_any)
 {
-    (void)state;
     /* Less than a header; a header that says more than there is (of bytes 0xdd). */
     for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
         struct plan plan;
@@ -74,14 +64,4 @@ static void a_tail_that_is_no_message_may_have_been_any(void **state)
         assert_int_equal(plan.pass.extent, SCAN_ALL);
         assert_true(plan.has_work);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_messages_are_no_alarm),
-        cmocka_unit_test(a_tail_that_is_no_message_may_have_been_any),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
