@@ -15,36 +15,30 @@ enum { NO_OVERRIDE = -1 };
 struct reader {
     struct settings *settings;
     const char *name; /* of the file */
-    char *at;         /* the next line */
-    char *end;
     int line;
-    char section[64]; /* empty: none yet */
-    bool is_lost;     /* the section has a mistake: nobody knows what its keys mean */
-    long override;    /* number of the one that the section is for */
-    int code;         /* 0, or the first error */
-    size_t n_mistakes;
+    const char *section; /* empty: none yet */
+    bool is_lost;        /* the section has a mistake: nobody knows what its keys mean */
+    long override;       /* number of the one that the section is for */
+    int code;            /* 0, or the first error */
 };
 
+/* What comes after the first mistake may follow from it. */
 __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
                                                       const char *format, ...)
 {
-    struct settings *settings = reader->settings;
-    size_t size = sizeof(settings->mistakes[0].text);
+    char *text = reader->settings->mistake.text;
+    const size_t size = sizeof(reader->settings->mistake.text);
     va_list args;
-    char *text;
-    int n;
+    size_t n;
 
-    if (!reader->code)
-        reader->code = code;
-    if (reader->n_mistakes++ >= SETTINGS_MAX_MISTAKES)
+    if (reader->code)
         return code;
-    text = settings->mistakes[settings->n_mistakes].text;
-    n = snprintf(text, size, "%s:%d: ", reader->name, reader->line);
+    reader->code = code;
+    snprintf(text, size, "%s:%d: ", reader->name, reader->line);
+    n = strlen(text);
     va_start(args, format);
-    if (n >= 0 && (size_t)n < size)
-        vsnprintf(text + n, size - (size_t)n, format, args);
+    vsnprintf(text + n, size - n, format, args);
     va_end(args);
-    settings->n_mistakes++;
     return code;
 }
 
@@ -58,13 +52,8 @@ static int fail_key(struct reader *reader, const char *key)
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
     struct nearest nearest = { key, strlen(key), NULL, 0 };
 
-    if (!reader->section[0])
-        return fail(reader, -EINVAL, "%s: stands before any section%s%s%s", key,
-                    row && row->section ? "; it belongs to [" : "",
-                    row && row->section ? row->section : "", row && row->section ? "]" : "");
     if (row && row->section)
-        return fail(reader, -EINVAL, "%s: belongs to [%s], not to [%s]", key, row->section,
-                    reader->section);
+        return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
     if (row)
         return fail(reader, -EINVAL, "%s: is an option of the command line alone", key);
     for (row = rows_of(reader); row->name; row++) {
@@ -116,46 +105,15 @@ static int set_key(struct reader *reader, const char *key, char *value)
 {
     struct settings *settings = reader->settings;
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
-    const struct gone_row *gone = gone_find(key, strlen(key));
-    char reason[160];
+    const char *instead = gone_find(key, strlen(key));
 
-    if (gone)
-        return gone_holds(gone, value, reason, sizeof(reason))
-                   ? 0
-                   : fail(reader, -EINVAL, "%s %s: %s", key, value, reason);
+    if (instead)
+        return fail(reader, -EINVAL, "%s: is gone: %s", key, instead);
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value);
-    if (row && row->section && !strcmp(row->section, reader->section)) {
+    if (row && row->section && !strcmp(row->section, reader->section))
         return set_value(reader, row, settings, &settings->lines[row - settings_rows], value);
-    }
     return fail_key(reader, key);
-}
-
-static int fail_section(struct reader *reader)
-{
-    size_t len = strcspn(reader->section, " \t");
-    struct nearest nearest = { reader->section, len, NULL, 0 };
-    struct riptide_prefix prefix;
-    const char *last = "";
-    char all[96] = "";
-    size_t n = 0;
-
-    if (!riptide_prefix_parse(&prefix, reader->section))
-        return fail(reader, -EINVAL, "[%s]: unknown section; is [" PREFIX_SECTION " %s] meant?",
-                    reader->section, reader->section);
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        if (!row->section || !strcmp(row->section, last))
-            continue;
-        last = row->section;
-        nearest_offer(&nearest, last);
-        n += (size_t)snprintf(all + n, n < sizeof(all) ? sizeof(all) - n : 0, "%s, ", last);
-    }
-    nearest_offer(&nearest, PREFIX_SECTION);
-    if (nearest.name)
-        return fail(reader, -EINVAL, "[%s]: unknown section%s", reader->section,
-                    nearest_question(&nearest));
-    return fail(reader, -EINVAL, "[%s]: unknown section; there are %s" PREFIX_SECTION " PREFIX",
-                reader->section, all);
 }
 
 static int enter_prefix(struct reader *reader, const char *text)
@@ -176,22 +134,16 @@ static int enter_prefix(struct reader *reader, const char *text)
     return 0;
 }
 
-/* "[name]", with nothing behind it but a comment. */
-static int enter_section(struct reader *reader, const char *line, size_t len)
+/* "[name]" */
+static int enter_section(struct reader *reader, char *line, size_t len)
 {
-    const char *close = memchr(line, ']', len);
+    struct nearest nearest = { line + 1, strcspn(line + 1, " \t]"), NULL, 0 };
     size_t word = strlen(PREFIX_SECTION);
-    size_t behind;
 
-    if (!close)
-        return fail(reader, -EINVAL, "a section needs its ]");
-    for (behind = (size_t)(close + 1 - line); behind < len && isblank((unsigned char)line[behind]);)
-        behind++;
-    if (behind < len && line[behind] != ';' && line[behind] != '#')
-        return fail(reader, -EINVAL, "nothing may stand behind the ] of a section");
-    if ((size_t)(close - line) > sizeof(reader->section))
-        return fail(reader, -EINVAL, "[%.20s...]: unknown section", line + 1);
-    snprintf(reader->section, sizeof(reader->section), "%.*s", (int)(close - line - 1), line + 1);
+    if (line[len - 1] != ']')
+        return fail(reader, -EINVAL, "a section is [NAME], and nothing behind it");
+    line[len - 1] = '\0';
+    reader->section = line + 1;
     reader->override = NO_OVERRIDE;
     if (!strncmp(reader->section, PREFIX_SECTION, word) &&
         (!reader->section[word] || isblank((unsigned char)reader->section[word])))
@@ -199,8 +151,12 @@ static int enter_section(struct reader *reader, const char *line, size_t len)
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (row->section && !strcmp(row->section, reader->section))
             return 0;
+        if (row->section)
+            nearest_offer(&nearest, row->section);
     }
-    return fail_section(reader);
+    nearest_offer(&nearest, PREFIX_SECTION);
+    return fail(reader, -EINVAL, "[%s]: unknown section%s", reader->section,
+                nearest_question(&nearest));
 }
 
 /* Without blanks at its end. */
@@ -236,8 +192,10 @@ static int take_key(struct reader *reader, char *line)
 
 static int take_line(struct reader *reader, char *line, size_t len)
 {
-    if (memchr(line, '\0', len))
-        return fail(reader, -EINVAL, "holds a NUL byte; this is no text file");
+    while (len > 0 && isblank((unsigned char)line[0])) {
+        line++;
+        len--;
+    }
     len = without_comment(line, len);
     for (size_t i = 0; i < len; i++) {
         if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
@@ -250,41 +208,26 @@ static int take_line(struct reader *reader, char *line, size_t len)
     return len == 0 || line[0] == '[' || reader->is_lost ? 0 : take_key(reader, line);
 }
 
-/* The next line without what surrounds it. */
-static void read_line(struct reader *reader)
-{
-    char *line = reader->at;
-    char *stop = memchr(line, '\n', (size_t)(reader->end - line));
-
-    if (!stop)
-        stop = reader->end;
-    reader->at = stop < reader->end ? stop + 1 : stop;
-    reader->line++;
-    while (line < stop && isblank((unsigned char)*line))
-        line++;
-    take_line(reader, line, trim(line, (size_t)(stop - line)));
-}
-
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
-    struct reader reader = { .settings = settings, .name = name, .override = NO_OVERRIDE };
+    struct reader reader = { settings, name, 0, "", false, NO_OVERRIDE, 0 };
+    char *line = malloc(n + 1), *end = line + n, *stop;
 
     settings->file = name;
-    reader.at = settings->text = malloc(n + 1);
-    if (!settings->text)
+    settings->text = line;
+    if (!line)
         return fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
-    memcpy(settings->text, bytes, n);
-    reader.end = settings->text + n;
-    *reader.end = '\0';
+    memcpy(line, bytes, n);
     if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
-        reader.at += strlen(mark);
-    while (reader.at < reader.end && reader.code != -ENOMEM)
-        read_line(&reader);
-    if (reader.n_mistakes > SETTINGS_MAX_MISTAKES)
-        snprintf(settings->mistakes[SETTINGS_MAX_MISTAKES - 1].text,
-                 sizeof(settings->mistakes[0].text), "%s: and %zu mistakes more", name,
-                 reader.n_mistakes - SETTINGS_MAX_MISTAKES + 1);
+        line += strlen(mark);
+    for (; line < end && reader.code != -ENOMEM; line = stop + 1) {
+        stop = memchr(line, '\n', (size_t)(end - line));
+        if (!stop)
+            stop = end;
+        reader.line++;
+        take_line(&reader, line, (size_t)(stop - line));
+    }
     return reader.code;
 }
 

@@ -19,15 +19,16 @@ enum { MAX_BYTES = 4 << 20 };
 int settings_read_file(struct settings *settings, const char *path)
 {
     const char *name = path ? path : default_path;
+    struct riptide_error error;
     void *bytes = NULL;
     size_t n;
-    int r = riptide_file_read(name, MAX_BYTES, &bytes, &n, &settings->mistakes[0]);
+    int r = riptide_file_read(name, MAX_BYTES, &bytes, &n, &error);
 
     /* A file that is not there is none, unless somebody named it. */
     if ((r == -ENOENT || r == -ENOTDIR) && !path)
         return 0;
     if (r < 0) {
-        settings->n_mistakes = 1;
+        settings->mistake = error;
         return r;
     }
     r = config_parse(settings, name, bytes, n);
@@ -35,20 +36,20 @@ int settings_read_file(struct settings *settings, const char *path)
     return r;
 }
 
-void settings_keep_valid(struct settings *settings)
+void settings_mend_numbers(struct settings *settings)
 {
+    const struct riptide_router_config numbers = settings_numbers(settings);
     struct riptide_error error = { .text = "" };
-    struct riptide_agent *agent = NULL;
-    bool goes_on = true;
+    struct riptide_router *router = NULL;
 
-    settings_link(settings);
-    while (goes_on && riptide_agent_new(&agent, &settings->agent, &error) == -EINVAL) {
+    /* One that is made, and not started, has checked them and changed nothing. */
+    if (riptide_router_new(&router, &numbers, &error) == -EINVAL) {
         settings_explain_refusal(settings, &error);
-        goes_on = settings_reset_refused(settings, &error);
-        if (settings->n_mistakes == 0)
-            settings->mistakes[settings->n_mistakes++] = error;
+        if (!settings->mistake.text[0])
+            settings->mistake = error;
+        riptide_router_config_init(&settings->router, sizeof(settings->router));
     }
-    riptide_agent_free(agent);
+    riptide_router_free(router);
 }
 
 /* The defaults, and over them what a service manager has prepared. */
@@ -88,8 +89,10 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
         return -ENOMEM;
     }
     r = settings_read_file(settings, path);
-    if (r < 0 && !is_forgiving) {
-        *error = settings->mistakes[0];
+    if (is_forgiving) {
+        settings_mend_numbers(settings);
+    } else if (r < 0) {
+        *error = settings->mistake;
         return r;
     }
     return settings_parse(settings, argc, argv, error);

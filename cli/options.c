@@ -54,73 +54,56 @@ const char *nearest_question(const struct nearest *nearest)
     return text;
 }
 
-/* What had one sensible value, and none to choose any more. docs/decisions.md has the reasons. */
-static const struct gone_row gone_rows[] = {
-    { "capacity-fraction", "0.5", "policy careful bounds its own growth" },
-    { "closed-weight", "1", "--destroy-events=no leaves closed connections out" },
-    { "drop-share", "1", "policy careful follows losses at once" },
-    { "evidence", "1min", "evidence counts as long as policies say" },
-    { "interface", NULL, "--scope, --local-port and --remote-port choose connections" },
-    { "metrics-interval", "15s", "`riptide metrics` has the figures of now" },
-    { "metrics-prefix", NULL, "`riptide show PREFIX --json` has the windows within a prefix" },
-    { "paced", "no", "policy careful learns from losses what may leave at once" },
-    { "percentile", "50", "policy paper is the mean" },
-    { "slices", "1", "--max-share bounds what looks take" },
-    { "smoothing", NULL, "each policy has its own" },
-    { "socket-mark", NULL, "--scope, --local-port and --remote-port choose connections" },
-    { "step-percent", "10%", "small moves are not written" },
-    { "step-segments", "2", "small moves are not written" },
-    { "window", "10min", "--history-weight is how much history counts" },
-    { "window-percentile", "50", "--history-weight is how much history counts" },
+/* Options and keys of earlier versions, and some of their values. docs/decisions.md has the reasons. */
+static const struct {
+    const char *name, *instead;
+} gone[] = {
+    { "capacity-fraction", "policy careful bounds its own growth" },
+    { "closed-weight", "--destroy-events=no leaves closed connections out" },
+    { "drop-share", "policy careful follows losses at once" },
+    { "evidence", "evidence counts as long as policies say" },
+    { "interface", "--scope, --local-port and --remote-port choose connections" },
+    { "metrics-interval", "`riptide metrics` has the figures of now" },
+    { "metrics-prefix", "`riptide show PREFIX --json` has the windows within a prefix" },
+    { "paced", "policy careful learns from losses what may leave at once" },
+    { "percentile", "policy paper is the mean" },
+    { "policy max", "careful takes its place" },
+    { "policy mean", "paper is the same" },
+    { "policy min", "careful takes its place" },
+    { "policy percentile", "paper takes its place" },
+    { "policy traffic", "paper takes its place" },
+    { "slices", "--max-share bounds what looks take" },
+    { "smoothing", "each policy has its own" },
+    { "socket-mark", "--scope, --local-port and --remote-port choose connections" },
+    { "step-percent", "small moves are not written" },
+    { "step-segments", "small moves are not written" },
+    { "window", "--history-weight is how much history counts" },
+    { "window-percentile", "--history-weight is how much history counts" },
 };
 
-const struct gone_row *gone_find(const char *name, size_t len)
+const char *gone_find(const char *name, size_t len)
 {
-    for (size_t i = 0; i < sizeof(gone_rows) / sizeof(gone_rows[0]); i++) {
-        if (strlen(gone_rows[i].name) == len && !memcmp(gone_rows[i].name, name, len))
-            return &gone_rows[i];
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+        if (strlen(gone[i].name) == len && !memcmp(gone[i].name, name, len))
+            return gone[i].instead;
     }
     return NULL;
 }
 
-bool gone_holds(const struct gone_row *row, const char *value, char *text, size_t size)
-{
-    if (row->value && !strcmp(row->value, value))
-        return true;
-    snprintf(text, size, "is gone%s%s: %s", row->value ? ", and is always " : "",
-             row->value ? row->value : "", row->instead);
-    return false;
-}
-
-const char *gone_policy(const char *name)
-{
-    static const struct {
-        const char *name, *line;
-    } policies[] = {
-        { "mean", "; it is gone: paper is the same" },
-        { "max", "; it is gone: careful takes its place" },
-        { "min", "; it is gone: careful takes its place" },
-        { "traffic", "; it is gone: paper takes its place" },
-        { "percentile", "; it is gone: paper takes its place" },
-    };
-
-    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-        if (!strcmp(policies[i].name, name))
-            return policies[i].line;
-    }
-    return "";
-}
-
 const char *option_guess(const struct option_row *row, const char *text)
 {
-    const char *gone = row->kind == &value_policy ? gone_policy(text) : "";
+    static char line[96];
     struct nearest nearest = { text, strlen(text), NULL, 0 };
+    const char *instead;
 
-    if (*gone)
-        return gone;
+    snprintf(line, sizeof(line), "%s %s", row->name, text);
+    instead = gone_find(line, strlen(line));
     for (size_t n = 0; row->kind->name && row->kind->name(n); n++)
         nearest_offer(&nearest, row->kind->name(n));
-    return nearest_question(&nearest);
+    if (!instead)
+        return nearest_question(&nearest);
+    snprintf(line, sizeof(line), "; it is gone: %s", instead);
+    return line;
 }
 
 static int fail_unknown(struct riptide_error *error, const struct option_row *rows,
@@ -149,21 +132,6 @@ static int fail_value(struct riptide_error *error, const struct option_row *row,
     return fail(error, code, name, value, reason);
 }
 
-/* One that earlier versions had: its value may follow it. Returns how many words it took. */
-static int pass_gone(const struct gone_row *gone, int argc, char **argv,
-                     struct riptide_error *error)
-{
-    const char *value = strchr(argv[0], '=');
-    bool is_behind = !value && argc > 1 && argv[1][0] != '-';
-    char reason[160], name[64];
-
-    value = value ? value + 1 : is_behind ? argv[1] : NULL;
-    if (gone_holds(gone, value ? value : "", reason, sizeof(reason)))
-        return is_behind ? 2 : 1;
-    snprintf(name, sizeof(name), "--%s", gone->name);
-    return fail(error, -EINVAL, name, value, reason);
-}
-
 /* Reads the option at argv[i], and argv[i + 1] if that is its value. Returns how many it took. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
                      bool *given, struct riptide_error *error)
@@ -172,13 +140,15 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
     /* The one letter that everybody tries first. */
     const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
-    const struct gone_row *gone = gone_find(text, strcspn(text, "="));
-    char name[64];
+    const char *instead = gone_find(text, strcspn(text, "="));
+    char name[64], reason[96];
     int taken = 1;
     int r;
 
-    if (!row && gone && argv[i][1] == '-')
-        return pass_gone(gone, argc - i, argv + i, error);
+    if (!row && instead && argv[i][1] == '-') {
+        snprintf(reason, sizeof(reason), "is gone: %s", instead);
+        return fail(error, -EINVAL, argv[i], NULL, reason);
+    }
     if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
         return fail_unknown(error, rows, argv[i]);
     snprintf(name, sizeof(name), "--%s", row->name);

@@ -20,7 +20,6 @@ struct option_row {
     const char *section; /* of the file; NULL: an option alone */
     bool is_fixed;       /* cannot change while the program runs */
     bool is_unset;       /* until it is given: what is there before is no default */
-    size_t bytes;        /* of the value */
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
@@ -38,21 +37,8 @@ void nearest_offer(struct nearest *nearest, const char *name);
 /* "; is NAME meant?" or nothing. Static storage until the next call. */
 const char *nearest_question(const struct nearest *nearest);
 
-/* Options and keys of earlier versions. */
-struct gone_row {
-    const char *name;
-    const char *value;   /* that holds now; NULL: as where it was not given */
-    const char *instead; /* what serves in its place */
-};
-
-/* The row of that name, or NULL. */
-const struct gone_row *gone_find(const char *name, size_t len);
-
-/* Whether the value asks for what holds anyway; else `text` says what became of it. */
-bool gone_holds(const struct gone_row *row, const char *value, char *text, size_t size);
-
-/* What took the place of a policy, to be put behind a refusal; empty where there was none. */
-const char *gone_policy(const char *name);
+/* What serves in the place of an option or "key value" of earlier versions; NULL: it was none. */
+const char *gone_find(const char *name, size_t len);
 
 /*
  * Reads the arguments behind argv[0] into `target`, which holds the defaults. What is no option is
@@ -66,7 +52,7 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 /* The row of that name, or NULL. */
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
 
-/* "; is NAME meant?" where `text` is none of the names that the kind takes but near to one. */
+/* "; is NAME meant?" where `text` is near to a name that the kind takes, or what replaced it. */
 const char *option_guess(const struct option_row *row, const char *text);
 
 /* The value as text, empty if it is not set; NULL without memory. The caller's to free. */

@@ -21,16 +21,12 @@ void settings_describe_origin(const struct settings *settings, const struct opti
         fputs("default", out);
 }
 
-/* Settings have some of the library's fields at a place of their own. */
+/* Settings have some of the library's fields in another stage, or in none. */
 static const char *skip_stage(const char *field)
 {
-    static const char *const stages[] = { "agent.", "observer.", "estimator.", "router." };
+    const char *dot = strchr(field, '.');
 
-    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        if (!strncmp(field, stages[i], strlen(stages[i])))
-            return field + strlen(stages[i]);
-    }
-    return field;
+    return dot ? dot + 1 : field;
 }
 
 /* The row of a field, which may be an element of a list. */
@@ -48,21 +44,8 @@ static const struct option_row *find_row(const struct option_row *rows, const ch
     return NULL;
 }
 
-/* The same of one section for a prefix; NULL where the field is of none. */
-static const char *skip_override(const char *field)
-{
-    static const char path[] = "estimator.hints[].";
-
-    return strncmp(field, path, strlen(path)) ? NULL : field + strlen(path);
-}
-
-/* What was said of the field: all behind its name, which has neither blanks nor colons. */
-static const char *get_reason(const struct riptide_error *error)
-{
-    return error->text + strcspn(error->text, ": ");
-}
-
-static void print_row(const struct settings *settings, const struct option_row *row, FILE *out)
+/* "FILE:LINE: key", or as it was typed. */
+static void print_row(FILE *out, const struct settings *settings, const struct option_row *row)
 {
     int line = settings->lines[row - settings_rows];
 
@@ -74,7 +57,7 @@ static void print_row(const struct settings *settings, const struct option_row *
         fprintf(out, "%s: %s", settings->file, row->name);
 }
 
-static void print_override(const struct settings *settings, size_t i, const char *field, FILE *out)
+static void print_override(FILE *out, const struct settings *settings, size_t i, const char *field)
 {
     const struct override_lines *lines = &settings->override_lines[i];
     const struct option_row *row = find_row(override_rows, field);
@@ -88,41 +71,26 @@ static void print_override(const struct settings *settings, size_t i, const char
 
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
+    static const char hints[] = "estimator.hints";
+    const size_t n = sizeof(hints) - 1;
     const struct riptide_error given = *error;
-    const struct option_row *row = error->field ? find_row(settings_rows, error->field) : NULL;
-    const char *of_override = error->field ? skip_override(error->field) : NULL;
-    bool is_section = of_override && (size_t)error->index < settings->n_overrides;
-    bool is_sections = error->field && !strcmp(error->field, "estimator.hints");
-    FILE *out;
+    const char *field = given.field ? given.field : "";
+    const char *of_hint = strncmp(field, hints, n) ? NULL : field + n;
+    const struct option_row *row = find_row(settings_rows, field);
+    FILE *out = row || of_hint ? fmemopen(error->text, sizeof(error->text), "w") : NULL;
 
-    if (!row && !is_section && !is_sections)
-        return;
-    out = fmemopen(error->text, sizeof(error->text), "w");
     if (!out)
         return;
-    if (is_section)
-        print_override(settings, (size_t)error->index, of_override, out);
-    else if (is_sections)
-        fprintf(out, "%s: sections for prefixes", settings->file);
+    if (row)
+        print_row(out, settings, row);
+    else if ((size_t)given.index < settings->n_overrides)
+        print_override(out, settings, (size_t)given.index, skip_stage(of_hint));
     else
-        print_row(settings, row, out);
-    fputs(get_reason(&given), out);
+        fprintf(out, "%s: sections for prefixes", settings->file);
+    /* What was said of the field: all behind its name, which has neither blanks nor colons. */
+    fputs(given.text + strcspn(given.text, ": "), out);
     fclose(out);
     error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
-}
-
-bool settings_reset_refused(struct settings *settings, const struct riptide_error *error)
-{
-    const struct option_row *row = error->field ? find_row(settings_rows, error->field) : NULL;
-
-    if (error->field && skip_override(error->field) &&
-        (size_t)error->index < settings->n_overrides)
-        settings_drop_override(settings, (size_t)error->index);
-    else if (row && settings->lines[row - settings_rows] && !settings->given[row - settings_rows])
-        settings_reset(settings, row);
-    else
-        return false;
-    return true;
 }
 
 /* Both as text, for the caller to free; whether they differ. */

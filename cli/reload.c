@@ -57,8 +57,6 @@ void reload(struct daemon *daemon)
 
     if (r < 0) {
         log_line(LOG_LEVEL_ERROR, "SIGHUP: nothing is changed: %s", log_error_text(&error, r));
-        for (size_t i = 1; i < fresh.n_mistakes; i++)
-            log_line(LOG_LEVEL_ERROR, "%s", fresh.mistakes[i].text);
         settings_deinit(&fresh);
         return;
     }

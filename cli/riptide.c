@@ -255,14 +255,12 @@ static int read_config(const struct command *command, struct command_options *op
 
     /* Who names a file wants that one. */
     if (settings_read_file(settings, path) < 0 && path && !settings->file) {
-        log_answer("%s: %s", command->name, settings->mistakes[0].text);
+        log_answer("%s: %s", command->name, settings->mistake.text);
         return -EINVAL;
     }
-    if (settings->file)
-        settings_keep_valid(settings);
-    if (settings->n_mistakes == 0)
-        return 0;
-    log_answer("%s: %s; going on by what else is known", command->name, settings->mistakes[0].text);
+    settings_mend_numbers(settings);
+    if (settings->mistake.text[0])
+        log_answer("%s: %s; going on by what else is known", command->name, settings->mistake.text);
     return 0;
 }
 

@@ -40,37 +40,13 @@ static void print_help(void)
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
-static void warn_mistake(const char *mistake)
-{
-    log_line(LOG_LEVEL_WARNING,
-             "%s; flushing by what else is known of table, protocol, mark and rule-priority",
-             mistake);
-}
-
-/* Numbers of the file that nobody can have had are replaced by those without a file. */
-static int flush_numbers(struct settings *settings, struct riptide_flush_counts *counts,
-                         struct riptide_error *error)
-{
-    struct riptide_router_config numbers = settings_numbers(settings);
-    int r;
-
-    while ((r = riptide_router_flush(&numbers, counts, error)) == -EINVAL) {
-        settings_explain_refusal(settings, error);
-        /* Those of the command line are a mistake of who typed it. */
-        if (!settings_reset_refused(settings, error))
-            return r;
-        warn_mistake(error->text);
-        numbers = settings_numbers(settings);
-    }
-    return r;
-}
-
 /*
  * For a service manager, after the daemon has ended in whatever way: also one that could not start
  * because another one runs, whose routes these are.
  */
-static int flush(struct settings *settings)
+static int flush(const struct settings *settings)
 {
+    const struct riptide_router_config numbers = settings_numbers(settings);
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { .text = "" };
     int pid, r;
@@ -82,10 +58,13 @@ static int flush(struct settings *settings)
                  pid);
         return EXIT_SUCCESS;
     }
-    if (settings->n_mistakes > 0)
-        warn_mistake(settings->mistakes[0].text);
-    r = flush_numbers(settings, &counts, &error);
+    if (settings->mistake.text[0])
+        log_line(LOG_LEVEL_WARNING,
+                 "%s; flushing by what else is known of table, protocol, mark and rule-priority",
+                 settings->mistake.text);
+    r = riptide_router_flush(&numbers, &counts, &error);
     if (r == -EINVAL) {
+        settings_explain_refusal(settings, &error);
         log_answer("%s", log_error_text(&error, r));
         return EXIT_USAGE;
     }
@@ -96,7 +75,7 @@ static int flush(struct settings *settings)
     }
     log_line(LOG_LEVEL_INFO, "removed: rules %" PRIu32 ", routes %" PRIu32, counts.rules,
              counts.routes);
-    if (!leftover_find(&settings->router, "riptided --flush", &error))
+    if (!leftover_find(&numbers, "riptided --flush", &error))
         return EXIT_SUCCESS;
     log_line(LOG_LEVEL_WARNING, "%s", error.text);
     return EXIT_FAILURE;
@@ -111,16 +90,6 @@ static int check(struct settings *settings)
     return status;
 }
 
-/* Of a file, all mistakes that were found. */
-static int refuse(struct settings *settings, const struct riptide_error *error)
-{
-    for (size_t i = 0; i < settings->n_mistakes; i++)
-        log_answer("%s", settings->mistakes[i].text);
-    if (settings->n_mistakes == 0)
-        log_answer("%s", error->text);
-    return EXIT_USAGE;
-}
-
 int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
@@ -132,7 +101,8 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
     if (settings_load(&settings, argc, argv, &error) < 0) {
-        status = refuse(&settings, &error);
+        log_answer("%s", error.text);
+        status = EXIT_USAGE;
     } else if (settings.help) {
         print_help();
     } else if (settings.version) {

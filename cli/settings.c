@@ -16,7 +16,7 @@
 #define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
     {                                                                                              \
         name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset,  \
-            sizeof(((struct settings *)NULL)->field), #field                                       \
+            #field                                                                                 \
     }
 #define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
 /* What is 0 until it is given, which says that there is none. */
@@ -85,8 +85,8 @@ const struct option_row settings_rows[] = {
 
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION,       \
-            false, true, sizeof(((struct riptide_hint *)NULL)->field), #field                  \
+        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION, false,    \
+            true, #field                                                                           \
     }
 
 const struct option_row override_rows[] = {
@@ -175,30 +175,6 @@ void settings_move(struct settings *to, struct settings *from)
     settings_deinit(to);
     *to = *from;
     settings_link(to);
-}
-
-void settings_reset(struct settings *settings, const struct option_row *row)
-{
-    char *value = (char *)settings + row->offset;
-    struct settings defaults;
-
-    settings_init(&defaults);
-    if (row->kind->clear)
-        row->kind->clear(value);
-    else
-        memcpy(value, (const char *)&defaults + row->offset, row->bytes);
-    settings->lines[row - settings_rows] = 0;
-    settings_link(settings);
-}
-
-void settings_drop_override(struct settings *settings, size_t i)
-{
-    size_t n = --settings->n_overrides - i;
-
-    memmove(&settings->overrides[i], &settings->overrides[i + 1], n * sizeof(*settings->overrides));
-    memmove(&settings->override_lines[i], &settings->override_lines[i + 1],
-            n * sizeof(*settings->override_lines));
-    settings_link(settings);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)

@@ -12,9 +12,6 @@
 /* Room for the rows of both tables. */
 enum { SETTINGS_MAX_ROWS = 64, OVERRIDE_MAX_ROWS = 8 };
 
-/* How many mistakes of a file are kept; the last says how many more there are. */
-enum { SETTINGS_MAX_MISTAKES = 20 };
-
 /* The sections of the file that are for one prefix begin with this word. */
 #define PREFIX_SECTION "prefix"
 
@@ -51,12 +48,11 @@ struct settings {
     /* Where the values come from. */
     int argc;
     char **argv;
-    const char *file;                                     /* that was read; NULL: none */
-    struct riptide_error mistakes[SETTINGS_MAX_MISTAKES]; /* of the file, in its order */
-    size_t n_mistakes;
-    char *text;                          /* what values of the file point to */
-    int lines[SETTINGS_MAX_ROWS];        /* of the file, by row; 0: not in it */
-    bool given[SETTINGS_MAX_ROWS];       /* on the command line, by row */
+    const char *file;              /* that was read; NULL: none */
+    struct riptide_error mistake;  /* the first in it; no text: none */
+    char *text;                    /* what values of the file point to */
+    int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
+    bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
 };
 
 /* The options and keys, into struct settings. */
@@ -92,11 +88,6 @@ struct riptide_router_config settings_numbers(const struct settings *settings);
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
                           size_t *ip);
 
-void settings_drop_override(struct settings *settings, size_t i);
-
-/* A row of the file goes back to its default; a list to none. */
-void settings_reset(struct settings *settings, const struct option_row *row);
-
 /* "FILE:LINE", "command line" or "default". */
 void settings_describe_origin(const struct settings *settings, const struct option_row *row,
                               FILE *out);
@@ -106,12 +97,6 @@ void settings_describe_origin(const struct settings *settings, const struct opti
  * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
  */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
-
-/*
- * For who goes on with the rest: the value of the file that the library has refused goes back to
- * its default, a section for a prefix goes. Returns false where it is no value of the file.
- */
-bool settings_reset_refused(struct settings *settings, const struct riptide_error *error);
 
 /*
  * Whether a program that runs with `from` can go on with `to`. Errors: -EBUSY, with a line that
@@ -125,8 +110,8 @@ void settings_print_changes(const struct settings *from, const struct settings *
 
 /*
  * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A mistake
- * costs its line alone: it is added to settings->mistakes as "FILE:LINE: ...", and the settings
- * have the rest.
+ * costs its line alone: the settings have the rest, and the first is settings->mistake,
+ * "FILE:LINE: ...".
  */
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n);
 
@@ -137,21 +122,21 @@ void config_print(FILE *out, const struct settings *settings);
  * Fills `settings`, which settings_deinit is to free in any case. With --help or --version no file
  * is read. With --flush a file that has mistakes or cannot be read is no error: the settings have
  * what could be read. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM,
- * others where the file cannot be read; where it is the file, settings->mistakes has all lines.
+ * others where the file cannot be read.
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
 /*
  * Reads the file over what is in `settings`: the one of that path, or where that is NULL the usual
- * one, if it is there. Errors, each with a line in settings->mistakes: as settings_load. The
+ * one, if it is there. Errors, each with its line in settings->mistake: as settings_load. The
  * settings have what could be read all the same.
  */
 int settings_read_file(struct settings *settings, const char *path);
 
 /*
- * For who goes on with the rest: takes away what of the file the library refuses; the first line
- * about it joins settings->mistakes, where there is none yet.
+ * For who goes on with the rest: where nobody can have the file's numbers (settings_numbers), they
+ * become those without a file, and that is settings->mistake, unless there is one.
  */
-void settings_keep_valid(struct settings *settings);
+void settings_mend_numbers(struct settings *settings);
 
 #endif

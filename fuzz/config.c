@@ -20,10 +20,9 @@ static int read_settings(struct settings *settings, const char *bytes, size_t n)
 
     settings_init(settings);
     r = config_parse(settings, name, bytes, n);
-    CASE_CHECK((r < 0) == (settings->n_mistakes > 0));
-    for (size_t i = 0; i < settings->n_mistakes; i++)
-        CASE_CHECK(!strncmp(settings->mistakes[i].text, "f:", 2) &&
-                   !strchr(settings->mistakes[i].text, '\n'));
+    CASE_CHECK((r < 0) == (settings->mistake.text[0] != '\0'));
+    CASE_CHECK(r == 0 || !strncmp(settings->mistake.text, "f:", 2));
+    CASE_CHECK(!strchr(settings->mistake.text, '\n'));
     return r;
 }
 

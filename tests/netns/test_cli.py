@@ -97,7 +97,7 @@ WRONG = {
         (["--interval"], "--interval"), (["--dry-run=yes"], "--dry-run"), (["start"], "start"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
         (["--interval", "soon"], "--interval soon:"), (["--ttl=1w"], "--ttl 1w:"),
-        (["--paced", "yes"], "--paced yes:"), (["--metrics-prefix=::/0"], "--metrics-prefix ::/0:"),
+        (["--paced", "yes"], "--paced:"), (["--metrics-prefix=::/0"], "--metrics-prefix=::/0:"),
         # What only the library knows to make no sense.
         (["--dry-run", "--interval", "1ms"], "interval"), (["--dry-run", "--table", "254"], "table"),
         (["--dry-run", "--cwnd-min", "50", "--cwnd-max", "40"], "cwnd"),

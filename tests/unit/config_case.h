@@ -31,7 +31,7 @@ static inline int read_bytes(struct settings *settings, const char *bytes, size_
 static inline void read_text(struct settings *settings, const char *text)
 {
     if (read_bytes(settings, text, strlen(text)) != 0)
-        fail_msg("%s", settings->mistakes[0].text);
+        fail_msg("%s", settings->mistake.text);
 }
 
 #endif

@@ -116,10 +116,10 @@ TEST(what_is_printed_reads_back)
         }
         fclose(out);
         if (read_bytes(&written, text, n) != 0)
-            fail_msg("%s\n%s", written.mistakes[0].text, text);
+            fail_msg("%s\n%s", written.mistake.text, text);
         printed = print(&written, &n);
         if (read_bytes(&again, printed, n) != 0)
-            fail_msg("%s\n%s", again.mistakes[0].text, printed);
+            fail_msg("%s\n%s", again.mistake.text, printed);
         assert_same(&written, &again, printed);
         settings_deinit(&written);
         settings_deinit(&again);
