@@ -66,6 +66,7 @@ def load(path: Path, defines: dict[str, str]) -> dict[str, Any]:
     """What a C file and its cases define by name: functions, constants, enumerators."""
     text = re.sub(r"/\*.*?\*/", "", with_cases(path), flags=re.DOTALL)
     text = re.sub(r"^#.*", "", text.replace("\\\n", ""), flags=re.MULTILINE)
+    text = re.sub(r"^TEST\((\w+)\)", r"static void \1(void)", text, flags=re.MULTILINE)
     for name, value in defines.items():
         text = re.sub(rf"\b{name}\b", value, text)
     tree = c_parser.CParser().parse(PRELUDE + text)
