@@ -51,7 +51,6 @@ static const struct metric {
         { "result=\"no_info\"", FIGURE(observer.left_out_no_info) },
         { "result=\"seen\"", FIGURE(observer.left_out_seen) },
         { "result=\"unused\"", FIGURE(observer.left_out_unused) },
-        { "result=\"slice\"", FIGURE(observer.left_out_slice) },
         { "result=\"malformed\"", FIGURE(observer.malformed) } } },
     COUNTER("riptide_closed_sockets", observer.closed,
             "Of all sockets, those that destroy events told of."),

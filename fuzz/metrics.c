@@ -87,7 +87,6 @@ static void check_counters(const char *text, const struct metrics *metrics)
         { "riptide_sockets_total{result=\"no_info\"}", observer->left_out_no_info },
         { "riptide_sockets_total{result=\"seen\"}", observer->left_out_seen },
         { "riptide_sockets_total{result=\"unused\"}", observer->left_out_unused },
-        { "riptide_sockets_total{result=\"slice\"}", observer->left_out_slice },
         { "riptide_sockets_total{result=\"malformed\"}", observer->malformed },
         { "riptide_closed_sockets_total", observer->closed },
         { "riptide_closed_sockets_lost_total", observer->closed_lost },

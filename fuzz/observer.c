@@ -38,7 +38,7 @@ static void check_stats(struct run *run)
                                      stats->left_out_multicast + stats->left_out_link_local +
                                      stats->left_out_scope + stats->left_out_no_info +
                                      stats->left_out_seen + stats->left_out_unused +
-                                     stats->left_out_slice + stats->malformed);
+                                     stats->malformed);
     CASE_CHECK(stats->samples == run->n_samples && stats->closed == kernel_n_closed());
     CASE_CHECK(run->n_done <= stats->dumps && run->n_restarted <= stats->restarts);
     CASE_CHECK(stats->events_error <= 0);
@@ -220,7 +220,6 @@ static void draw_scope(struct riptide_scope *scope, struct case_bytes *bytes)
     scope->n_local_ports = how & 8 ? 1 : 0;
     scope->remote_ports = how & 16 ? drawn.ranges : NULL;
     scope->n_remote_ports = how & 16 ? 1u + (how & 32 ? RIPTIDE_SCOPE_MAX_PORT_RANGES : 0) : 0;
-    scope->mark = how & 64 ? case_u8(bytes) : 0;
     if (how & 128)
         draw_many(scope);
 }
@@ -232,10 +231,6 @@ static void draw_config(struct run *run, uint8_t how, struct case_bytes *bytes)
     run->config.congestion_control = how & 2;
     if (how & 4)
         draw_scope(&run->config.scope, bytes);
-    if (how & 8)
-        run->config.scope.mark_mask = 1;
-    if (how & 16)
-        run->config.slices = case_u8(bytes);
     if (how & 32)
         run->config.max_restarts = case_u8(bytes) % 4;
     if (how & 64)
@@ -258,8 +253,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     draw_config(&run, how, &bytes);
     fail_at = case_u8(&bytes);
     kernel_reset(fail_at, errors[case_u8(&bytes) % 4 + 2]);
-    if (case_u8(&bytes) & 1) /* the answer to the check of a filter: it is fine */
-        say(&bytes, KERNEL_SOCKETS, 0);
     r = riptide_observer_new(&run.observer, &run.config, &error);
     CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));
     if (r == 0) {

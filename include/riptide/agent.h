@@ -48,9 +48,9 @@ struct riptide_agent_config {
     /*
      * What share of one core dumps may take, 0 to 1; 0: the interval stays as it is; default
      * RIPTIDE_MAX_SHARE_DEFAULT. In the mean of about eight dumps: the interval stretches until
-     * they keep to that, up to half of the time to live (of one slice's share of it, where there
-     * are slices), and shrinks back when they become cheaper. Where that is not enough the share is
-     * exceeded: observe_mean_ns / interval_ns of a tick is what they take.
+     * they keep to that, up to half of the time to live, and shrinks back when they become cheaper.
+     * Where that is not enough the share is exceeded: observe_mean_ns / interval_ns of a tick is
+     * what they take.
      */
     double max_share;
     /*
@@ -108,7 +108,7 @@ void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 /*
  * Without a configuration (NULL) all is by default, as for riptide_agent_reconfigure.
  * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL
- * where the time to live is not longer than the interval times the observer's slices.
+ * where the time to live is not longer than the interval.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
@@ -134,8 +134,8 @@ int riptide_agent_stop(struct riptide_agent *agent);
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
- * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope or slices
- * the kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
+ * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope the
+ * kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
  * Errors: -errno that leaves the agent unable to go on; -ECHILD in a child of fork(2).
  */

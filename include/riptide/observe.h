@@ -87,10 +87,7 @@ struct riptide_scope {
     size_t n_local_ports;
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
-    uint32_t mark;        /* (the socket's mark & mark_mask) == mark; needs CAP_NET_ADMIN */
-    uint32_t mark_mask;   /* 0: marks do not matter */
-    uint32_t ifindex;     /* only sockets bound to this interface (SO_BINDTODEVICE, VRF); 0: all */
-    uint32_t reserved[9]; /* 0. A scope lies within other structs and cannot grow */
+    uint32_t reserved[12]; /* 0. A scope lies within other structs and cannot grow */
 };
 
 /* How much of the scope the kernel applies, so that it does not even describe what is outside. */
@@ -99,9 +96,6 @@ enum riptide_filter {
     RIPTIDE_FILTER_PARTIAL, /* too many prefixes for it: wider ones; the observer does the rest */
     RIPTIDE_FILTER_WHOLE,   /* all of it */
 };
-
-/* The most parts that the connections can be looked at in. */
-#define RIPTIDE_MAX_SLICES 64
 
 /* Whether to hear of connections that close. */
 enum riptide_destroy_events {
@@ -116,22 +110,11 @@ struct riptide_observer_config {
     uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
     bool congestion_control;    /* ask for the name as well; default true */
     /*
-     * Each dump describes one of so many parts of the connections, in turn, so that any `slices`
-     * dumps in a row describe each connection once. Which part a connection belongs to follows from
-     * both its ports, in such a way that many connections to or from one port are spread over all
-     * parts. A destination's mean is then that of a sample of its connections, and one with few of
-     * them is not in every dump. Of the connections that close between two dumps those count that
-     * the second one would describe, so that they weigh no more than open ones. 1 to
-     * RIPTIDE_MAX_SLICES; default 1.
-     */
-    uint32_t slices;
-    /*
      * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
      * decides: yes where a policy that it uses has needs_closed; an observer that stands alone has
      * none. It costs the kernel a message for every TCP socket that closes, about 7 us, whatever
      * the scope; docs/operations.md says when not to. Needs Linux 4.3 and no privilege; where the
-     * kernel refuses, dumps go on without (events_error of the counters). They tell no mark: with a
-     * scope that asks for one it is no by default, and yes is refused.
+     * kernel refuses, dumps go on without (events_error of the counters).
      */
     int8_t destroy_events;
     /*
@@ -152,7 +135,7 @@ struct riptide_observer_config {
 /*
  * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
  * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
- * out. What the kernel leaves out by itself (enum riptide_filter, slices) is described to nobody
+ * out. What the kernel leaves out by itself (enum riptide_filter) is described to nobody
  * and in no counter, whatever else would have left it out.
  */
 struct riptide_observer_stats {
@@ -173,7 +156,6 @@ struct riptide_observer_stats {
     uint64_t truncated;           /* datagrams that were longer than our buffer */
     uint64_t overruns;            /* times that destroy events came faster than we read */
     uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
-    uint64_t left_out_slice;      /* closed, and not of the part that the next dump describes */
     uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
     /*
      * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
@@ -189,9 +171,8 @@ void riptide_observer_config_init(struct riptide_observer_config *config, size_t
 /*
  * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
  * Without a configuration (NULL) all is by default.
- * Errors: -EINVAL (configuration; error names the field), -EPERM (scope.mark without
- * CAP_NET_ADMIN), -ENOMEM, errors of socket(2) and setns(2); -ENOTRECOVERABLE: the thread could not
- * return from that namespace and must not go on.
+ * Errors: -EINVAL (configuration; error names the field), -ENOMEM, errors of socket(2) and setns(2);
+ * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on.
  */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);

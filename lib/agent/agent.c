@@ -42,11 +42,10 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
-/* Behind the observer, which has checked the number of slices. */
 static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
 {
-    interval_init(&agent->interval, stages->agent.interval_ns,
-                  stages->estimator.ttl_ns / stages->observer.slices, stages->agent.max_share);
+    interval_init(&agent->interval, stages->agent.interval_ns, stages->estimator.ttl_ns,
+                  stages->agent.max_share);
     agent->stages = *stages;
 }
 

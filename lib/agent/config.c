@@ -40,22 +40,19 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     const struct riptide_estimator_config *estimator = &stages->estimator;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_router_config *router = &stages->router;
-    uint32_t slices = observer->slices;
 
     if (stages->agent.interval_ns < 10 * NS_PER_MS || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
     if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
-    /* A connection is looked at once in that many rounds. */
-    if (estimator->ttl_ns <= stages->agent.interval_ns * slices)
+    if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
-                                     "%smust be shorter than the time to live, or each window is "
-                                     "forgotten",
-                                     slices > 1 ? "times slices it " : "")
+                                     "must be shorter than the time to live, or each window is "
+                                     "forgotten")
                    : error_set_field(error, "estimator.ttl_ns",
-                                     "must be longer than %s, or each window is forgotten",
-                                     slices > 1 ? "the interval times slices" : "the interval");
+                                     "must be longer than the interval, or each window is "
+                                     "forgotten");
     /* More than there can be is a router's default as well; what none takes, it refuses itself. */
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
@@ -67,9 +64,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
             router->cwnd_max = estimator->hints[i].cwnd_max;
     }
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events = observer->scope.mark_mask == 0 && needs_closed(estimator)
-                                       ? RIPTIDE_DESTROY_EVENTS_YES
-                                       : RIPTIDE_DESTROY_EVENTS_NO;
+        observer->destroy_events =
+            needs_closed(estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     return 0;
 }
 

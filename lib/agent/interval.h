@@ -21,9 +21,8 @@ struct interval {
 };
 
 /*
- * The longest is half of the time to live (of one slice's share of it, where there are several), so
- * that a destination is looked at twice before it is forgotten, but no shorter than what is
- * configured.
+ * The longest is half of the time to live, so that a destination is looked at twice before it is
+ * forgotten, but no shorter than what is configured.
  */
 static inline void interval_init(struct interval *interval, uint64_t configured_ns, uint64_t ttl_ns,
                                  double max_share)

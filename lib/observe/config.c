@@ -29,11 +29,6 @@ bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t 
 
 bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample)
 {
-    if (scope->mark_mask != 0 &&
-        (!sample->has_mark || (sample->mark & scope->mark_mask) != scope->mark))
-        return false;
-    if (scope->ifindex != 0 && sample->ifindex != scope->ifindex)
-        return false;
     if (scope->n_local_ports > 0 &&
         !scope_has_port(scope->local_ports, scope->n_local_ports, sample->local_port))
         return false;
@@ -130,10 +125,6 @@ int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 
     for (size_t i = 0; r == 0 && i < N_ARRAYS; i++)
         r = check_array(scope, i, error);
-    if (r == 0 && (scope->mark & ~scope->mark_mask) != 0)
-        return error_set_field(error, SCOPE "mark",
-                               "0x%x has bits outside its mask 0x%x: nothing matches", scope->mark,
-                               scope->mark_mask);
     return r;
 }
 
@@ -169,7 +160,6 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .size = size,
         .max_restarts = 3,
         .congestion_control = true,
-        .slices = 1,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
         .events_buffer_bytes = 32 * 1024 * 1024,
         .netns_fd = -1,
@@ -196,12 +186,6 @@ int observer_config_check(struct riptide_observer_config *checked,
              checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
         error_set_field(error, "observer.destroy_events",
                         "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
-    else if (checked->destroy_events == RIPTIDE_DESTROY_EVENTS_YES && checked->scope.mark_mask != 0)
-        error_set_field(error, "observer.scope.mark",
-                        "not with destroy events: the kernel tells of no mark there");
-    else if (checked->slices < 1 || checked->slices > RIPTIDE_MAX_SLICES)
-        error_set_field(error, "observer.slices", "%u; must be 1 to %d", checked->slices,
-                        RIPTIDE_MAX_SLICES);
     else
         return scope_check(&checked->scope, error);
     return -EINVAL;

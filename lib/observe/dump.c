@@ -25,12 +25,12 @@ static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *l
 
 /*
  * Both families at once, as the older of the two requests does and SOCK_DIAG_BY_FAMILY cannot: the
- * walk over all sockets of the host is most of what a dump with a filter costs. `states` are bits.
+ * walk over all sockets of the host is most of what a dump with a filter costs.
  */
-static int ask_for_sockets(struct dump *dump, uint32_t states)
+static int ask_for_sockets(struct dump *dump)
 {
     struct inet_diag_req diag = {
-        .idiag_states = states,
+        .idiag_states = 1 << TCP_ESTABLISHED,
         .idiag_ext = 1 << (INET_DIAG_INFO - 1),
     };
     struct netlink_room room;
@@ -84,37 +84,6 @@ static int open_one(struct dump *dump, struct mnl_socket **socketp, int bus, con
     return r;
 }
 
-/*
- * The kernel takes tests of marks from those only to whom it tells marks. Better to hear so here
- * than with the first dump: it is asked for sockets in no state at all, and answers a request
- * before send(2) returns.
- */
-static int check_filter(struct dump *dump, struct riptide_error *error)
-{
-    struct netlink_messages answer = { (void *)dump->buffer, 0 };
-    const struct nlmsghdr *message;
-    size_t n_bytes;
-    int r;
-
-    filter_get(dump->filter, &n_bytes);
-    if (n_bytes == 0)
-        return 0;
-    r = ask_for_sockets(dump, 0);
-    if (r == 0)
-        r = receive(dump, dump->sockets, &answer.left);
-    message = r == 0 ? netlink_next_message(&answer) : NULL;
-    if (message)
-        r = netlink_end_error(message);
-    else if (r >= 0)
-        r = -EBADMSG;
-    if (r == -EPERM)
-        error_set_field(error, "observer.scope.mark",
-                        "the kernel tells marks only to CAP_NET_ADMIN");
-    else if (r < 0)
-        error_set(error, "sock_diag refuses the filter: %s", strerror(-r));
-    return r;
-}
-
 int dump_open(struct dump *dump, struct riptide_error *error)
 {
     int r;
@@ -133,7 +102,7 @@ int dump_open(struct dump *dump, struct riptide_error *error)
     if (r < 0)
         return r;
     dump->portid = mnl_socket_get_portid(dump->sockets);
-    return check_filter(dump, error);
+    return 0;
 }
 
 void dump_close(struct dump *dump)
@@ -163,7 +132,7 @@ static int ask(struct dump *dump)
     if (dump->phase != DUMP_SOCKETS)
         r = ask_for_local(dump, dump->phase == DUMP_LOCAL4 ? AF_INET : AF_INET6);
     else if (!dump->is_waiting)
-        r = ask_for_sockets(dump, 1 << TCP_ESTABLISHED);
+        r = ask_for_sockets(dump);
     return r < 0 ? give_up(dump, r) : 0;
 }
 

@@ -25,7 +25,7 @@ enum dump_phase { DUMP_LOCAL4, DUMP_LOCAL6, DUMP_SOCKETS, DUMP_IDLE };
  */
 struct dump {
     struct riptide_observer_stats *stats; /* not ours */
-    const struct filter *filter;          /* not ours; stays as it is while a dump is under way */
+    const struct filter *filter;          /* not ours */
     uint32_t max_restarts;
     bool congestion_control;
     int epoll_fd; /* of both sockets: the caller has one fd to wait on */
@@ -47,7 +47,7 @@ struct dump {
 
 /*
  * Opens in the thread's network namespace. The first four members are set by the caller, all others
- * zero. Errors: of socket(2); those of the kernel for the filter.
+ * zero. Errors: of socket(2).
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
 

@@ -29,19 +29,10 @@ struct span {
 };
 
 enum {
-    /*
-     * For slices the ports of a side are cut into that many intervals of that many ports, which
-     * take turns. A prime number of them, because ports are often handed out in blocks of a power
-     * of two, or only even ones.
-     */
-    INTERVAL_PORTS = 257,
-    N_INTERVALS = 256, /* the last one is a single port */
     MAX_SPANS = 2 * RIPTIDE_SCOPE_MAX_PORT_RANGES + 1,
     MAX_LEN = 128,
     MAPPED_BITS = 96, /* before the address, in an IPv4-mapped one */
 };
-
-_Static_assert(MAX_SPANS >= N_INTERVALS, "spans of a slice");
 
 /*
  * Puts an operation in front: what passes goes on with what was the front, anything else at
@@ -55,7 +46,7 @@ static int push(struct byte_code *code, uint8_t opcode, const void *payload, siz
     int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
     struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };
 
-    if (code->is_full || code->n_bytes + op_bytes > code->max_bytes) {
+    if (code->is_full || code->n_bytes + op_bytes > FILTER_MAX_BYTES) {
         code->is_full = true;
         return code->n_bytes;
     }
@@ -148,32 +139,6 @@ static int put_ports(struct byte_code *code, uint8_t opcode,
         append_span(spans, &n_spans, starts[i],
                     scope_has_port(ranges, n, starts[i]) ? inside : PLACE_REJECT);
     return put_spans(code, opcode, spans, n_spans);
-}
-
-/*
- * A socket is in the slice whose number is the sum of its two intervals, modulo the number of
- * slices: with one port the same for all, as on a server or for a client of one, the other alone
- * spreads them. The remote port is asked about last, once for each remainder of the local one.
- */
-static int put_slice(struct byte_code *code, uint32_t slice, uint32_t slices, int inside)
-{
-    int remote[RIPTIDE_MAX_SLICES];
-    struct span spans[MAX_SPANS];
-    size_t n;
-
-    if (slices <= 1)
-        return inside;
-    for (uint32_t remainder = 0; remainder < slices; remainder++) {
-        n = 0;
-        for (uint32_t i = 0; i < N_INTERVALS; i++)
-            append_span(spans, &n, i * INTERVAL_PORTS,
-                        (remainder + i) % slices == slice ? inside : PLACE_REJECT);
-        remote[remainder] = put_spans(code, INET_DIAG_BC_D_GE, spans, n);
-    }
-    n = 0;
-    for (uint32_t i = 0; i < N_INTERVALS; i++)
-        append_span(spans, &n, i * INTERVAL_PORTS, remote[i % slices]);
-    return put_spans(code, INET_DIAG_BC_S_GE, spans, n);
 }
 
 static int place_of(bool verdict)
@@ -280,28 +245,18 @@ static int put_prefixes(struct filter *filter)
     return test_prefix(&filter->code, &any4, v4, v6);
 }
 
-uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices)
-{
-    return (sample->local_port / INTERVAL_PORTS + sample->remote_port / INTERVAL_PORTS) % slices;
-}
-
 /* The cheapest tests come first, that is, are written last. */
-static void compile(struct filter *filter, int max_bytes, uint32_t slice, uint32_t slices)
+static void compile(struct filter *filter)
 {
     const struct riptide_scope *scope = filter->scope;
-    const struct inet_diag_markcond mark = { .mark = scope->mark, .mask = scope->mark_mask };
     struct byte_code *code = &filter->code;
     int place;
 
-    *code = (struct byte_code){ .end = filter->buffer + FILTER_MAX_BYTES, .max_bytes = max_bytes };
+    *code = (struct byte_code){ .end = filter->buffer + FILTER_MAX_BYTES };
     place = put_prefixes(filter);
     place = put_ports(code, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
     place = put_ports(code, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
-    lead_to(code, put_slice(code, slice, slices, place));
-    if (mark.mask != 0)
-        push(code, INET_DIAG_BC_MARK_COND, &mark, sizeof(mark), PLACE_REJECT);
-    if (scope->ifindex != 0)
-        push(code, INET_DIAG_BC_DEV_COND, &scope->ifindex, sizeof(scope->ifindex), PLACE_REJECT);
+    lead_to(code, place);
 }
 
 static int fill_prefixes(struct prefix_set *set, const struct riptide_scope *scope)
@@ -331,7 +286,7 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->max_len = MAX_LEN + 1;
     do {
         filter->max_len--;
-        compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
+        compile(filter);
     } while (filter->code.is_full);
     filter->kind = filter->code.n_bytes > 0 ? RIPTIDE_FILTER_WHOLE : RIPTIDE_FILTER_NONE;
     if (filter->max_len == MAX_LEN)
@@ -339,7 +294,7 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->kind = RIPTIDE_FILTER_PARTIAL;
     if (!filter->pays) {
         filter->max_len = 0;
-        compile(filter, FILTER_MAX_SCOPE_BYTES, 0, 1);
+        compile(filter);
     }
     return 0;
 }
@@ -348,11 +303,6 @@ void filter_deinit(struct filter *filter)
 {
     prefix_set_deinit(&filter->prefixes);
     free(filter->buffer);
-}
-
-void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices)
-{
-    compile(filter, FILTER_MAX_BYTES, slice, slices);
 }
 
 const void *filter_get(const struct filter *filter, size_t *n_bytesp)

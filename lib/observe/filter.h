@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scope, and a slice of the connections, as byte code for the kernel (INET_DIAG_REQ_BYTECODE).
- * Pure but for memory.
+ * A scope as byte code for the kernel (INET_DIAG_REQ_BYTECODE). Pure but for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_FILTER_H
 #define RIPTIDE_LIB_OBSERVE_FILTER_H
@@ -10,19 +9,15 @@
 
 #include <riptide/observe.h>
 
-/* As much as an attribute holds: 16 bits count its header, too. */
-#define FILTER_MAX_BYTES 65528
-
 /*
  * How much code a scope may become. Before each dump the kernel checks the code, in a time that
  * grows with its square: see docs/decisions.md for the figures.
  */
-#define FILTER_MAX_SCOPE_BYTES 49152
+#define FILTER_MAX_BYTES 49152
 
 /* Byte code as far as it is written: from its end to its start. */
 struct byte_code {
     unsigned char *end; /* of a buffer that is aligned to four bytes */
-    int max_bytes;
     int n_bytes;  /* so far, and the place of the front */
     bool is_full; /* something did not fit: the code is of no use */
 };
@@ -31,7 +26,7 @@ struct filter {
     const struct riptide_scope *scope; /* not ours */
     struct prefix_set prefixes;
     unsigned char *buffer;    /* of FILTER_MAX_BYTES */
-    struct byte_code code;    /* of the slice compiled last; of all at first */
+    struct byte_code code;
     int max_len;              /* longest span told exactly, bits; IPv4 ones count from 96 on */
     int span_len;             /* of all prefixes of a family, bits */
     double blurred;           /* share of that span that is let through untold */
@@ -42,12 +37,6 @@ struct filter {
 /* The scope must stay. Errors: -ENOMEM; the filter is to be freed nevertheless. */
 int filter_init(struct filter *filter, const struct riptide_scope *scope);
 void filter_deinit(struct filter *filter);
-
-/* Compiles for slice number `slice` of `slices`. Each connection is in one of them. */
-void filter_take_slice(struct filter *filter, uint32_t slice, uint32_t slices);
-
-/* In which of `slices` the connection is. */
-uint32_t filter_slice_of(const struct riptide_sample *sample, uint32_t slices);
 
 /* The code, for sockets of both families; of no bytes where it accepts everything. */
 const void *filter_get(const struct filter *filter, size_t *n_bytesp);

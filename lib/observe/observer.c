@@ -21,7 +21,6 @@ struct riptide_observer {
     pid_t pid; /* of the process that made it */
     struct riptide_observer_config config; /* its scope a copy of our own */
     struct filter filter;
-    uint32_t slice; /* of config.slices the next one to be dumped */
     struct riptide_observer_stats stats;
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
     unsigned int next;                                     /* where the next one goes */
@@ -129,8 +128,6 @@ static void end_dump(struct riptide_observer *observer, bool is_void)
 {
     if (is_void)
         seen_discard(&observer->seen);
-    else /* after a dump that was given up the same slice comes again, so that none is left out */
-        observer->slice = (observer->slice + 1) % observer->config.slices;
     if (observer->events && observer->stats.dumps > 0)
         events_set_listening(observer->events, true);
 }
@@ -149,10 +146,7 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
             end_dump(observer, true);
         return r;
     }
-    if (observer->config.slices > 1)
-        filter_take_slice(&observer->filter, observer->slice, observer->config.slices);
-    /* All slices together show what is open. */
-    seen_begin(&observer->seen, observer->slice == 0 && is_caught_up);
+    seen_begin(&observer->seen, is_caught_up);
     if (observer->events)
         events_set_listening(observer->events, false);
     r = dump_start(&observer->dump);
@@ -203,12 +197,7 @@ static uint64_t *left_out(struct riptide_observer *observer, const struct riptid
         return seen_add(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
     if (sample->data_segs_out == 0)
         return &stats->left_out_unused;
-    if (seen_contains(&observer->seen, sample->cookie))
-        return &stats->left_out_seen;
-    /* Counted in full they would outweigh open ones, of which one in `slices` counts. */
-    if (filter_slice_of(sample, observer->config.slices) != observer->slice)
-        return &stats->left_out_slice;
-    return NULL;
+    return seen_contains(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
 }
 
 /* Whether the message is a sample to hand out; it is the next of observer->samples then. */

@@ -11,9 +11,8 @@
  * sample, "restarted". End of input ends it. Its loop hears of changes alone, as riptide.h says one
  * works; where the fd is readable and no edge has told of it, "stalled" is the answer.
  *
- * observer EVENTS BUFFER_BYTES SLICES [WORD...]: whether to ask for destroy events, their buffer (0:
- * default), and the scope: learn=PREFIX, exclude=PREFIX, local=FIRST-LAST, remote=FIRST-LAST,
- * mark=VALUE/MASK, ifindex=N.
+ * observer EVENTS BUFFER_BYTES [WORD...]: whether to ask for destroy events, their buffer (0:
+ * default), and the scope: learn=PREFIX, exclude=PREFIX, local=FIRST-LAST, remote=FIRST-LAST.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -101,12 +100,11 @@ static void print_stats(const struct riptide_observer *observer)
     printf("stats sockets=%" PRIu64 " samples=%" PRIu64 " closed=%" PRIu64
            " left_out_local=%" PRIu64 " left_out_multicast=%" PRIu64 " left_out_scope=%" PRIu64
            " left_out_no_info=%" PRIu64 " left_out_seen=%" PRIu64 " left_out_unused=%" PRIu64
-           " left_out_slice=%" PRIu64 " malformed=%" PRIu64 " overruns=%" PRIu64
-           " closed_lost=%" PRIu64 " error=%d\n",
+           " malformed=%" PRIu64 " overruns=%" PRIu64 " closed_lost=%" PRIu64 " error=%d\n",
            stats.sockets, stats.samples, stats.closed, stats.left_out_local,
            stats.left_out_multicast, stats.left_out_scope, stats.left_out_no_info,
-           stats.left_out_seen, stats.left_out_unused, stats.left_out_slice, stats.malformed,
-           stats.overruns, stats.closed_lost, -stats.events_error);
+           stats.left_out_seen, stats.left_out_unused, stats.malformed, stats.overruns,
+           stats.closed_lost, -stats.events_error);
 }
 
 static void read_what_is_left(struct riptide_observer *observer)
@@ -160,10 +158,6 @@ static void read_scope(struct riptide_scope *scope, char **words)
             local[scope->n_local_ports++] = range;
         else if (!strncmp(*words, "remote", 6))
             remote[scope->n_remote_ports++] = range;
-        else if (!strncmp(*words, "mark", 4))
-            sscanf(value, "%u/%u", &scope->mark, &scope->mark_mask);
-        else if (!strncmp(*words, "ifindex", 7))
-            scope->ifindex = (uint32_t)atoi(value);
         else
             abort();
     }
@@ -183,10 +177,8 @@ int main(int argc, char **argv)
     config.destroy_events = argc > 1 && atoi(argv[1]);
     if (argc > 2 && atoi(argv[2]))
         config.events_buffer_bytes = (uint32_t)atoi(argv[2]);
-    if (argc > 3) {
-        config.slices = (uint32_t)atoi(argv[3]);
-        read_scope(&config.scope, argv + 4);
-    }
+    if (argc > 3)
+        read_scope(&config.scope, argv + 3);
     if (riptide_observer_new(&observer, &config, &error)) {
         printf("error %s\n", error.text);
         return EXIT_FAILURE;

@@ -18,8 +18,8 @@ class Observer(Program):
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
     segments); `first` is what it said at first."""
 
-    def __init__(self, host, events=True, buffer_bytes=0, slices=1, scope=(), prefix=()):
-        super().__init__(host, "observer", int(events), buffer_bytes, slices, *scope, prefix=prefix)
+    def __init__(self, host, events=True, buffer_bytes=0, scope=(), prefix=()):
+        super().__init__(host, "observer", int(events), buffer_bytes, *scope, prefix=prefix)
         self.samples = []
         self.first = self.line()
 
@@ -111,41 +111,6 @@ def test_what_stays_half_closed_counts_no_more(net, observer):
     assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.1"] == ["open"]
     assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.2"] == 5 * ["open"]
     assert stats["left_out_seen"] == 1
-
-
-def test_with_slices_what_any_of_them_has_shown_is_not_learned_again(net):
-    observer = Observer(net.host, slices=4)
-    connections = [net.learned("203.0.113.1") for _ in range(12)]
-    for _ in range(6):
-        observer.dump()
-    shown = set(cookies(observer.samples, "open"))
-    assert len(shown) == 12
-    for connection in connections:
-        close(net, connection)
-    stats = observer.wait_closed(12)
-    assert stats["left_out_seen"] == 12 and not cookies(observer.samples, "closed")
-
-
-def test_with_slices_closed_connections_count_as_seldom_as_open_ones(net):
-    """Those of the slice that is next; each interval has another one."""
-    observer = Observer(net.host, slices=4)
-    observer.dump()
-    n_samples = 0
-    for interval in range(1, 5):
-        expected = set()
-        for _ in range(20):
-            connection = net.connect("203.0.113.1")
-            connection.send(50_000)
-            ports = (connection.near.getsockname()[1], connection.near.getpeername()[1])
-            if sum(port // 257 for port in ports) % 4 == interval % 4:
-                expected.add(cookie_of(connection.near))
-            close(net, connection)
-        stats = observer.wait_closed(20 * interval)
-        assert set(cookies(observer.samples, "closed")) == expected
-        n_samples += len(expected)
-        assert stats["samples"] == n_samples and stats["left_out_slice"] == 20 * interval - n_samples
-        observer.samples.clear()
-        observer.dump()
 
 
 def test_closed_connections_out_of_scope_are_left_out(net):

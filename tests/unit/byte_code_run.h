@@ -19,8 +19,6 @@ struct diag_socket {
     uint8_t dst[16];
     uint16_t local_port;
     uint16_t remote_port;
-    uint32_t ifindex;
-    uint32_t mark;
 };
 
 static inline struct inet_diag_bc_op op_at(const unsigned char *code, size_t at)
@@ -45,11 +43,7 @@ static inline size_t op_bytes(const unsigned char *code, size_t n, size_t at)
         break;
     case INET_DIAG_BC_S_GE:
     case INET_DIAG_BC_D_GE:
-    case INET_DIAG_BC_DEV_COND:
         bytes = 8;
-        break;
-    case INET_DIAG_BC_MARK_COND:
-        bytes = 12;
         break;
     case INET_DIAG_BC_D_COND:
         if (at + 4 + sizeof(condition) > n)
@@ -128,18 +122,11 @@ static inline bool passes_condition(const unsigned char *payload, const struct d
 
 static inline bool passes(const unsigned char *code, size_t at, const struct diag_socket *socket)
 {
-    uint32_t words[2] = { 0 };
-
-    memcpy(words, code + at + 4, op_at(code, at).code == INET_DIAG_BC_MARK_COND ? 8 : 4);
     switch (op_at(code, at).code) {
     case INET_DIAG_BC_S_GE:
         return socket->local_port >= op_at(code, at + 4).no;
     case INET_DIAG_BC_D_GE:
         return socket->remote_port >= op_at(code, at + 4).no;
-    case INET_DIAG_BC_DEV_COND:
-        return socket->ifindex == words[0];
-    case INET_DIAG_BC_MARK_COND:
-        return (socket->mark & words[1]) == words[0];
     default:
         return passes_condition(code + at + 4, socket);
     }

@@ -157,9 +157,6 @@ TEST(fields_of_the_stages_are_named)
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
     configs.agent.observer = &observer;
-    observer.slices = 0;
-    assert_not_new(&configs, "observer.slices: 0; ");
-    observer.slices = 1;
     observer.scope.learn = prefixes;
     observer.scope.n_learn = 2;
     assert_not_new(&configs, "observer.scope.learn[1]: ");
@@ -317,9 +314,6 @@ TEST(destroy_events_follow_the_policy_unless_said)
     observer.destroy_events = false;
     assert_false(hears_of_closed(&configs));
     riptide_observer_config_init(&observer, sizeof(observer));
-    observer.scope.mark = observer.scope.mark_mask = 1; /* of what closes nobody knows it */
-    assert_false(hears_of_closed(&configs));
-    observer.scope.mark_mask = observer.scope.mark = 0;
     configs.estimator.policy = riptide_policy_find("paper");
     assert_false(hears_of_closed(&configs));
     configs.estimator.hints = &override;

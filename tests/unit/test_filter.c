@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/observe/filter: the byte code says what the plain evaluation says, is what the kernel takes,
- * and cuts connections into slices that hold each once.
+ * lib/observe/filter: the byte code says what the plain evaluation says, and is what the kernel
+ * takes.
  */
 #include "bytes.h"
 #include "observe/filter.h"
@@ -194,8 +194,8 @@ TEST(too_many_hosts_lose_bits_and_no_socket)
     free(hosts);
 }
 
-/* Both sections at their largest, with a slice, still fit what an attribute holds. */
-TEST(the_largest_scope_leaves_room_for_slices)
+/* Ranges alone never fill it: then no length of prefixes would fit. */
+TEST(the_largest_scope_fits)
 {
     struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES];
     struct riptide_prefix *hosts = scattered_hosts(6000);
@@ -206,77 +206,14 @@ TEST(the_largest_scope_leaves_room_for_slices)
         .n_local_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
         .remote_ports = ranges,
         .n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
-        .mark_mask = 1,
-        .ifindex = 1,
     };
     struct filter filter;
 
     for (int i = 0; i < RIPTIDE_SCOPE_MAX_PORT_RANGES; i++)
         ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
     make(&filter, &scope);
-    for (uint32_t slices = 2; slices <= RIPTIDE_MAX_SLICES; slices += 31) {
-        filter_take_slice(&filter, slices - 1, slices);
-        case_check_audit(&filter);
-    }
     filter_deinit(&filter);
     free(hosts);
-}
-
-/* How many of the sockets each slice gets; each is in one. */
-static void count_slices(uint32_t slices, const struct diag_socket *sockets, uint32_t n,
-                         uint32_t counts[RIPTIDE_MAX_SLICES])
-{
-    struct riptide_scope scope = { 0 };
-    uint32_t n_seen = 0;
-    struct filter filter;
-
-    make(&filter, &scope);
-    for (uint32_t slice = 0; slice < slices; slice++) {
-        filter_take_slice(&filter, slice, slices);
-        case_check_audit(&filter);
-        counts[slice] = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            struct riptide_sample sample = { .local_port = sockets[i].local_port,
-                                             .remote_port = sockets[i].remote_port };
-
-            assert_int_equal(case_verdict(&filter, &sockets[i]),
-                             filter_slice_of(&sample, slices) == slice);
-            counts[slice] += case_verdict(&filter, &sockets[i]);
-        }
-        n_seen += counts[slice];
-    }
-    assert_int_equal(n_seen, n);
-    filter_deinit(&filter);
-}
-
-/* Linux takes even ports for connections that it opens, of 32768 to 60999. */
-TEST(slices_are_of_like_size_whichever_side_spreads)
-{
-    enum { N = 3500 };
-    static struct diag_socket sockets[N];
-    static const uint32_t slices[] = { 2, 3, 4, 8, 10, 16 };
-    uint32_t counts[RIPTIDE_MAX_SLICES];
-
-    srandom(1);
-    for (size_t k = 0; k < sizeof(slices) / sizeof(slices[0]); k++) {
-        for (int side = 0; side < 3; side++) {
-            for (uint16_t i = 0; i < N; i++) {
-                uint16_t spread = (uint16_t)(32768 + 8 * i), other = (uint16_t)random();
-
-                sockets[i] = (struct diag_socket){
-                    .family = AF_INET,
-                    .local_port = side == 0 ? 443 : spread,
-                    .remote_port = side == 0   ? spread
-                                   : side == 1 ? 443
-                                               : other,
-                };
-            }
-            count_slices(slices[k], sockets, N, counts);
-            for (uint32_t slice = 0; slice < slices[k]; slice++) {
-                assert_in_range(counts[slice], N / slices[k] * 85 / 100, N / slices[k] * 115 / 100);
-            }
-        }
-    }
 }
 
 TEST(any_scope_on_any_socket)

@@ -216,7 +216,7 @@ TEST_WITH(more_than_fits_is_settled, set_seed, NULL)
     free(seen);
 }
 
-/* A slice that is void leaves those before it as they were. */
+/* A dump that is void leaves those before it as they were. */
 TEST_WITH(a_void_dump_was_not_seen_but_those_before_were, set_seed, NULL)
 {
     struct seen *seen = make(true);

@@ -120,7 +120,7 @@ TEST(each_byte_that_a_newer_scope_sets_is_refused)
     agent.any.agent.reserved = 1;
     assert_int_equal(try_agent(&agent, &agent_error), -E2BIG);
     assert_string_equal(agent_error.field, "reserved");
-    for (size_t at = END_OF(riptide_scope, ifindex); at < sizeof(struct riptide_scope); at++) {
+    for (size_t at = END_OF(riptide_scope, n_remote_ports); at < sizeof(struct riptide_scope); at++) {
         struct riptide_error error = { .text = "" };
         union config config;
 

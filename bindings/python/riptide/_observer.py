@@ -109,8 +109,8 @@ class Observer(Handle, Observed):
     Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
     when fileno() is readable dispatch(), then pop() until it raises AgainError or DoneError.
 
-    Errors: OptionError, OSError (EPERM: a mark in the scope without CAP_NET_ADMIN), TypeError,
-    ValueError and OverflowError for values that C cannot take.
+    Errors: OptionError, OSError, TypeError, ValueError and OverflowError for values that C cannot
+    take.
     """
 
     def __init__(self, **options: Unpack[ObserverOptions]) -> None:
@@ -191,8 +191,7 @@ class Observer(Handle, Observed):
 def observe(**options: Unpack[ObserverOptions]) -> list[Sample]:
     """The open connections of this host: options and errors as Observer's. No privilege needed.
 
-    Those over loopback and to the host's own addresses are left out. With `slices` this is always
-    the first part: an Observer of one's own goes on from part to part.
+    Those over loopback and to the host's own addresses are left out.
     """
     with Observer(**options) as observer:
         return observer.dump()

@@ -274,7 +274,7 @@ class AgentEvent:
 
 @dataclass(frozen=True)
 class Scope:
-    """Which connections to learn from; what is empty or 0 asks for nothing.
+    """Which connections to learn from; what is empty asks for nothing.
 
     Of the prefixes, the longest that holds a destination decides. Ports are a list: (80, 443) in
     its place are two ports, and [(80, 443)] all from 80 to 443.
@@ -284,9 +284,6 @@ class Scope:
     exclude: Iterable[PrefixLike] = ()
     local_ports: Iterable[Ports] = ()
     remote_ports: Iterable[Ports] = ()
-    mark: int = 0  #: needs CAP_NET_ADMIN
-    mark_mask: int = 0
-    ifindex: int = 0  #: only sockets bound to this interface
 
 
 @dataclass(frozen=True)
@@ -307,7 +304,6 @@ class ObserverOptions(TypedDict, total=False):
     scope: Scope  # default: everything
     max_restarts: int  # how often an interrupted dump begins anew; 3
     congestion_control: bool  # ask for the name as well; True
-    slices: int  # each dump describes one of so many parts, in turn; 1
     destroy_events: int  # closed connections too: True, False, -1: as an agent's policy needs; -1
     events_buffer_bytes: int  # for those; 32 MB
     netns_fd: int  # an fd on the network namespace; -1: the thread's

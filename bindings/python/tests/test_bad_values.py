@@ -64,7 +64,7 @@ KINDS: dict[str, Any] = {
     "state": [(None, TypeError), ("text", TypeError), (7, TypeError), ([], TypeError),
               (memoryview(b"abcd")[::2], ValueError)],
     "scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Hint("10.0.0.0/8"), TypeError)],
-    "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("slices", 1)], TypeError)],
+    "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("max_restarts", 1)], TypeError)],
     "function": [*TYPE, ("f", TypeError)],
     "sample": [*TYPE, ("sample", TypeError), (Sample, TypeError)],
 }
@@ -74,7 +74,7 @@ SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
           "delivery_rate_Bps": "uint64", "cookie": "uint64",
           **dict.fromkeys(["app_limited", "closed", "has_mark"], "bool")}
 OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
-            "slices": "uint32", "destroy_events": "auto", "events_buffer_bytes": "uint32"}
+            "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
     "paced": "bool", "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
@@ -86,7 +86,7 @@ ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
           **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",
                            "step_percent", "max_routes"], "uint32")}
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
-         "remote_ports": "ports", "mark": "uint32", "mark_mask": "uint32", "ifindex": "uint32"}
+         "remote_ports": "ports"}
 
 
 def nothing(samples: list[Sample], about: riptide.PolicyInput) -> None:
@@ -169,7 +169,7 @@ def calls() -> Iterator[Any]:
         bad for bad in KINDS["options"] if bad[0] is not None]
     functions: list[Any] = [riptide.observe, riptide.observe_columns]
     for function in functions:
-        yield from each(function, {"scope": "scope", "slices": "uint32"})
+        yield from each(function, {"scope": "scope", "max_restarts": "uint32"})
     yield from each(riptide.flush, {"table": "uint32", "protocol": "uint8"})
 
 

@@ -95,7 +95,7 @@ def test_no_connections_are_empty_columns(host: Host) -> None:
     (Scope(learn=["203.0.113.0/24"], exclude=[ip_address("203.0.113.7")]), ["203.0.113.9"]),
     (Scope(exclude="0.0.0.0/0"), ["2001:db8::7"]),
     (Scope(local_ports=[1, (2, 3)]), []),
-    (Scope(remote_ports=[(1, 65535)], ifindex=7), []),
+    (Scope(remote_ports=[(1, 2)]), []),
 ])
 def test_scope_narrows(busy: Network, scope: Any, expected: Any) -> None:
     with busy.host.entered(), riptide.Observer(scope=scope) as observer:
@@ -122,11 +122,6 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
                     pass
         assert peers(found) == ["2001:db8::7", "203.0.113.7", "203.0.113.9"]
         assert observer.stats()["samples"] == 3 and observer.events_error is None
-
-
-def test_slices_describe_each_connection_once(busy: Network) -> None:
-    with busy.host.entered(), riptide.Observer(slices=4) as observer:
-        assert len([sample for _ in range(4) for sample in observer.dump()]) == 3
 
 
 def heard(observer: Any) -> Any:
