@@ -285,23 +285,3 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     msg->msg_flags = datagram->n > n ? MSG_TRUNC : 0;
     return (ssize_t)n;
 }
-
-/* As the kernel's: an error behind the first datagram waits for the next call. */
-int recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags, struct timespec *timeout)
-{
-    struct queue *queue = queue_of(fd);
-    int count = 0;
-    ssize_t len;
-
-    CASE_CHECK(!timeout);
-    for (unsigned int i = 0; i < n; i++) {
-        if (count > 0 && (queue->next == queue->n || queue->datagrams[queue->next].error))
-            break;
-        len = recvmsg(fd, &messages[i].msg_hdr, flags);
-        if (len < 0)
-            return -1;
-        messages[i].msg_len = (unsigned int)len;
-        count++;
-    }
-    return count;
-}

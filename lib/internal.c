@@ -174,16 +174,11 @@ void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_s
     return array;
 }
 
-int array_copy(void **top, const void *from, size_t n, size_t element_size)
+void *array_copy(const void *from, size_t n, size_t element_size)
 {
-    void *copy = NULL;
+    void *copy = calloc(n ? n : 1, element_size);
 
-    if (n > 0) {
-        copy = calloc(n, element_size);
-        if (!copy)
-            return -ENOMEM;
+    if (copy && n > 0)
         memcpy(copy, from, n * element_size);
-    }
-    *top = copy;
-    return 0;
+    return copy;
 }

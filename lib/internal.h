@@ -108,7 +108,7 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
  */
 void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_size);
 
-/* Copies an array; NULL and 0 stay NULL and 0. Errors: -ENOMEM. */
-int array_copy(void **top, const void *from, size_t n, size_t element_size);
+/* A copy of an array, which may be of none and NULL; to be given to free(3). NULL: no memory. */
+void *array_copy(const void *from, size_t n, size_t element_size);
 
 #endif

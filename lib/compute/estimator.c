@@ -58,9 +58,11 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     struct riptide_estimator_config *config = &estimator->config;
     const struct riptide_hint *hints = config->hints;
     size_t n_hints = config->n_hints, behind = bytes_behind(config->policy);
-    int r = array_copy(&estimator->aggregates, config->aggregates, config->n_aggregates,
-                       sizeof(*config->aggregates));
+    int r;
 
+    estimator->aggregates =
+        array_copy(config->aggregates, config->n_aggregates, sizeof(*config->aggregates));
+    r = estimator->aggregates ? 0 : -ENOMEM;
     config->aggregates = estimator->aggregates;
     config->hints = NULL;
     config->n_hints = 0;

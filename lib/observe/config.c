@@ -53,67 +53,36 @@ bool riptide_scope_matches(const struct riptide_scope *scope,
     return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
 }
 
-static const char *prefix_fault(const void *element)
+#define SCOPE       "observer.scope."
+#define ARRAY(name) scope->name, scope->n_##name, SCOPE #name, SCOPE #name "[]"
+
+static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
+                          const char *element, struct riptide_error *error)
 {
-    const struct riptide_prefix *prefix = element;
+    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, field, error);
 
-    if (!prefix_is_valid(prefix))
-        return "no prefix; family AF_INET or AF_INET6, no bits behind len";
-    /* Samples give such peers as IPv4, so the prefix would match nothing. */
-    if (prefix->family == AF_INET6 && prefix->len >= 96 && address_is_v4_mapped(prefix->addr))
-        return "IPv4-mapped: must be the IPv4 prefix";
-    return NULL;
-}
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const struct riptide_prefix *prefix = &prefixes[i];
 
-static const char *range_fault(const void *element)
-{
-    const struct riptide_port_range *range = element;
-
-    return range->first > range->last ? "ends before it begins" : NULL;
-}
-
-/* The arrays that a scope points to. */
-static const struct {
-    const char *field, *element;  /* as errors name it, and what is in it */
-    size_t at, at_n;              /* of the pointer and of the number, in the scope */
-    size_t element_bytes, max;
-    const char *(*fault)(const void *element); /* or NULL */
-} arrays[] = {
-#define SCOPE "observer.scope."
-#define ARRAY(name, max, fault)                                                                    \
-    {                                                                                              \
-        SCOPE #name, SCOPE #name "[]", offsetof(struct riptide_scope, name),                       \
-            offsetof(struct riptide_scope, n_##name),                                              \
-            sizeof(*((struct riptide_scope *)NULL)->name), max, fault                              \
+        if (!prefix_is_valid(prefix))
+            r = error_set_element(error, element, i,
+                                  "no prefix; family AF_INET or AF_INET6, no bits behind len");
+        /* Samples give such peers as IPv4, so the prefix would match nothing. */
+        else if (prefix->family == AF_INET6 && prefix->len >= 96 &&
+                 address_is_v4_mapped(prefix->addr))
+            r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");
     }
-    ARRAY(learn, RIPTIDE_MAX_PREFIXES, prefix_fault),
-    ARRAY(exclude, RIPTIDE_MAX_PREFIXES, prefix_fault),
-    ARRAY(local_ports, RIPTIDE_SCOPE_MAX_PORT_RANGES, range_fault),
-    ARRAY(remote_ports, RIPTIDE_SCOPE_MAX_PORT_RANGES, range_fault),
-};
-
-enum { N_ARRAYS = sizeof(arrays) / sizeof(arrays[0]) };
-
-static const unsigned char *array_of(const struct riptide_scope *scope, size_t i, size_t *np)
-{
-    const unsigned char *array;
-
-    memcpy(&array, (const char *)scope + arrays[i].at, sizeof(array));
-    memcpy(np, (const char *)scope + arrays[i].at_n, sizeof(*np));
-    return array;
+    return r;
 }
 
-static int check_array(const struct riptide_scope *scope, size_t i, struct riptide_error *error)
+static int check_ranges(const struct riptide_port_range *ranges, size_t n, const char *field,
+                        const char *element, struct riptide_error *error)
 {
-    size_t n;
-    const unsigned char *array = array_of(scope, i, &n);
-    int r = array_check(array, n, arrays[i].max, arrays[i].field, error);
+    int r = array_check(ranges, n, RIPTIDE_SCOPE_MAX_PORT_RANGES, field, error);
 
-    for (size_t k = 0; r == 0 && k < n; k++) {
-        const char *fault = arrays[i].fault(array + k * arrays[i].element_bytes);
-
-        if (fault)
-            r = error_set_element(error, arrays[i].element, k, "%s", fault);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (ranges[i].first > ranges[i].last)
+            r = error_set_element(error, element, i, "ends before it begins");
     }
     return r;
 }
@@ -123,26 +92,25 @@ int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
     int r = reserved_check(scope->reserved, sizeof(scope->reserved) / sizeof(scope->reserved[0]),
                            SCOPE "reserved", error);
 
-    for (size_t i = 0; r == 0 && i < N_ARRAYS; i++)
-        r = check_array(scope, i, error);
-    return r;
+    if (r == 0)
+        r = check_prefixes(ARRAY(learn), error);
+    if (r == 0)
+        r = check_prefixes(ARRAY(exclude), error);
+    if (r == 0)
+        r = check_ranges(ARRAY(local_ports), error);
+    return r == 0 ? check_ranges(ARRAY(remote_ports), error) : r;
 }
 
 int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given)
 {
-    int r = 0;
-
     *copy = *given;
-    for (size_t i = 0; i < N_ARRAYS; i++) {
-        void *array = NULL;
-        size_t n;
-        const unsigned char *from = array_of(given, i, &n);
-
-        if (r == 0)
-            r = array_copy(&array, from, n, arrays[i].element_bytes);
-        memcpy((char *)copy + arrays[i].at, &array, sizeof(array));
-    }
-    return r;
+    copy->learn = array_copy(given->learn, given->n_learn, sizeof(*given->learn));
+    copy->exclude = array_copy(given->exclude, given->n_exclude, sizeof(*given->exclude));
+    copy->local_ports =
+        array_copy(given->local_ports, given->n_local_ports, sizeof(*given->local_ports));
+    copy->remote_ports =
+        array_copy(given->remote_ports, given->n_remote_ports, sizeof(*given->remote_ports));
+    return copy->learn && copy->exclude && copy->local_ports && copy->remote_ports ? 0 : -ENOMEM;
 }
 
 void scope_deinit(struct riptide_scope *copy)

@@ -56,11 +56,10 @@ static int ask_for_sockets(struct dump *dump)
     return sendmsg(mnl_socket_get_fd(dump->sockets), &msg, 0) < 0 ? -errno : 0;
 }
 
-/* The routes of the table `local`. */
-static int ask_for_local(struct dump *dump, uint8_t family)
+/* The routes of the table `local`, of all families. */
+static int ask_for_local(struct dump *dump)
 {
     const struct rtmsg route = {
-        .rtm_family = family,
         .rtm_table = RT_TABLE_LOCAL,
         .rtm_type = RTN_LOCAL,
     };
@@ -118,7 +117,7 @@ static int give_up(struct dump *dump, int error)
 {
     dump->phase = DUMP_IDLE;
     dump->is_waiting = false;
-    dump->say_restarted = false;
+    dump->word = 0;
     dump->unread.left = 0;
     dump->stats->failures++;
     return error;
@@ -130,7 +129,7 @@ static int ask(struct dump *dump)
 
     dump->is_waiting = dump->phase == DUMP_SOCKETS && !netlink_is_empty(dump->sockets);
     if (dump->phase != DUMP_SOCKETS)
-        r = ask_for_local(dump, dump->phase == DUMP_LOCAL4 ? AF_INET : AF_INET6);
+        r = ask_for_local(dump);
     else if (!dump->is_waiting)
         r = ask_for_sockets(dump);
     return r < 0 ? give_up(dump, r) : 0;
@@ -139,7 +138,7 @@ static int ask(struct dump *dump)
 static int begin(struct dump *dump)
 {
     prefix_set_clear(&dump->next_local);
-    dump->phase = DUMP_LOCAL4;
+    dump->phase = DUMP_LOCAL;
     return ask(dump);
 }
 
@@ -167,7 +166,7 @@ static int lose(struct dump *dump, int error)
         return give_up(dump, error);
     dump->restarts_left--;
     dump->stats->restarts++;
-    dump->say_restarted = true;
+    dump->word = RIPTIDE_E_RESTARTED;
     r = begin(dump);
     return r < 0 ? r : RIPTIDE_E_RESTARTED;
 }
@@ -190,26 +189,19 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-static void take_local(struct dump *dump)
-{
-    struct prefix_set before = dump->local;
-
-    prefix_set_finish(&dump->next_local);
-    dump->local = dump->next_local;
-    dump->next_local = before;
-}
-
 static int dispatch_local(struct dump *dump)
 {
+    struct prefix_set before = dump->local;
     int r = netlink_dump_step(&dump->routes, take_route, dump);
 
     dump->n_fruitless = 0;
     count_malformed(dump, dump->routes.malformed);
     dump->routes.malformed = 0;
-    /* The kernel makes a table with its first route: without an own address there is none. */
-    if (r == RIPTIDE_E_DONE || r == -ENOENT) {
-        if (dump->phase++ == DUMP_LOCAL6)
-            take_local(dump);
+    if (r == RIPTIDE_E_DONE) {
+        prefix_set_finish(&dump->next_local);
+        dump->local = dump->next_local;
+        dump->next_local = before;
+        dump->phase = DUMP_SOCKETS;
         return ask(dump);
     }
     if (r == RIPTIDE_E_RESTARTED)
@@ -229,7 +221,7 @@ static int end_sockets(struct dump *dump, int error)
         return lose(dump, error);
     dump->phase = DUMP_IDLE;
     dump->stats->dumps++;
-    dump->say_done = true;
+    dump->word = RIPTIDE_E_DONE;
     return 0;
 }
 
@@ -311,9 +303,9 @@ int dump_dispatch(struct dump *dump)
 {
     int r;
 
-    if (dump->unread.left > 0)
+    if (dump->unread.left > 0 || dump->word)
         return 0;
-    if (dump->phase < DUMP_SOCKETS && !netlink_is_empty(dump->routes.socket))
+    if (dump->phase == DUMP_LOCAL && !netlink_is_empty(dump->routes.socket))
         r = dispatch_local(dump);
     else
         r = dispatch_sockets(dump);
@@ -322,19 +314,13 @@ int dump_dispatch(struct dump *dump)
 
 bool dump_is_idle(const struct dump *dump)
 {
-    return dump->phase == DUMP_IDLE && !dump->say_done;
+    return dump->phase == DUMP_IDLE && dump->word == 0;
 }
 
-/* At most one of the two is to be said: a dump that begins anew has not ended. */
 int dump_take_word(struct dump *dump)
 {
-    if (dump->say_restarted) {
-        dump->say_restarted = false;
-        return RIPTIDE_E_RESTARTED;
-    }
-    if (dump->say_done) {
-        dump->say_done = false;
-        return RIPTIDE_E_DONE;
-    }
-    return RIPTIDE_E_AGAIN;
+    int word = dump->word;
+
+    dump->word = 0;
+    return word ? word : RIPTIDE_E_AGAIN;
 }

@@ -14,7 +14,7 @@
 #include <riptide/observe.h>
 
 /* A dump goes through these in order. */
-enum dump_phase { DUMP_LOCAL4, DUMP_LOCAL6, DUMP_SOCKETS, DUMP_IDLE };
+enum dump_phase { DUMP_LOCAL, DUMP_SOCKETS, DUMP_IDLE };
 
 /*
  * The kernel runs one dump per socket and has no way to stop it short of closing the socket; the
@@ -37,8 +37,7 @@ struct dump {
     bool is_waiting; /* to ask for sockets until what is old was read */
     uint32_t restarts_left;
     uint32_t n_fruitless; /* calls of dump_start since the kernel last said anything */
-    bool say_restarted;
-    bool say_done;
+    int word;             /* RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE, to be said; 0: neither */
     struct prefix_set local;        /* as the last dump that got so far found it */
     struct prefix_set next_local;   /* as this one does */
     struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are true */

@@ -122,21 +122,6 @@ static void on_drained(struct events *events)
     events->n_dropped = words[SK_MEMINFO_DROPS];
 }
 
-static int failed(struct events *events, int error)
-{
-    if (error == EAGAIN) {
-        on_drained(events);
-        return RIPTIDE_E_AGAIN;
-    }
-    if (error == ENOBUFS) {
-        events->has_overrun = events->is_lossy = true;
-        events->stats->overruns++;
-    } else if (error != EINTR) {
-        give_up(events, -error);
-    }
-    return 0;
-}
-
 void events_take(struct events *events, uint32_t i, size_t len)
 {
     struct netlink_messages datagram = { (void *)events->buffer[i], len };
@@ -153,35 +138,31 @@ void events_take(struct events *events, uint32_t i, size_t len)
 
 int events_dispatch(struct events *events)
 {
-    struct mmsghdr messages[EVENTS_BATCH];
-    struct sockaddr_nl from[EVENTS_BATCH];
-    struct iovec iov[EVENTS_BATCH];
-    int n;
+    int r = 0;
 
     if (events_has_unread(events))
         return 0;
     if (!events->is_listening)
         return RIPTIDE_E_AGAIN;
-    for (int i = 0; i < EVENTS_BATCH; i++) {
-        iov[i] = (struct iovec){ events->buffer[i], EVENT_MAX_BYTES };
-        messages[i].msg_hdr = (struct msghdr){ .msg_name = &from[i],
-                                               .msg_namelen = sizeof(from[i]),
-                                               .msg_iov = &iov[i],
-                                               .msg_iovlen = 1 };
-    }
-    n = recvmmsg(fd_of(events), messages, EVENTS_BATCH, MSG_DONTWAIT, NULL);
-    if (n < 0)
-        return failed(events, errno);
     events->next = events->n = 0;
-    for (int i = 0; i < n; i++) {
-        const struct msghdr *header = &messages[i].msg_hdr;
-        bool is_kernel = header->msg_namelen == sizeof(from[i]) && from[i].nl_pid == 0;
-        bool is_whole = !(header->msg_flags & MSG_TRUNC);
+    for (uint32_t i = 0; i < EVENTS_BATCH; i++) {
+        size_t len = 0;
 
-        events->stats->truncated += is_kernel && !is_whole;
-        events_take(events, (uint32_t)i, is_kernel && is_whole ? messages[i].msg_len : 0);
+        r = netlink_receive(events->socket, events->buffer[i], EVENT_MAX_BYTES, &len);
+        if (r == RIPTIDE_E_AGAIN || (r < 0 && r != -EMSGSIZE))
+            break;
+        events->stats->truncated += r == -EMSGSIZE;
+        events_take(events, i, len);
     }
-    if (n < EVENTS_BATCH)
+    if (r == RIPTIDE_E_AGAIN) {
         on_drained(events);
+        return events->n > 0 ? 0 : r;
+    }
+    if (r == -ENOBUFS) {
+        events->has_overrun = events->is_lossy = true;
+        events->stats->overruns++;
+    } else if (r < 0 && r != -EMSGSIZE) {
+        give_up(events, r);
+    }
     return 0;
 }

@@ -294,11 +294,6 @@ ssize_t recvmsg(int fd, struct msghdr *header, int flags)
     return n;
 }
 
-int recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags, struct timespec *timeout)
-{
-    return fails(RECEIVING) ? -1 : REAL(recvmmsg)(fd, messages, n, flags, timeout);
-}
-
 /* How much of it is read or written. Timers and counters are whole or an error. */
 static size_t shortened(int fd, size_t n)
 {
