@@ -83,20 +83,16 @@ static void ask_daemon(struct host *host, const char *control)
 int doctor_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
-    struct host *host = calloc(1, sizeof(*host));
-    int status, r = host ? host_read(host, &options->settings.router,
-                                     options->root ? options->root : "", &error)
-                         : -ENOMEM;
+    struct host host;
+    int status, r = host_read(&host, &options->settings.router, options->root ? options->root : "",
+                              &error);
 
-    if (r == 0) {
-        settings_explain_refusal(&options->settings, &host->conflict);
-        if (host->has_holder)
-            ask_daemon(host, options->settings.control);
-        status = report(host, options);
-        host_deinit(host);
-    } else {
-        status = command_fail(options, &error, r);
-    }
-    free(host);
+    if (r < 0)
+        return command_fail(options, &error, r);
+    settings_explain_refusal(&options->settings, &host.conflict);
+    if (host.has_holder)
+        ask_daemon(&host, options->settings.control);
+    status = report(&host, options);
+    host_deinit(&host);
     return status;
 }

@@ -1,24 +1,161 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of checks, in the order in which somebody would put things right.
+ * The table of checks, in the order in which somebody would put things right, and those about
+ * connections: whether they can be read, what receivers take at first, how first flights leave.
  */
 #include "checks.h"
 
+#include "lib/netlink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Windows up to this are every kernel's own. */
+enum { DEFAULT_INITCWND = 10 };
+
+static void check_sockets(const struct host *host, struct finding *finding)
+{
+    int error = host->connections.error;
+
+    finding_read(finding, "sock_diag dump of the established connections: %s",
+                 error ? strerror(-error) : "complete");
+    if (!error) {
+        finding_is(finding, SEVERITY_OK, "open connections to other hosts: %" PRIu64,
+                   host->connections.n);
+        return;
+    }
+    finding_is(finding, SEVERITY_ERROR, "the open connections cannot be read");
+    if (error == -EACCES || error == -EPERM)
+        finding_do(finding, "run it as root: the sockets are hidden from this user");
+    else
+        finding_do(finding, "modprobe tcp_diag (CONFIG_INET_TCP_DIAG)");
+}
+
+static void check_receiver(const struct host *host, struct finding *finding)
+{
+    uint32_t wanted = host->router.cwnd_max;
+    uint64_t smallest = 4096, initial, largest = 6291456;
+
+    finding_read(finding, "net.ipv4.tcp_rmem = %s",
+                 host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)");
+    if (host->receiver_error) {
+        finding_is(finding, SEVERITY_NOTE, "not known how much this host receives at first: %s",
+                   strerror(-host->receiver_error));
+        return;
+    }
+    if (host->initrwnd >= wanted) {
+        finding_is(finding, SEVERITY_OK,
+                   "this host lets its peers begin with %" PRIu32 " segments (cwnd_max %" PRIu32
+                   ")",
+                   host->initrwnd, wanted);
+        return;
+    }
+    /* Where the peer opens it, a SYN-ACK offers at most 65,535 bytes whatever tcp_rmem says. */
+    finding_is(finding, SEVERITY_NOTE,
+               "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
+               ", on connections that it opens",
+               host->initrwnd, wanted);
+    sscanf(host->tcp_rmem, "%" SCNu64 " %*u %" SCNu64, &smallest, &largest);
+    /* The kernel keeps half of it for its own overhead. */
+    initial = UINT64_C(2) * wanted * TYPICAL_MSS_BYTES;
+    finding_do(finding,
+               "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
+               "\" (and in /etc/sysctl.d)",
+               smallest, initial, initial > largest ? initial : largest);
+}
+
+/* Queues that have others below them, or hold nothing. */
+static bool hands_on(const char *kind)
+{
+    static const char *const kinds[] = { "noqueue", "noop", "mq",  "mqprio", "ingress",
+                                         "clsact",  "htb",  "hfsc", "prio",  "drr" };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!strcmp(kind, kinds[i]))
+            return true;
+    }
+    return false;
+}
+
+void queues_add(struct queues *queues, const struct nlmsghdr *message)
+{
+    const struct tcmsg *header = mnl_nlmsg_get_payload(message);
+    const struct nlattr *attr;
+    char kind[IF_NAMESIZE];
+
+    if (message->nlmsg_type != RTM_NEWQDISC || !netlink_has_header(message, sizeof(*header)))
+        return;
+    attr = netlink_find(netlink_attrs(message, sizeof(*header)), TCA_KIND);
+    if (!attr)
+        return;
+    snprintf(kind, sizeof(kind), "%.*s", mnl_attr_get_payload_len(attr),
+             (const char *)mnl_attr_get_payload(attr));
+    if (!strcmp(kind, "fq")) {
+        queues->n_paced++;
+    } else if (!hands_on(kind) && !queues->ifindex) {
+        queues->ifindex = (uint32_t)header->tcm_ifindex;
+        memcpy(queues->kind, kind, sizeof(kind));
+    }
+}
+
+static void check_pacing(const struct host *host, struct finding *finding)
+{
+    const struct queues *queues = &host->queues;
+    const char *device = queues->ifindex ? queues->device : "no link";
+
+    finding_read(finding,
+                 "net.ipv4.tcp_congestion_control = %s; queues of kind fq: %zu; %s has %s%s",
+                 host->congestion_control, queues->n_paced, device,
+                 queues->ifindex ? "queue " : "another queue", queues->kind);
+    if (queues->error)
+        finding_read(finding, "RTM_GETQDISC: %s", strerror(-queues->error));
+    if (!strncmp(host->congestion_control, "bbr", 3)) {
+        finding_is(finding, SEVERITY_OK, "first flights leave paced: %s does so itself",
+                   host->congestion_control);
+    } else if (queues->n_paced > 0 && !queues->ifindex) {
+        finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
+    } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
+        finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
+    } else {
+        finding_is(finding, SEVERITY_WARNING,
+                   "first flights of up to %" PRIu32 " segments leave at the speed of the link",
+                   host->router.cwnd_max);
+        finding_do(finding,
+                   "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to come), "
+                   "or net.ipv4.tcp_congestion_control=bbr, or a smaller --cwnd-max",
+                   queues->ifindex ? device : "LINK");
+    }
+}
+
+static void check_idle(const struct host *host, struct finding *finding)
+{
+    finding_read(finding, "net.ipv4.tcp_slow_start_after_idle = %s",
+                 host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
+    finding_is(finding, SEVERITY_OK,
+               "idle connections begin again with their route's window, the learned one");
+    if (strcmp(host->slow_start_after_idle, "0") != 0)
+        return;
+    finding_is(finding, SEVERITY_NOTE,
+               "idle connections keep the window that they had, however long ago: policy paper "
+               "learns from it as if it were of now");
+    finding_do(finding,
+               "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or riptided --policy careful");
+}
 
 static const struct {
     const char *name;
     check_fn *judge;
 } checks[] = {
-    { "kernel", check_kernel },
     { "sockets", check_sockets },
-    { "namespace", check_namespace },
     { "daemon", check_daemon },
     { "numbers", check_numbers },
     { "rules", check_rules },
     { "networkd", check_networkd },
-    { "vrf", check_vrf },
     { "destinations", check_destinations },
     { "receiver", check_receiver },
     { "pacing", check_pacing },

@@ -20,8 +20,8 @@ struct finding {
 const char *severity_name(enum severity severity);
 
 /*
- * What the single checks are made of, by what they are about, for the table in checks.c. Each fills
- * a finding whose severity is SEVERITY_OK and whose texts are empty.
+ * What the single checks are made of, for the table in checks.c. Each fills a finding whose
+ * severity is SEVERITY_OK and whose texts are empty.
  */
 typedef void check_fn(const struct host *host, struct finding *finding);
 
@@ -35,14 +35,8 @@ typedef void check_fn(const struct host *host, struct finding *finding);
 void finding_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* checks_kernel.c */
-check_fn check_kernel, check_sockets, check_namespace, check_vrf;
-
 /* checks_routing.c */
 check_fn check_daemon, check_numbers, check_rules, check_networkd, check_destinations;
-
-/* checks_flight.c */
-check_fn check_receiver, check_pacing, check_idle;
 
 /* How many checks there are, and what the n-th one finds. */
 size_t checks_count(void);

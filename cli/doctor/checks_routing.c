@@ -120,31 +120,6 @@ void check_numbers(const struct host *host, struct finding *finding)
                             "nothing between it and our priority");
 }
 
-/* Whether a rule of somebody else's takes packets before they come to ours. */
-static bool is_before_us(const struct riptide_rule *rule)
-{
-    return !rule->is_ours && !(rule->is_unconditional && rule->table == RT_TABLE_LOCAL);
-}
-
-/* Our priority of a family: where ours are, or where they would go. */
-static uint32_t find_priority(const struct host *host, uint8_t family)
-{
-    uint32_t main_priority = 0;
-
-    for (size_t i = 0; i < host->n_rules; i++) {
-        const struct riptide_rule *rule = &host->rules[i];
-
-        if (rule->family == family && rule->is_ours)
-            return rule->priority;
-        if (rule->family == family && main_priority == 0 && rule->is_unconditional &&
-            rule->table == RT_TABLE_MAIN)
-            main_priority = rule->priority;
-    }
-    if (host->router.rule_priority)
-        return host->router.rule_priority;
-    return main_priority ? main_priority - 1 : 0;
-}
-
 static void find_not_taken(const struct host *host, struct finding *finding)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -160,52 +135,40 @@ static void find_not_taken(const struct host *host, struct finding *finding)
                         "routes an initcwnd of their own; riptide show names the destinations");
 }
 
-void check_rules(const struct host *host, struct finding *finding)
+/* The first before the place of ours, which is before main where they are not there. */
+static const struct riptide_rule *find_before(const struct host *host, uint8_t family)
 {
-    const struct riptide_rule *first = NULL;
-    size_t n_at_ours = 0;
-    size_t n = 0;
-    char text[96];
+    const struct riptide_rule *rule = rules_find_before(host->rules, host->n_rules, family, 0);
 
-    if (host->rules_error) {
-        finding_is(finding, SEVERITY_ERROR, "the rules cannot be read");
-        finding_read(finding, "RTM_GETRULE: %s", strerror(-host->rules_error));
-        finding_do(finding, "see `kernel` above");
-        return;
-    }
-    for (size_t i = 0; i < host->n_rules; i++) {
-        const struct riptide_rule *rule = &host->rules[i];
-        uint32_t ours = find_priority(host, rule->family);
-
-        if (!is_before_us(rule) || rule->priority > ours)
-            continue;
-        n_at_ours += rule->priority == ours;
-        if (n++ == 0)
-            first = rule;
-    }
-    finding_is(finding, SEVERITY_OK, "no rule leads TCP away before ours");
-    finding_read(finding, "RTM_GETRULE: %zu rules", host->n_rules);
-    if (n == 0)
-        return;
-    if (host->n_not_taken > 0) {
-        find_not_taken(host, finding);
-        return;
-    }
-    rules_describe(text, sizeof(text), first);
-    finding_is(finding, SEVERITY_NOTE,
-               "rules of others come before ours: what they take starts without us%s",
-               n_at_ours ? "; one stands at our own priority" : "");
-    finding_read(finding, "RTM_GETRULE: %zu such rules, the first: %s", n, text);
-    if (n_at_ours)
-        finding_do(finding, "riptided --rule-priority N keeps out of its way");
-    else
-        finding_do(finding, "riptide verify ADDRESS PORT, with --mark or --source of the "
-                            "application, shows whether it is meant");
+    return rule && rule->is_unconditional && rule->table == RT_TABLE_MAIN ? NULL : rule;
 }
 
-static const char *who_says(const struct networkd_setting *setting)
+void check_rules(const struct host *host, struct finding *finding)
 {
-    return setting->path[0] ? setting->path : "the default";
+    const struct riptide_rule *first = find_before(host, AF_INET);
+    char text[96];
+
+    if (!first)
+        first = find_before(host, AF_INET6);
+    finding_is(finding, SEVERITY_OK, "no rule leads TCP away before ours");
+    finding_read(finding, "RTM_GETRULE: %zu rules%s%s", host->n_rules,
+                 host->rules_error ? ", " : "",
+                 host->rules_error ? strerror(-host->rules_error) : "");
+    if (host->n_rules == 0) {
+        finding_is(finding, SEVERITY_ERROR, "this kernel has no policy rules");
+        finding_do(
+            finding,
+            "boot a kernel with CONFIG_IP_MULTIPLE_TABLES=y and CONFIG_IPV6_MULTIPLE_TABLES=y");
+    } else if (host->n_not_taken > 0) {
+        find_not_taken(host, finding);
+    } else if (first) {
+        rules_describe(text, sizeof(text), first);
+        finding_is(finding, SEVERITY_NOTE,
+                   "rules of others come before ours: what they take starts without us");
+        finding_read(finding, "RTM_GETRULE: the first is %s", text);
+        finding_do(finding, "riptide verify ADDRESS PORT, with --mark or --source of the "
+                            "application, shows whether it is meant");
+    }
 }
 
 void check_networkd(const struct host *host, struct finding *finding)
@@ -213,22 +176,21 @@ void check_networkd(const struct host *host, struct finding *finding)
     const struct networkd *networkd = &host->networkd;
 
     finding_read(finding,
-                 "/run/systemd/netif/state: %s; ManageForeignRoutes=%s (%s); "
-                 "ManageForeignRoutingPolicyRules=%s (%s)",
-                 networkd->is_in_use ? "there" : "not there",
-                 networkd->routes.is_off ? "no" : "yes", who_says(&networkd->routes),
-                 networkd->rules.is_off ? "no" : "yes", who_says(&networkd->rules));
+                 "/run/systemd/netif/state: %s; systemd-analyze cat-config systemd/networkd.conf: "
+                 "ManageForeignRoutes=%s, ManageForeignRoutingPolicyRules=%s",
+                 networkd->is_in_use ? "there" : "not there", networkd->leaves_routes ? "no" : "yes",
+                 networkd->leaves_rules ? "no" : "yes");
     if (!networkd->is_in_use) {
         finding_is(finding, SEVERITY_OK, "systemd-networkd is not in use");
-    } else if (networkd->routes.is_off && networkd->rules.is_off) {
+    } else if (networkd->leaves_routes && networkd->leaves_rules) {
         finding_is(finding, SEVERITY_OK,
                    "systemd-networkd leaves rules and routes of others alone");
     } else {
         finding_is(finding, SEVERITY_WARNING,
                    "systemd-networkd removes our %s whenever it is restarted or a link is set up "
                    "anew; riptided puts them back, but each time costs",
-                   networkd->routes.is_off  ? "rules"
-                   : networkd->rules.is_off ? "routes"
+                   networkd->leaves_routes  ? "rules"
+                   : networkd->leaves_rules ? "routes"
                                             : "rules and routes");
         finding_do(
             finding,
@@ -240,35 +202,25 @@ void check_networkd(const struct host *host, struct finding *finding)
 
 void check_destinations(const struct host *host, struct finding *finding)
 {
-    const struct host_destinations *destinations = &host->destinations;
-    const struct host_reason *reason = destinations->reasons;
+    const struct connections *connections = &host->connections;
+    const uint64_t n = connections->n_left_alone;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (destinations->error || destinations->n == 0) {
-        finding_is(finding, destinations->error ? SEVERITY_ERROR : SEVERITY_OK, "%s",
-                   destinations->error ? "the routes to open connections' peers cannot be read"
-                                       : "no open connection whose route could be judged");
-        finding_read(finding, "a dry run of the router: %s",
-                     destinations->error ? strerror(-destinations->error) : "nothing to resolve");
-        return;
-    }
     finding_is(finding, SEVERITY_OK, "each destination of an open connection can have a window");
-    finding_read(finding, "a dry run of the router: %" PRIu64 " destinations", destinations->n);
-    if (destinations->n_left_alone == 0)
-        return;
-    for (size_t i = 1; i < destinations->n_reasons; i++) {
-        if (destinations->reasons[i].n > reason->n)
-            reason = &destinations->reasons[i];
+    finding_read(finding, "a dry run of the router: %" PRIu64 " destinations",
+                 connections->n_destinations);
+    if (connections->routes_error) {
+        finding_is(finding, SEVERITY_ERROR, "the routes to open connections' peers cannot be read");
+        finding_read(finding, "a dry run of the router: %s",
+                     strerror(-connections->routes_error));
+    } else if (n > 0) {
+        riptide_prefix_format(&connections->left_alone.dst, dst);
+        finding_is(finding, n == connections->n_destinations ? SEVERITY_WARNING : SEVERITY_NOTE,
+                   "%" PRIu64 " of %" PRIu64
+                   " destinations of open connections are left alone: they start without us",
+                   n, connections->n_destinations);
+        finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
+                     connections->left_alone.reason);
+        finding_do(finding, "riptided --dry-run --once names the reason for each");
     }
-    riptide_prefix_format(&reason->example, dst);
-    finding_is(finding,
-               destinations->n_left_alone == destinations->n ? SEVERITY_WARNING : SEVERITY_NOTE,
-               "%" PRIu64 " of %" PRIu64
-               " destinations of open connections are left alone: they start without us",
-               destinations->n_left_alone, destinations->n);
-    finding_read(finding,
-                 "a dry run of the router; the most frequent of %zu reasons (%" PRIu64
-                 " times, for example %s): %s",
-                 destinations->n_reasons, reason->n, dst, reason->text);
-    finding_do(finding, "riptided --dry-run --once names the reason for each");
 }

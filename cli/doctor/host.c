@@ -5,55 +5,26 @@
 #include "host.h"
 
 #include "lib/netlink.h"
-#include "lib/tools.h"
 #include "resolve.h"
+#include "samples.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool is_there(const char *root, const char *path)
-{
-    char full[PATH_MAX];
-
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    return access(full, F_OK) == 0;
-}
-
-/* How many entries a directory has; 0 where there is none. */
-static uint32_t count_entries(const char *root, const char *path)
-{
-    char pattern[PATH_MAX];
-    glob_t entries = { 0 };
-    uint32_t n = 0;
-
-    snprintf(pattern, sizeof(pattern), "%s%s/*", root, path);
-    if (glob(pattern, 0, NULL, &entries) == 0)
-        n = (uint32_t)entries.gl_pathc;
-    globfree(&entries);
-    return n;
-}
-
 /* The first line without its end; empty where it cannot be read. Tabs become blanks. */
-static void read_line(const char *path, char *line, size_t size)
+static void read_line(const char *path, char line[HOST_WORD_BYTES])
 {
     FILE *file = fopen(path, "re");
 
     line[0] = '\0';
     if (!file)
         return;
-    if (!fgets(line, (int)size, file))
+    if (!fgets(line, HOST_WORD_BYTES, file))
         line[0] = '\0';
     fclose(file);
     line[strcspn(line, "\n")] = '\0';
@@ -61,99 +32,71 @@ static void read_line(const char *path, char *line, size_t size)
         *at = ' ';
 }
 
-/* 0 or -errno of setting a netlink option on a new socket. */
-static int try_netlink_option(int protocol, int option, int value)
-{
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-    int r = 0;
-
-    if (fd < 0)
-        return -errno;
-    if (setsockopt(fd, SOL_NETLINK, option, &value, sizeof(value)) < 0)
-        r = -errno;
-    close(fd);
-    return r;
-}
-
-static void read_kernel(struct host_kernel *kernel)
-{
-    char info[1024];
-    socklen_t n_bytes = sizeof(info);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd >= 0 && getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &n_bytes) == 0)
-        kernel->tcp_info_bytes = n_bytes;
-    if (fd >= 0)
-        close(fd);
-    kernel->strict_error = try_netlink_option(NETLINK_ROUTE, NETLINK_GET_STRICT_CHK, 1);
-    kernel->destroy_error =
-        try_netlink_option(NETLINK_SOCK_DIAG, NETLINK_ADD_MEMBERSHIP, SKNLGRP_INET_TCP_DESTROY);
-}
-
-static void read_namespace(struct host *host, const char *root)
-{
-    /* A sysctl of the whole machine, which only the namespace that it booted with shows. */
-    host->is_initial_namespace = is_there("", "/proc/sys/net/core/default_qdisc");
-    host->n_named_namespaces = count_entries(root, "/run/netns");
-}
-
 static void read_sysctls(struct host *host)
 {
-    char ports[HOST_WORD_BYTES];
-
-    read_line("/proc/sys/net/ipv4/ip_local_port_range", ports, sizeof(ports));
-    if (sscanf(ports, "%" SCNu16 " %" SCNu16, &host->local_ports[0], &host->local_ports[1]) != 2)
-        host->local_ports[0] = UINT16_MAX;
-    read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem, sizeof(host->tcp_rmem));
-    read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control,
-                    sizeof(host->congestion_control));
-    read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle,
-                    sizeof(host->slow_start_after_idle));
+    read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem);
+    read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control);
+    read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle);
     host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
 }
 
-static struct nlmsghdr *begin_links(void *userdata, void *room)
+/* systemd's own tool says which files count, and in which order: the last line of a key does. */
+static void read_networkd(struct networkd *networkd, const char *root)
 {
-    const struct ifinfomsg header = { .ifi_family = AF_UNSPEC };
-    struct links *links = userdata;
+    char line[256], section[32] = "", key[40], value[12];
+    FILE *out;
 
-    links->n = 0;
-    return netlink_begin(room, RTM_GETLINK, NLM_F_DUMP, &header, sizeof(header));
-}
+    snprintf(line, sizeof(line), "%s/run/systemd/netif/state", root);
+    networkd->is_in_use = access(line, F_OK) == 0;
+    if (!networkd->is_in_use || setenv("ROOT", *root ? root : "/", true))
+        return;
+    out = popen("systemd-analyze --root=\"$ROOT\" cat-config systemd/networkd.conf 2>&-", "re");
+    while (out && fgets(line, sizeof(line), out)) {
+        bool is_off;
 
-static int on_link(void *links, const struct nlmsghdr *message)
-{
-    links_add(links, message);
-    return 0;
+        if (!strncmp(line, "# /", 3))
+            section[0] = '\0'; /* another file begins */
+        if (sscanf(line, " [%31[^]]", section) == 1 || strcmp(section, "Network") != 0 ||
+            sscanf(line, " %39[A-Za-z] = %11s", key, value) != 2)
+            continue;
+        snprintf(line, sizeof(line), " %s ", value);
+        is_off = strcasestr(" 0 no n false f off ", line);
+        if (!is_off && !strcasestr(" 1 yes y true t on ", line))
+            continue;
+        if (!strcmp(key, "ManageForeignRoutes"))
+            networkd->leaves_routes = is_off;
+        else if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
+            networkd->leaves_rules = is_off;
+    }
+    if (out)
+        pclose(out);
 }
 
 static struct nlmsghdr *begin_queues(void *userdata, void *room)
 {
     const struct tcmsg header = { .tcm_family = AF_UNSPEC };
-    struct links *links = userdata;
 
-    for (size_t i = 0; i < links->n; i++)
-        links->list[i].n_children = links->list[i].n_fq_children = 0;
+    *(struct queues *)userdata = (struct queues){ .error = 0 };
     return netlink_begin(room, RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header));
 }
 
-static int on_queue(void *links, const struct nlmsghdr *message)
+static int on_queue(void *queues, const struct nlmsghdr *message)
 {
-    links_add_queue(links, message);
+    queues_add(queues, message);
     return 0;
 }
 
-static void read_links(struct links *links)
+static void read_queues(struct queues *queues)
 {
     struct netlink netlink;
     int r = netlink_init(&netlink);
 
     if (r == 0)
-        r = netlink_dump_all(&netlink, begin_links, on_link, links);
-    if (r == 0)
-        r = netlink_dump_all(&netlink, begin_queues, on_queue, links);
+        r = netlink_dump_all(&netlink, begin_queues, on_queue, queues);
     netlink_deinit(&netlink);
-    links->error = r;
+    queues->error = r;
+    if (queues->ifindex && !if_indextoname(queues->ifindex, queues->device))
+        queues->ifindex = 0; /* it has just gone */
 }
 
 static void read_starts(struct host *host, const struct riptide_route *routes)
@@ -194,6 +137,60 @@ static int read_router(struct host *host, struct riptide_error *error)
     return 0;
 }
 
+/* Destinations that are asked about: more of them have the same routes. */
+enum { MAX_DESTINATIONS = 16384 };
+
+struct reading {
+    struct connections *connections;
+    struct riptide_prefix *peers; /* one that has many connections may be there many times */
+    size_t n_peers;
+};
+
+static int add(void *userdata, const struct riptide_sample *sample)
+{
+    struct reading *reading = userdata;
+
+    reading->connections->n++;
+    if (reading->n_peers < MAX_DESTINATIONS &&
+        (reading->n_peers == 0 ||
+         !riptide_prefix_equal(&reading->peers[reading->n_peers - 1], &sample->dst)))
+        reading->peers[reading->n_peers++] = sample->dst;
+    return 0;
+}
+
+static void clear(void *userdata)
+{
+    struct reading *reading = userdata;
+
+    reading->connections->n = reading->n_peers = 0;
+}
+
+static void on_answer(void *userdata, const struct riptide_route *route)
+{
+    struct connections *connections = userdata;
+
+    connections->n_destinations++;
+    if (route->state != RIPTIDE_ROUTE_APPLIED && connections->n_left_alone++ == 0)
+        connections->left_alone = *route;
+}
+
+static void read_connections(struct host *host)
+{
+    struct reading reading = {
+        .connections = &host->connections,
+        .peers = calloc(MAX_DESTINATIONS, sizeof(*reading.peers)),
+    };
+    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &reading };
+    struct riptide_error error;
+
+    host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
+    if (host->connections.error == 0 && reading.n_peers > 0)
+        host->connections.routes_error =
+            resolve(&host->router, reading.peers, reading.n_peers, host->router.cwnd_max, false,
+                    on_answer, &host->connections, &error);
+    free(reading.peers);
+}
+
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
               struct riptide_error *error)
 {
@@ -203,12 +200,10 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     r = read_router(host, error);
     if (r < 0)
         return r;
-    read_kernel(&host->kernel);
     read_sysctls(host);
-    read_namespace(host, root);
-    networkd_read(&host->networkd, root);
-    read_links(&host->links);
-    host_read_connections(host);
+    read_networkd(&host->networkd, root);
+    read_queues(&host->queues);
+    read_connections(host);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """riptide doctor: for each check a host in which it fires, and one in which it does not.
 
-Kinds of links and queues that not each kernel has are in tests/unit/test_doctor.c."""
+Kinds of queues that not each kernel has are in tests/unit/test_doctor.c."""
 
 import json
 import subprocess
@@ -67,15 +67,9 @@ def test_text_says_what_was_read_and_what_to_do(net):
     net.host.sysctl("ipv4/tcp_rmem", "4096 131072 6291456")
     net.connect("203.0.113.1")
     lines = net.host.run(RIPTIDE, "doctor", check=False).stdout.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("warning  receiver"))
+    at = next(i for i, line in enumerate(lines) if line.startswith("note     receiver"))
     assert "read: net.ipv4.tcp_rmem = 4096 131072 6291456" in lines[at + 1]
     assert 'do:   sysctl -w net.ipv4.tcp_rmem="4096 292000 6291456"' in lines[at + 2]
-
-
-def test_namespace_of_its_own_is_noted(host):
-    finding = find(host, "namespace")
-    assert finding["severity"] == "note"
-    assert "a network namespace beside the machine's own" in finding["summary"]
 
 
 def test_daemon_is_found_or_not(net):
@@ -84,8 +78,7 @@ def test_daemon_is_found_or_not(net):
     with Daemon(net.host, "--mark", "0x123") as daemon:
         findings = doctor(net.host, prefix=AS_NOBODY)
         assert f"process {daemon.pid};" in findings["daemon"]["evidence"]
-        assert "TCP_INFO: 2" in findings["kernel"]["evidence"]
-        for check in ("kernel", "daemon", "numbers", "rules"):
+        for check in ("daemon", "numbers", "rules"):
             assert findings[check]["severity"] == "ok"
         daemon.kill()
     finding = find(net.host, "daemon")
@@ -173,9 +166,6 @@ def test_rules_of_others(host):
     finding = find(host, "rules")
     assert finding["severity"] == "note"
     assert "IPv6 priority 500 fwmark 0x7 lookup 100" in finding["evidence"]
-    assert "our own priority" not in finding["summary"]
-    host.ip("rule", "add", "fwmark", "7", "lookup", "100", "pref", "32765")
-    assert "our own priority" in find(host, "rules")["summary"]
 
 
 @pytest.mark.parametrize("family, dst, subnet, hop", [
@@ -233,26 +223,19 @@ def test_networkd_that_removes_foreign_routes_is_a_warning(host, tmp_path):
 
 
 @pytest.mark.parametrize("files, verdict, word", [
-    ({"etc": {"networkd.conf": OFF}}, "ok", "/etc/systemd/networkd.conf"),
-    ({"usr_lib": {"networkd.conf": OFF}}, "ok", "/usr/lib/systemd/networkd.conf"),
     ({"etc": {"networkd.conf": OFF, "networkd.conf.d/50-a.conf":
               "[Network]\nManageForeignRoutes=yes\n"}}, "warning", "our routes"),
     ({"etc": {"networkd.conf.d/a.conf": "[Network]\nManageForeignRoutes=off\n"}},
      "warning", "our rules "),
-    ({"etc": {"networkd.conf": OFF}, "usr_lib": {"networkd.conf": "[Network]\n"
-                                                 "ManageForeignRoutes=yes\n"}}, "ok", "/etc"),
-    ({"usr_lib": {"networkd.conf.d/a.conf": OFF}, "etc": {"networkd.conf.d/a.conf": ""}},
-     "warning", "rules and routes"),
     ({"etc": {"networkd.conf": "[DHCP]\nManageForeignRoutes=no\n# ManageForeignRoutes=no\n"}},
      "warning", "rules and routes"),
+    ({"etc": {"networkd.conf": "[Network]\n", "networkd.conf.d/a.conf": "ManageForeignRoutes=no\n"}},
+     "warning", "rules and routes"),
     ({"etc": {"networkd.conf.d/a.conf": OFF, "networkd.conf.d/b.conf":
-              "[Network]\nManageForeignRoutes=perhaps\n"}}, "ok", "networkd.conf.d/a.conf"),
+              "[Network]\nManageForeignRoutes=perhaps\n"}}, "ok", "Routes=no"),
     ({"etc": {"networkd.conf.d/a.conf": OFF}, "usr_lib": {
         "networkd.conf.d/b.conf": "[Network]\nManageForeignRoutes = TRUE\n"}}, "warning", "our routes"),
-    ({"etc": {"networkd.conf.d/b.conf": OFF}, "usr_lib": {
-        "networkd.conf.d/a.conf": "[Network]\nManageForeignRoutes=1\n"}}, "ok", "networkd.conf.d/b.conf"),
-], ids=["etc", "usr/lib", "drop-in wins", "one of two", "etc hides", "drop-in hides", "elsewhere",
-        "no boolean", "last name", "not the first name"])
+], ids=["drop-in wins", "one of two", "elsewhere", "before a section", "no boolean", "last name"])
 def test_networkd_configuration_is_read_as_networkd_does(host, tmp_path, files, verdict, word):
     networkd(tmp_path, **files)
     finding = find(host, "networkd", "--root", tmp_path)
@@ -261,7 +244,7 @@ def test_networkd_configuration_is_read_as_networkd_does(host, tmp_path, files, 
 
 
 def test_destinations_that_are_left_alone(net):
-    assert "no open connection" in find(net.host, "destinations")["summary"]
+    assert severity(net.host, "destinations") == "ok"
     net.connect("203.0.113.1")
     assert severity(net.host, "destinations") == "ok"
     # Two routes of one metric: the kernel chooses between them, a copy cannot.
@@ -274,10 +257,10 @@ def test_destinations_that_are_left_alone(net):
     finding = find(net.host, "destinations")
     assert finding["severity"] == "note"
     assert "1 of 2 destinations" in finding["summary"]
-    assert "for example 203.0.113.2" in finding["evidence"]
     # The reason is the daemon's.
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper")
-    reason = finding["evidence"].partition("): ")[2]
+    reason = finding["evidence"].partition("the first is 203.0.113.2: ")[2]
+    assert reason
     assert f"203.0.113.2: left alone: {reason}" in done.stderr
 
 
@@ -285,27 +268,14 @@ def test_receiver(net):
     net.host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
     net.connect("203.0.113.1")
     finding = find(net.host, "receiver")
-    assert finding["severity"] == "warning"
+    assert finding["severity"] == "note"
     assert "44 segments, not 100" in finding["summary"]
     # The remedy is a command: what it sets is enough, and lowers nothing.
     net.host.run("sh", "-c", finding["remedy"].partition(" (")[0])
     finding = find(net.host, "receiver")
     assert finding["severity"] == "ok"
-    assert "net.ipv4.tcp_rmem = 4096 292000 33554432;" in finding["evidence"]
-    assert severity(net.host, "receiver", "--cwnd-max", "101") == "warning"
-
-
-def test_receiver_that_opens_no_connection_is_not_warned(net):
-    """A SYN-ACK offers at most 65,535 bytes, whatever tcp_rmem says."""
-    net.host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
-    net.host.sysctl("ipv4/ip_local_port_range", "40000 50000")
-    net.connect("203.0.113.1", passive=True, port=8080)
-    finding = find(net.host, "receiver")
-    assert finding["severity"] == "note"
-    assert "other hosts: 1, opened from here: 0" in finding["evidence"]
-    with Daemon(net.host) as daemon:
-        wait_until(lambda: status()["round"], "a round")
-        assert "tcp_rmem" not in daemon.said()
+    assert finding["evidence"] == "net.ipv4.tcp_rmem = 4096 292000 33554432"
+    assert severity(net.host, "receiver", "--cwnd-max", "101") == "note"
 
 
 def test_pacing(net):

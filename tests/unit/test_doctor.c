@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/doctor: what no host of the tests has (VRFs, queue fq, old kernels, the machine's own network
- * namespace), and the parsers.
+ * cli/doctor: what no host of the tests has (queue fq, kernels without rules or sock_diag).
  */
 #include "bytes.h"
 #include "doctor/checks.h"
 #include "lib/tools.h"
 
 #include <errno.h>
-#include <linux/if_link.h>
-#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -26,17 +23,13 @@ static struct host *healthy(void)
 
     assert_non_null(host);
     riptide_router_config_init(&host->router, sizeof(host->router));
-    host->kernel.tcp_info_bytes = 280;
     host->rules = rules;
     host->n_rules = sizeof(rules) / sizeof(rules[0]);
-    host->is_initial_namespace = true;
     host->initrwnd = 100;
     host->connections.n = 1;
     strcpy(host->congestion_control, "cubic");
     strcpy(host->slow_start_after_idle, "1");
-    host->links.n = 1;
-    host->links.list[0] =
-        (struct link){ .ifindex = 2, .name = "eth0", .is_up = true, .queue = "fq" };
+    host->queues.n_paced = 1;
     return host;
 }
 
@@ -84,20 +77,14 @@ TEST(daemon_that_hangs_out_of_sight)
     free(host);
 }
 
-TEST(kernel)
+TEST(kernel_without_rules)
 {
     struct host *host = healthy();
 
-    host->kernel.destroy_error = -EOPNOTSUPP;
-    assert_int_equal(judge(host, "kernel").severity, SEVERITY_NOTE);
-    host->kernel.tcp_info_bytes = 104;
-    assert_int_equal(judge(host, "kernel").severity, SEVERITY_WARNING);
     host->n_rules = 0;
     host->rules_error = -EOPNOTSUPP;
-    assert_int_equal(judge(host, "kernel").severity, SEVERITY_ERROR);
     assert_int_equal(judge(host, "rules").severity, SEVERITY_ERROR);
-    host->kernel.strict_error = -ENOPROTOOPT;
-    assert_non_null(strstr(judge(host, "kernel").summary, "too old"));
+    assert_non_null(strstr(judge(host, "rules").evidence, strerror(EOPNOTSUPP)));
     free(host);
 }
 
@@ -113,111 +100,45 @@ TEST(sockets)
     free(host);
 }
 
-TEST(namespace)
+static void put_queue(struct queues *queues, int ifindex, const char *kind)
 {
-    struct host *host = healthy();
+    const struct tcmsg header = { .tcm_ifindex = ifindex };
+    struct bytes bytes;
 
-    host->n_named_namespaces = 3;
-    assert_int_equal(judge(host, "namespace").severity, SEVERITY_NOTE);
-    host->is_initial_namespace = false;
-    assert_non_null(strstr(judge(host, "namespace").summary, "beside the machine's own"));
-    free(host);
+    bytes_begin(&bytes, RTM_NEWQDISC, &header, sizeof(header));
+    bytes_put(&bytes, TCA_KIND, kind, strlen(kind) + 1);
+    queues_add(queues, bytes_message(&bytes));
 }
 
 TEST(pacing)
 {
     struct host *host = healthy();
-    struct link *link = &host->links.list[0];
 
-    strcpy(link->queue, "mq");
-    assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
-    link->n_children = link->n_fq_children = 4;
+    /* Each with queues below it, or with none. */
+    put_queue(&host->queues, 1, "noqueue");
+    put_queue(&host->queues, 2, "mq");
+    put_queue(&host->queues, 2, "fq");
+    assert_int_equal(host->queues.n_paced, 2);
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
-    link->n_fq_children = 3;
-    assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
-    /* Neither down nor without a queue nor loopback: none of them decides. */
-    *link = (struct link){ .is_up = true, .queue = "fq" };
-    host->links.list[1] = (struct link){ .queue = "pfifo" };
-    host->links.list[2] = (struct link){ .is_up = true, .queue = "noqueue" };
-    host->links.list[3] = (struct link){ .is_up = true, .is_loopback = true, .queue = "pfifo" };
-    host->links.n = 4;
-    assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
-    link->is_up = false;
+    put_queue(&host->queues, 3, "fq_codel");
+    put_queue(&host->queues, 4, "pfifo");
+    assert_int_equal(host->queues.ifindex, 3);
+    assert_string_equal(host->queues.kind, "fq_codel");
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
     host->router.cwnd_max = 10;
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
     free(host);
 }
 
-static void put_link(struct bytes *bytes, const char *name, const char *kind)
+TEST(queue_whose_message_ends_early)
 {
-    struct ifinfomsg header = { .ifi_index = 7, .ifi_flags = IFF_UP };
-    size_t at;
-
-    bytes_begin(bytes, RTM_NEWLINK, &header, sizeof(header));
-    bytes_put(bytes, IFLA_IFNAME, name, strlen(name) + 1);
-    bytes_put(bytes, IFLA_QDISC, "mq", 3);
-    at = bytes_nest(bytes, IFLA_LINKINFO);
-    bytes_put(bytes, IFLA_INFO_KIND, kind, strlen(kind) + 1);
-    bytes_nest_end(bytes, at);
-}
-
-static void put_queue(struct bytes *bytes, uint32_t parent, const char *kind)
-{
-    struct tcmsg header = { .tcm_ifindex = 7, .tcm_parent = parent };
-
-    bytes_begin(bytes, RTM_NEWQDISC, &header, sizeof(header));
-    bytes_put(bytes, TCA_KIND, kind, strlen(kind) + 1);
-}
-
-TEST(links)
-{
-    static struct links links;
+    const struct tcmsg header = { .tcm_ifindex = 7 };
+    struct queues queues = { .error = 0 };
     struct bytes bytes;
 
-    put_link(&bytes, "red", "vrf");
-    links_add(&links, bytes_message(&bytes));
-    put_link(&bytes, "br0", "bridge");
-    links_add(&links, bytes_message(&bytes));
-    assert_int_equal(links.n, 2);
-    assert_string_equal(links.list[0].name, "red");
-    assert_true(links.list[0].is_vrf);
-    assert_true(links.list[0].is_up);
-    assert_false(links.list[1].is_vrf);
-    put_queue(&bytes, TC_H_ROOT, "mq");
-    links_add_queue(&links, bytes_message(&bytes));
-    assert_int_equal(links.list[0].n_children, 0);
-    put_queue(&bytes, 1, "fq");
-    links_add_queue(&links, bytes_message(&bytes));
-    assert_true(link_is_paced(&links.list[0]));
-    put_queue(&bytes, 2, "fq_codel");
-    links_add_queue(&links, bytes_message(&bytes));
-    assert_false(link_is_paced(&links.list[0]));
-}
-
-TEST(vrf)
-{
-    struct host *host = healthy();
-
-    strcpy(host->links.list[0].name, "red");
-    host->links.list[0].is_vrf = true;
-    assert_int_equal(judge(host, "vrf").severity, SEVERITY_WARNING);
-    assert_non_null(strstr(judge(host, "vrf").evidence, "red"));
-    free(host);
-}
-
-/* More links than there is room for, and messages that end early. */
-TEST(links_are_bounded)
-{
-    static struct links links;
-    struct bytes bytes;
-
-    put_link(&bytes, "eth0", "veth");
-    for (int i = 0; i < LINKS_MAX + 10; i++)
-        links_add(&links, bytes_message(&bytes));
-    assert_int_equal(links.n, LINKS_MAX);
-    links.n = 0;
+    bytes_begin(&bytes, RTM_NEWQDISC, &header, sizeof(header));
+    queues_add(&queues, bytes_message(&bytes));
     bytes_message(&bytes)->nlmsg_len = NLMSG_HDRLEN + 4;
-    links_add(&links, bytes_message(&bytes));
-    assert_int_equal(links.n, 0);
+    queues_add(&queues, bytes_message(&bytes));
+    assert_int_equal(queues.ifindex, 0);
 }
