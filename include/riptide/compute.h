@@ -44,7 +44,7 @@ struct riptide_policy_input {
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine: of this tick */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
-    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
+    uint32_t samples;   /* combine: how many counted in this tick */
     uint32_t cwnd;      /* the destination's present window, segments; 0: none */
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
     void *user;         /* the policy's own */
@@ -262,7 +262,7 @@ struct riptide_explanation {
 
 /* Counted since riptide_estimator_new, but for `destinations`. */
 struct riptide_estimator_stats {
-    uint64_t destinations; /* kept at the moment */
+    uint64_t destinations; /* that have a window at the moment */
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;  /* samples refused (no address, window 0 or from 2^31), policy results too */

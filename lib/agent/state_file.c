@@ -4,6 +4,7 @@
  * whole or not at all, and read whole: so are those of the programs.
  */
 #include "agent/parts.h"
+#include "compute/estimator.h"
 #include "internal.h"
 #include "tools.h"
 
@@ -23,7 +24,7 @@ static int fail(struct riptide_error *error, const char *path, const char *actio
     return -code;
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t n)
+static int write_all(int fd, const char *bytes, size_t n)
 {
     for (ssize_t written = 0; n > 0; bytes += written, n -= (size_t)written) {
         written = write(fd, bytes, n);
@@ -32,6 +33,28 @@ static int write_all(int fd, const unsigned char *bytes, size_t n)
         written = written < 0 ? 0 : written;
     }
     return 0;
+}
+
+/* A piece at a time: the whole text would be a third of a daemon's memory. */
+static int write_state(int fd, const struct riptide_estimator *estimator)
+{
+    enum { PIECE_BYTES = 32768 };
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME);
+    CLEANUP(freep) char *text = malloc(PIECE_BYTES + state_line_bytes(estimator));
+    size_t n;
+    int r = 0;
+
+    if (!text)
+        return ENOMEM;
+    n = state_put_head(text, read_clock(CLOCK_REALTIME));
+    FOR_EACH_DESTINATION(estimator, slot) {
+        n += state_put_line(text + n, estimator, slot, now_ns);
+        if (r == 0 && n >= PIECE_BYTES)
+            r = write_all(fd, text, n);
+        if (n >= PIECE_BYTES)
+            n = 0;
+    }
+    return r == 0 ? write_all(fd, text, n) : r;
 }
 
 /* The new name is on the disk only when its directory is. */
@@ -45,8 +68,9 @@ static int sync_directory(const char *path)
     return fd < 0 || fsync(fd) < 0 ? errno : 0;
 }
 
-int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned int mode,
-                       bool is_synced, struct riptide_error *error)
+/* By the text of an estimator, or by bytes. */
+static int replace(const char *path, const struct riptide_estimator *estimator, const void *bytes,
+                   size_t n, unsigned int mode, bool is_synced, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     CLEANUP(closep) int fd = -1;
@@ -63,7 +87,9 @@ int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned i
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(error, path, "make a file beside it: ", errno);
-    r = fchmod(fd, mode) < 0 ? errno : write_all(fd, bytes, n);
+    r = fchmod(fd, mode) < 0 ? errno : 0;
+    if (r == 0)
+        r = estimator ? write_state(fd, estimator) : write_all(fd, bytes, n);
     if (r == 0 && is_synced && fsync(fd) < 0)
         r = errno;
     if (r == 0 && rename(temporary, path) < 0)
@@ -74,6 +100,12 @@ int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned i
     }
     r = is_synced ? sync_directory(path) : 0;
     return r ? fail(error, path, "sync its directory: ", r) : 0;
+}
+
+int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned int mode,
+                       bool is_synced, struct riptide_error *error)
+{
+    return replace(path, NULL, bytes, n, mode, is_synced, error);
 }
 
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
@@ -126,14 +158,7 @@ char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np)
 int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
                         bool is_synced, struct riptide_error *error)
 {
-    size_t n = 0;
-    CLEANUP(freep) char *text = riptide_state_text(estimator, &n);
-
-    if (!text) {
-        error_set(error, "%s: %s", path, strerror(ENOMEM));
-        return -ENOMEM;
-    }
-    return riptide_file_write(path, text, n, RIPTIDE_STATE_MODE, is_synced, error);
+    return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, is_synced, error);
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,

@@ -164,8 +164,8 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     reason = policy->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         count_left_out(estimator, destination, reason);
-    else if (++destination->n_counted == 0)
-        destination->n_counted = UINT16_MAX;
+    else
+        destination->n_counted++;
     /* Where none is known, 0 - 1 is more than any. */
     if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
         note_pmtu(estimator, slot, sample);

@@ -140,9 +140,7 @@ void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
  */
 static void bound_again(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    uint32_t slot = prefix_table_next(&estimator->table, 0);
-
-    for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
+    FOR_EACH_DESTINATION(estimator, slot) {
         struct destination *destination = destination_at(estimator, slot);
 
         if (!riptide_prefix_contains(dst, &destination->dst))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One destination of an estimator: what belongs to it, its times, and the lists that it is on.
+ * One destination of an estimator: what belongs to it, and the list of those to be popped.
  */
 #include "estimator.h"
 #include "prefix.h"
@@ -63,8 +63,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    age_remove(estimator, destination);
-    destination->cwnd = 0;
+    set_window(estimator, destination, 0, destination->updated_ns);
     destination->combined = 0;
     /* Of a window that nobody was told of there is nothing to withdraw. */
     destination->flags &= (uint8_t)~IS_NEWS;
@@ -78,9 +77,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 /* All of them at once, so that they are looked for once in a tick. */
 static void make_room(struct riptide_estimator *estimator)
 {
-    uint32_t slot = prefix_table_next(&estimator->table, 0);
-
-    for (; slot != NONE; slot = prefix_table_next(&estimator->table, slot + 1)) {
+    FOR_EACH_DESTINATION(estimator, slot) {
         const struct destination *destination = destination_at(estimator, slot);
 
         if (is_windowless(destination) && !(destination->flags & IS_TOUCHED))
@@ -105,46 +102,14 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
     return r;
 }
 
-/* The place of the link from that one to the next newer, or to the next older. */
-static uint32_t *newer_of(struct riptide_estimator *estimator, uint32_t slot)
+void set_window(struct riptide_estimator *estimator, struct destination *destination,
+                uint16_t cwnd, int64_t updated_ns)
 {
-    return slot != NONE ? &destination_at(estimator, slot)->newer : &estimator->oldest;
-}
-
-static uint32_t *older_of(struct riptide_estimator *estimator, uint32_t slot)
-{
-    return slot != NONE ? &destination_at(estimator, slot)->older : &estimator->newest;
-}
-
-void age_remove(struct riptide_estimator *estimator, struct destination *destination)
-{
-    if (destination->cwnd == 0 && !is_windowless(destination))
-        return;
-    *newer_of(estimator, destination->older) = destination->newer;
-    *older_of(estimator, destination->newer) = destination->older;
-    estimator->n_listed--;
-    estimator->n_windowless -= is_windowless(destination);
-}
-
-void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-    /* Of several of one time: newer than all, where nothing is near, and else older than all. */
-    int64_t bound_ns = destination->updated_ns - (near != NONE);
-    uint32_t older = near != NONE ? near : estimator->newest, newer;
-
-    while (older != NONE && destination_at(estimator, older)->updated_ns > bound_ns)
-        older = destination_at(estimator, older)->older;
-    newer = *newer_of(estimator, older);
-    while (newer != NONE && destination_at(estimator, newer)->updated_ns <= bound_ns) {
-        older = newer;
-        newer = *newer_of(estimator, newer);
-    }
-    destination->older = older;
-    destination->newer = newer;
-    *newer_of(estimator, older) = *older_of(estimator, newer) = slot;
-    estimator->n_listed++;
-    estimator->n_windowless += is_windowless(destination);
+    estimator->n_windows += (uint32_t)(cwnd > 0) - (uint32_t)(destination->cwnd > 0);
+    destination->cwnd = cwnd;
+    destination->updated_ns = updated_ns;
+    if (updated_ns < estimator->oldest_ns)
+        estimator->oldest_ns = updated_ns;
 }
 
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot)

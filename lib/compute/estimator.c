@@ -75,7 +75,6 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
-    estimator->oldest = estimator->newest = NONE;
     estimator->input.config = config;
     estimator->input.user = config->policy->user;
     for (size_t i = 0; r == 0 && i < n_hints; i++)
@@ -186,34 +185,36 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         estimator->stats.invalid++;
         return;
     }
-    age_remove(estimator, destination);
     destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
-    destination->updated_ns = (int64_t)now_ns;
-    destination->cwnd = limits_of(estimator, destination).cwnd;
-    age_insert(estimator, NONE, slot);
+    set_window(estimator, destination, limits_of(estimator, destination).cwnd, (int64_t)now_ns);
     if (rto_min_of(estimator, destination) != rto_min_us)
         destination->flags |= IS_NEWS;
 }
 
-/* The samples of this tick gave no window: keeps their counts for riptide_estimator_explain. */
-static void keep_windowless(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
+/*
+ * What has had its time is forgotten. All are looked at, but not before the oldest may have had it:
+ * on a host whose connections stay that is once in a time to live.
+ */
+static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    struct destination *destination = destination_at(estimator, slot);
+    uint64_t ttl_ns = estimator->config.ttl_ns;
 
-    age_remove(estimator, destination);
-    destination->updated_ns = (int64_t)now_ns;
-    destination->combined = NO_HISTORY;
-    /* For the policy each tick is the first one, as long as no window comes of any. */
-    forget_kept(estimator, destination);
-    age_insert(estimator, NONE, slot);
-}
+    if (now_ns - (uint64_t)estimator->oldest_ns < ttl_ns)
+        return;
+    estimator->oldest_ns = (int64_t)now_ns;
+    FOR_EACH_DESTINATION(estimator, slot) {
+        const struct destination *destination = destination_at(estimator, slot);
 
-/* Whether the oldest has had its time. */
-static bool has_expired(const struct riptide_estimator *estimator, uint64_t now_ns)
-{
-    return estimator->oldest != NONE && age_ns_of(destination_at(estimator, estimator->oldest),
-                                                  now_ns) >= estimator->config.ttl_ns;
+        if (destination->cwnd == 0 && !is_windowless(destination))
+            continue;
+        if (age_ns_of(destination, now_ns) >= ttl_ns) {
+            estimator->stats.expired += destination->cwnd > 0;
+            forget(estimator, slot);
+        } else if (destination->updated_ns < estimator->oldest_ns) {
+            estimator->oldest_ns = destination->updated_ns;
+        }
+    }
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -228,10 +229,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     hints_expire(estimator, now_ns);
 
     /* What has expired has no history to give to samples that come after it. */
-    while (has_expired(estimator, now_ns)) {
-        estimator->stats.expired += destination_at(estimator, estimator->oldest)->cwnd > 0;
-        forget(estimator, estimator->oldest);
-    }
+    expire(estimator, now_ns);
     while (estimator->touched != NONE) {
         uint32_t slot = estimator->touched;
         struct destination *destination = destination_at(estimator, slot);
@@ -239,11 +237,17 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
         if (destination->n_counted > 0 || destination->cwnd == 0) {
-            destination->samples = destination->n_counted;
+            destination->samples = destination->n_counted < UINT16_MAX
+                                       ? (uint16_t)destination->n_counted
+                                       : UINT16_MAX;
             memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
         }
-        if (destination->cwnd == 0)
-            keep_windowless(estimator, slot, now_ns);
+        if (destination->cwnd == 0) {
+            /* Its counts are there for riptide_estimator_explain; for the policy all is new. */
+            set_window(estimator, destination, 0, (int64_t)now_ns);
+            destination->combined = NO_HISTORY;
+            forget_kept(estimator, destination);
+        }
         mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));
     }
@@ -283,6 +287,6 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
 {
     struct riptide_estimator_stats current = estimator->stats;
 
-    current.destinations = estimator->table.n - estimator->n_windowless;
+    current.destinations = estimator->n_windows;
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -33,32 +33,30 @@ enum {
 enum { MEMORY_BYTES = 48 };
 
 /*
- * One destination. It is on up to three lists through slot numbers: `touched`, `changed`, and one
- * by age, oldest first, so that expiry looks at none that stay. On that are those with a window,
- * and the windowless, whose last tick with samples made none and is still there to be explained.
- * What a sample touches comes first: with the memory of a simple policy that is one cache line.
+ * One destination: with a window, or windowless, whose last tick with samples made none and is
+ * still there to be explained, or new. It is on up to two lists through slot numbers, `touched` and
+ * `changed`. All that a sample touches comes first: with the memory of a simple policy that is one
+ * cache line, and a second one would cost half as much again.
  */
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;    /* 0: none */
-    uint16_t popped_cwnd;
-    uint16_t n_counted; /* samples of the coming tick; UINT16_MAX: so many, or more */
-    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
+    uint16_t cwnd;       /* 0: none */
+    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
+    uint32_t n_counted;  /* samples of the coming tick */
     uint32_t next_touched;
     uint64_t memory[MEMORY_BYTES / 8]; /* the policy's; see memory_of */
     double smoothed;                   /* NO_HISTORY: never computed, or expired */
     int64_t updated_ns;                /* negative: restored, computed before this host booted */
     float combined;                    /* NO_HISTORY: it is windowless */
-    uint16_t samples;    /* behind `combined` */
-    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
     uint32_t next_changed;
-    uint32_t newer; /* on the list by age */
-    uint32_t older;
+    uint16_t samples;   /* behind `combined`; UINT16_MAX: so many, or more */
+    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
+    uint16_t popped_cwnd;
     uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
     uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
 };
-static_assert(sizeof(struct destination) <= 128, "the budget of a destination");
+static_assert(sizeof(struct destination) == 128, "two cache lines, the budget of a destination");
 
 /* For a policy's file. */
 #define ASSERT_MEMORY_FITS(type)                                                                   \
@@ -81,9 +79,8 @@ struct riptide_estimator {
     uint64_t first_tick_ns;
     uint32_t touched;
     uint32_t changed_head, changed_tail;
-    uint32_t oldest, newest; /* of those with a window and of the windowless, */
-    uint32_t n_listed;       /* which are so many */
-    uint32_t n_windowless;
+    uint32_t n_windows;
+    int64_t oldest_ns;  /* no destination was computed before that */
     bool has_made_room; /* for the coming tick, by forgetting the windowless */
     struct riptide_hint *hints; /* the configuration's, and those that were added */
     size_t n_hints;
@@ -101,6 +98,10 @@ static inline const struct riptide_policy *policy_of(const struct riptide_estima
 {
     return estimator->methods[destination->flags >> METHOD_SHIFT];
 }
+
+#define FOR_EACH_DESTINATION(estimator, slot)                                                      \
+    for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
+         (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
 
 /* The policy's memory: in its place, or behind the destination where it is more than fits. */
 static inline void *memory_of(const struct riptide_estimator *estimator,
@@ -198,13 +199,9 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
 /* Puts it in line to be popped if there is something to say. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 
-/*
- * Takes it off the list by age, if it is there, or puts it there by its updated_ns, which is looked
- * for from `near` on, another one there; NONE: from the newest. Its cwnd and whether it is
- * windowless change between the two.
- */
-void age_remove(struct riptide_estimator *estimator, struct destination *destination);
-void age_insert(struct riptide_estimator *estimator, uint32_t near, uint32_t slot);
+/* Its window, or that there is none, is of that time. */
+void set_window(struct riptide_estimator *estimator, struct destination *destination,
+                uint16_t cwnd, int64_t updated_ns);
 
 /* explain.c */
 
@@ -257,6 +254,16 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
  */
 uint32_t rto_min_of(const struct riptide_estimator *estimator,
                     const struct destination *destination);
+
+/* state.c: a line at a time, so that a file of it need not be in memory as a whole. */
+
+/* Enough for any line. */
+size_t state_line_bytes(const struct riptide_estimator *estimator);
+
+/* Each returns how many bytes it has written; of a destination without a window that is 0. */
+size_t state_put_head(char *at, uint64_t realtime_ns);
+size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
+                      uint64_t now_ns);
 
 /* reconfigure.c */
 

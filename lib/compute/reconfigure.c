@@ -10,90 +10,57 @@
 
 #include <string.h>
 
-/* One under way. */
-struct change {
-    struct riptide_estimator *from, *to;
-    const struct riptide_scope *scope;
-    uint32_t last; /* whose window was taken over last; NONE: none yet */
-};
-
-/* Whether it goes on with its window. */
-static bool stays(const struct change *change, const struct destination *old)
-{
-    const struct riptide_estimator_config *config = &change->to->config;
-
-    return old->cwnd > 0 && change->to->n_listed < config->max_destinations &&
-           destination_is_group(config, &old->dst) &&
-           (!change->scope || scope_holds(change->scope, &old->dst));
-}
-
 /* What its policy knows goes on where that is the same one. */
-static void take_window(struct change *change, struct destination *old, uint32_t slot)
+static void take_window(struct riptide_estimator *to, uint32_t slot,
+                        const struct riptide_estimator *from, const struct destination *old)
 {
-    struct riptide_estimator *to = change->to;
     struct destination *destination = destination_at(to, slot);
+    const struct riptide_policy *policy = policy_of(to, destination);
+    unsigned char *memory = memory_of(to, destination);
     uint8_t method = destination->flags;
-    void *memory;
 
     *destination = *old;
     destination->flags = (uint8_t)(method | (old->flags & (IS_NEWS | IS_DROP)));
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
-    memory = memory_of(to, destination);
-    memset(memory, 0, policy_of(to, destination)->bytes);
-    if (policy_of(to, destination) == policy_of(change->from, old))
-        memcpy(memory, memory_of(change->from, old), policy_of(to, destination)->bytes);
+    destination->cwnd = 0;
+    set_window(to, destination, old->cwnd, old->updated_ns);
+    memset(memory, 0, policy->bytes);
+    if (policy == policy_of(from, old))
+        memcpy(memory + policy->tick_bytes,
+               (unsigned char *)memory_of(from, old) + policy->tick_bytes,
+               policy->bytes - policy->tick_bytes);
     else
         restore_kept(to, destination, to->now_ns);
-    memset(memory, 0, policy_of(to, destination)->tick_bytes);
     rebound_destination(to, slot);
-    age_insert(to, change->last, slot);
-    change->last = slot;
 }
 
 /* What does not stay is there to be popped as withdrawn, where it was popped. */
-static int take(struct change *change, struct destination *old)
+static int take(struct riptide_estimator *to, const struct riptide_estimator *from,
+                const struct destination *old, const struct riptide_scope *scope)
 {
-    struct riptide_estimator *to = change->to;
-    struct riptide_estimate before = destination_estimate(change->from, old), now;
-    bool has_window = stays(change, old);
+    struct riptide_estimate before = destination_estimate(from, old), now;
+    bool stays = old->cwnd > 0 && to->n_windows < to->config.max_destinations &&
+                 destination_is_group(&to->config, &old->dst) &&
+                 (!scope || scope_holds(scope, &old->dst));
     struct destination *destination;
     uint32_t slot;
     int r;
 
-    if (!has_window && old->popped_cwnd == 0)
+    if (!stays && old->popped_cwnd == 0)
         return 0;
     r = destination_get(to, &old->dst, &slot);
     if (r != 0)
         return r;
     destination = destination_at(to, slot);
     destination->popped_cwnd = old->popped_cwnd;
-    if (has_window)
-        take_window(change, old, slot);
+    if (stays)
+        take_window(to, slot, from, old);
     now = destination_estimate(to, destination);
-    if (has_window && (now.cwnd_max != before.cwnd_max || now.rto_min_us != before.rto_min_us))
+    if (stays && (now.cwnd_max != before.cwnd_max || now.rto_min_us != before.rto_min_us))
         destination->flags |= IS_NEWS;
     mark_changed(to, slot);
     return 0;
-}
-
-/* The newest first, and then what waits to be popped as withdrawn. */
-static int take_all(struct change *change)
-{
-    const struct riptide_estimator *from = change->from;
-    uint32_t slot = from->newest;
-    int r = 0;
-
-    for (; r == 0 && slot != NONE; slot = destination_at(from, slot)->older) {
-        if (destination_at(from, slot)->cwnd > 0)
-            r = take(change, destination_at(from, slot));
-    }
-    for (slot = prefix_table_next(&from->table, 0); r == 0 && slot != NONE;
-         slot = prefix_table_next(&from->table, slot + 1)) {
-        if (destination_at(from, slot)->cwnd == 0)
-            r = take(change, destination_at(from, slot));
-    }
-    return r;
 }
 
 /* The hints that end go on beside those of the configuration. */
@@ -122,7 +89,6 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
                           const struct riptide_scope *scope, struct riptide_error *error)
 {
     CLEANUP(estimator_freep) struct riptide_estimator *fresh = NULL;
-    struct change change = { .from = estimator, .scope = scope, .last = NONE };
     struct riptide_estimator old;
     int r = scope ? scope_check(scope, error) : 0;
 
@@ -132,7 +98,6 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
         r = take_hints(fresh, estimator, error);
     if (r != 0)
         return error_fill(error, r);
-    change.to = fresh;
     fresh->stats = estimator->stats;
     fresh->now_ns = estimator->now_ns;
     fresh->first_tick_ns = estimator->first_tick_ns;
@@ -140,7 +105,10 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     fresh->popped = estimator->popped;
     /* What waits to be popped as withdrawn needs its place until then. */
     fresh->table.max = UINT32_MAX;
-    r = take_all(&change);
+    FOR_EACH_DESTINATION(estimator, slot) {
+        if (r == 0)
+            r = take(fresh, estimator, destination_at(estimator, slot), scope);
+    }
     fresh->table.max = fresh->config.max_destinations;
     if (r == 0) {
         /* It stays where it is: the host has its address. */

@@ -4,7 +4,7 @@
  * lib/agent/state_file.c's.
  *
  * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
- * behind it is a destination, the one computed last first:
+ * behind it is a destination:
  *
  *     riptide state 2 saved_ns=1790000000000000000
  *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
@@ -60,14 +60,34 @@ static uint64_t to_micros(double segments)
     return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-static char *put_line(char *at, const struct riptide_estimator *estimator,
-                      const struct destination *destination, uint64_t now_ns)
+size_t state_line_bytes(const struct riptide_estimator *estimator)
 {
+    size_t most = 0;
+
+    for (size_t i = 0; i < estimator->n_methods; i++) {
+        if (kept_bytes(estimator->methods[i]) > most)
+            most = kept_bytes(estimator->methods[i]);
+    }
+    return LINE_BYTES + 2 * most;
+}
+
+size_t state_put_head(char *at, uint64_t realtime_ns)
+{
+    return (size_t)snprintf(at, LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
+}
+
+size_t state_put_line(char *begin, const struct riptide_estimator *estimator, uint32_t slot,
+                      uint64_t now_ns)
+{
+    const struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = policy_of(estimator, destination);
     const unsigned char *kept = memory_of(estimator, destination);
     uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
+    char *at = begin;
 
+    if (destination->cwnd == 0)
+        return 0;
     /* Never up: what was below one half, and a smaller window, stays so. */
     smoothed -= (double)smoothed / MICROS > destination->smoothed;
     riptide_prefix_format(&destination->dst, at);
@@ -84,30 +104,21 @@ static char *put_line(char *at, const struct riptide_estimator *estimator,
         *at++ = hex[kept[i] & 15];
     }
     *at++ = '\n';
-    return at;
+    return (size_t)(at - begin);
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t most = 0;
-    char *at = text;
+    size_t most = (1 + (size_t)estimator->n_windows) * state_line_bytes(estimator), n;
 
-    for (size_t i = 0; i < estimator->n_methods; i++) {
-        if (kept_bytes(estimator->methods[i]) > most)
-            most = kept_bytes(estimator->methods[i]);
-    }
-    most = LINE_BYTES + estimator->n_listed * (LINE_BYTES + 2 * most);
     if (size < most)
         return most;
-    at += snprintf(at, LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
-    for (uint32_t slot = estimator->newest; slot != NONE;
-         slot = destination_at(estimator, slot)->older) {
-        if (destination_at(estimator, slot)->cwnd > 0)
-            at = put_line(at, estimator, destination_at(estimator, slot), now_ns);
-    }
-    return (size_t)(at - text);
+    n = state_put_head(text, realtime_ns);
+    FOR_EACH_DESTINATION(estimator, slot)
+        n += state_put_line(text + n, estimator, slot, now_ns);
+    return n;
 }
 
 /* What a line says of a destination. */
@@ -207,7 +218,6 @@ struct load {
     struct riptide_estimator *estimator;
     uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
-    uint32_t last; /* what was taken over last: what comes is near it; NONE: nothing yet */
     struct riptide_load_counts counts;
 };
 
@@ -217,21 +227,15 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     struct riptide_estimator *estimator = load->estimator;
     struct destination *destination = destination_at(estimator, slot);
 
-    if (load->last == slot)
-        load->last = destination->older;
-    age_remove(estimator, destination);
     destination->samples = (uint16_t)record->samples;
     memset(destination->left_out, 0, sizeof(destination->left_out));
     destination->combined = (float)((double)record->combined / MICROS);
     destination->smoothed = (double)record->smoothed / MICROS;
-    destination->updated_ns = updated_ns;
-    destination->cwnd = (uint16_t)record->cwnd;
+    set_window(estimator, destination, (uint16_t)record->cwnd, updated_ns);
     if (!take_kept(policy_of(estimator, destination), memory_of(estimator, destination),
                    record->line))
         restore_kept(estimator, destination, load->now_ns);
     rebound_destination(estimator, slot);
-    age_insert(estimator, load->last, slot);
-    load->last = slot;
 }
 
 static int load_record(struct load *load, const struct record *record)
@@ -318,7 +322,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
                                           bool is_replacing, struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
-    struct load load = { .estimator = estimator, .now_ns = now_ns, .last = NONE };
+    struct load load = { .estimator = estimator, .now_ns = now_ns };
     uint64_t saved_ns;
     const char *head_end;
     int r;
@@ -328,8 +332,10 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
     if (r < 0)
         return r;
-    while (is_replacing && estimator->oldest != NONE)
-        forget(estimator, estimator->oldest);
+    FOR_EACH_DESTINATION(estimator, slot) {
+        if (is_replacing)
+            forget(estimator, slot);
+    }
     load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
     r = load_lines(&load, head_end + 1, text + size);
     if (r < 0)

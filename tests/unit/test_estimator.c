@@ -234,6 +234,9 @@ TEST(overflow_is_refused_and_counted)
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.overflow, 1);
     assert_int_equal(stats.samples, 3);
+    assert_int_equal(stats.destinations, 0);
+    riptide_estimator_tick(estimator, 1 * S);
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     assert_int_equal(stats.destinations, 2);
 }
 

@@ -37,13 +37,13 @@ TEST(restart_begins_where_it_was)
 
     assert_int_equal(load_at(estimator, 150 * S, SAVED + 30 * S, bytes, n).loaded, 2);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
+    assert_int_equal(estimate->cwnd, 64);
+    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_int_equal(estimate->cwnd, 33);
     assert_true(estimate->smoothed == 33.25);
     assert_int_equal(estimate->samples, 4);
     assert_int_equal(estimate->updated_ns, 110 * S);
     assert_int_equal(estimate->expires_ns, 200 * S);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    assert_int_equal(estimate->cwnd, 64);
     /* History goes on, and so does the time to live. */
     add_host(estimator, "2001:db8::1", 43);
     riptide_estimator_tick(estimator, 190 * S - 1);
@@ -230,10 +230,10 @@ TEST(state_is_lines_to_read)
     save_two(bytes);
     assert_string_equal(bytes,
                         "riptide state 2 saved_ns=1790000000000000000\n"
-                        "2001:db8::1 cwnd=33 samples=4 combined=33.250000 smoothed=33.250000 "
-                        "age_ns=10000000000 policy=paper kept=0l:\n"
                         "192.0.2.1 cwnd=64 samples=1 combined=64.000000 smoothed=64.000000 age_ns=20000000000 "
-                        "policy=paper kept=0l:\n");
+                        "policy=paper kept=0l:\n"
+                        "2001:db8::1 cwnd=33 samples=4 combined=33.250000 smoothed=33.250000 "
+                        "age_ns=10000000000 policy=paper kept=0l:\n");
 }
 
 static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
