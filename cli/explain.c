@@ -139,17 +139,29 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
+static json_t *inside_to_json(const struct destination *row)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct told *told = row->told;
+
+    riptide_prefix_format(row->dst, dst);
+    return json_pack("{s:s, s:o, s:s?, s:s?, s:s?, s:o}", "dst", dst, "starts_with",
+                     figure_or_null(row->starts_with), "not_ours", row->not_ours, "state",
+                     told ? told->state : NULL, "reason", told && told->reason[0] ? told->reason : NULL, "connections",
+                     told ? json_integer(told->connections) : json_null());
+}
+
 /* The destinations within a prefix, whichever side knows them; null for an address. */
 static int add_inside(const struct command_options *options, json_t *document,
                       const struct riptide_prefix *dst)
 {
     struct command_options asked = *options;
     struct sides sides;
-    json_t *first, *row;
+    json_t *first;
     json_int_t n = 0;
     int r;
 
-    if (dst->len == (dst->family == AF_INET ? 32 : 128)) {
+    if (dst->len == prefix_family_bits(dst->family)) {
         json_object_set_new(document, "inside", json_null());
         return 0;
     }
@@ -158,17 +170,9 @@ static int add_inside(const struct command_options *options, json_t *document,
         asked.settings.control = "none";
     r = sides_read(&sides, &asked, dst);
     first = json_array();
-    while (r == 0 && (row = sides_next(&sides))) {
-        const json_t *told = get(row, "daemon");
-
-        if (strcmp(text_of(row, "dst"), text_of(document, "dst")) != 0 && n++ < MAX_INSIDE)
-            json_array_append_new(
-                first,
-                json_pack("{s:O, s:O, s:O, s:O?, s:O?, s:O?}", "dst", get(row, "dst"),
-                          "starts_with", get(row, "starts_with"), "not_ours", get(row, "not_ours"),
-                          "state", get(told, "state"), "reason", get(told, "reason"), "connections",
-                          get(told, "connections")));
-        json_decref(row);
+    for (size_t i = 0; r == 0 && i < sides.n_rows; i++) {
+        if (!riptide_prefix_equal(sides.rows[i].dst, dst) && n++ < MAX_INSIDE)
+            json_array_append_new(first, inside_to_json(&sides.rows[i]));
     }
     json_object_set_new(document, "inside",
                         json_pack("{s:I, s:o}", "destinations", n, "first", first));

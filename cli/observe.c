@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "log.h"
 #include "samples.h"
+#include "table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,20 +35,13 @@ static void clear(void *indexp)
     aggregate_clear(indexp);
 }
 
-static const struct render_column columns[] = {
-    { "DESTINATION", "{dst}", false },
-    { "CONNS", "{connections}", true },
-    { "CWND", "{cwnd_mean:.1}", true },
-    { "MIN", "{cwnd_min}", true },
-    { "MAX", "{cwnd_max}", true },
-    { "RTT_MS", "{rtt_mean_us:milli}", true },
-    { "MIN_MS", "{min_rtt_us:milli}", true },
-    { "MSS", "{mss_bytes}", true },
-    { "ACKED", "{acked_bytes:bytes}", true },
-    { "RETRANS", "{retrans_segs}", true },
-    { "RATE", "{max_delivery_rate_Bps:bytes}", true },
-    { NULL, "", false },
-};
+static const char titles[] =
+    "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n";
+
+static const char row_text[] =
+    "\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:milli}"
+    "\t{min_rtt_us:milli}\t{mss_bytes}\t{acked_bytes:bytes}\t{retrans_segs}"
+    "\t{max_delivery_rate_Bps:bytes}\n";
 
 /* An empty table asks why. */
 static void print_left_out(const struct riptide_observer_stats *stats)
@@ -59,18 +53,31 @@ static void print_left_out(const struct riptide_observer_stats *stats)
                    stats->left_out_scope, stats->left_out_no_info, stats->malformed);
 }
 
+static int print_table(const json_t *rows)
+{
+    const struct render_style style = command_style();
+    struct table table;
+    const json_t *row;
+    size_t i;
+    int r = table_open(&table, titles);
+
+    if (r < 0)
+        return r;
+    json_array_foreach(rows, i, row)
+    {
+        render(table.rows, row_text, row, NULL, NULL);
+    }
+    return table_close(&table, stdout, "lrrrrrrrrrr", &style);
+}
+
 /* Returns the exit status, or an error. */
 static int observe(const struct command_options *options, const struct riptide_scope *scope,
                    struct riptide_error *error)
 {
-    const struct render_style style = command_style();
-    struct render_table table = { .columns = columns };
     void *index = NULL;
     const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &index };
     struct riptide_observer_stats stats;
-    const json_t *row;
     json_t *document;
-    size_t i;
     int r = samples_observe(scope, &sink, &stats, error);
 
     if (r == 0) {
@@ -81,13 +88,8 @@ static int observe(const struct command_options *options, const struct riptide_s
             (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
             "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
             "restarts", (json_int_t)stats.restarts);
-        json_array_foreach(get(document, "destinations"), i, row)
-        {
-            if (r == 0 && !options->json)
-                r = render_table_add(&table, row);
-        }
         if (!options->json) {
-            render_table_print(&table, stdout, &style);
+            r = print_table(get(document, "destinations"));
             print_left_out(&stats);
         }
         r = r < 0 ? r : command_print(options, document, NULL, "");

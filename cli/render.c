@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All is printed into memory: an alternative whose conditions turn out not to hold is taken back.
- * Cells of a table stand there one behind the other.
  */
 #include "render.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_NAME = 32,
-    INDENT = 2, /* of what stands below the first line of a row */
-};
+enum { MAX_NAME = 32 };
 
 struct render {
     char *text; /* NULL where there is no memory */
@@ -66,6 +61,11 @@ static void put_text(struct render *render, const char *text)
     put(render, text, strlen(text));
 }
 
+static bool is_word(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && !memcmp(text, word, len);
+}
+
 static const struct {
     const char *word, *colour;
 } colours[] = {
@@ -77,18 +77,18 @@ static const struct {
     { NULL, "\033[33m" },
 };
 
-static const char *colour_of(const char *word, const struct render_style *style)
+const char *render_colour(const char *word, size_t len, const struct render_style *style)
 {
     size_t i = 0;
 
-    while (colours[i].word && strcmp(colours[i].word, word) != 0)
+    while (colours[i].word && !is_word(word, len, colours[i].word))
         i++;
     return style && style->is_coloured ? colours[i].colour : "";
 }
 
 static void put_marked(struct render *render, const char *word)
 {
-    const char *colour = colour_of(word, render->style);
+    const char *colour = render_colour(word, strlen(word), render->style);
 
     put_text(render, colour);
     put_text(render, word);
@@ -177,11 +177,6 @@ static void print_plain(struct render *render, const json_t *value)
         print(render, "%g", json_real_value(value));
 }
 
-static bool is_how(const char *how, size_t len, const char *name)
-{
-    return strlen(name) == len && !memcmp(how, name, len);
-}
-
 static void print_value(struct render *render, const json_t *value, const char *how, size_t len)
 {
     double figure = json_number_value(value);
@@ -192,17 +187,17 @@ static void print_value(struct render *render, const json_t *value, const char *
         print(render, "%.*f", how[1] - '0', figure);
     else if (*how == '-')
         print(render, "%-*s", atoi(how + 1), json_string_value(value));
-    else if (is_how(how, len, "bytes"))
+    else if (is_word(how, len, "bytes"))
         print_bytes(render, figure);
-    else if (is_how(how, len, "milli"))
+    else if (is_word(how, len, "milli"))
         print(render, "%.1f", figure / 1e3);
-    else if (is_how(how, len, "s"))
+    else if (is_word(how, len, "s"))
         print(render, "%g", figure / 1e3);
-    else if (is_how(how, len, "clock"))
+    else if (is_word(how, len, "clock"))
         print_clock(render, (long)figure);
-    else if (is_how(how, len, "list"))
+    else if (is_word(how, len, "list"))
         put_list(render, value);
-    else if (is_how(how, len, "left_out"))
+    else if (is_word(how, len, "left_out"))
         print_left_out(render, value);
     else
         put_marked(render, json_string_value(value));
@@ -229,7 +224,7 @@ static bool is_printed_as(const json_t *value, const char *text, size_t len)
         snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         own = number;
     }
-    return strlen(own) == len && !memcmp(own, text, len);
+    return is_word(text, len, own);
 }
 
 /* What stands in braces, behind the first of them. Returns what comes behind the last. */
@@ -314,97 +309,4 @@ void render_string(char *text, size_t size, const char *template, const json_t *
     walk(&render, template, &(bool){ true });
     snprintf(text, size, "%.*s", (int)render.n, render.n > 0 ? render.text : "");
     free(render.text);
-}
-
-static void pad(FILE *out, size_t n)
-{
-    while (n-- > 0)
-        putc_unlocked(' ', out);
-}
-
-/*
- * What has no room goes below: nothing is cut. The widths of the columns decide, so that each row
- * breaks at the same ones; for the last text its own length decides, so that one long reason does
- * not break all rows. Blanks behind the last cell of a line are left out.
- */
-static void print_row(FILE *out, const struct render_column *columns, const size_t *widths,
-                      const char *const *cells, size_t room)
-{
-    size_t at = 0, n_blanks = 0;
-
-    for (size_t i = 0; columns[i].title; i++) {
-        bool is_number = columns[i].is_number, is_last = !columns[i + 1].title;
-        size_t len = strlen(cells[i]), width = is_last && !is_number ? len : widths[i];
-
-        if (i > 0 && at + 1 + width > room) {
-            putc('\n', out);
-            at = n_blanks = INDENT;
-        } else if (i > 0) {
-            at++;
-            n_blanks++;
-        }
-        pad(out, n_blanks + (is_number ? width - len : 0));
-        fwrite(cells[i], 1, len, out);
-        n_blanks = is_number ? 0 : width - len;
-        at += width;
-    }
-}
-
-/* The next row of cells. */
-static const char *split(const char *text, const struct render_column *columns, const char **cells)
-{
-    for (size_t i = 0;; i++) {
-        cells[i] = *text || !columns[i].title ? text : "-";
-        text += strlen(text) + 1;
-        if (!columns[i].title)
-            return text;
-    }
-}
-
-int render_table_add(struct render_table *table, const json_t *row)
-{
-    struct render render = { table->text, table->n_text, table->capacity, table->root, row, NULL };
-
-    for (size_t i = 0; i == 0 || table->columns[i - 1].title; i++) {
-        walk(&render, table->columns[i].cell, &(bool){ true });
-        put(&render, "", 1);
-    }
-    table->text = render.text;
-    table->capacity = render.capacity;
-    if (!reserve(&render, 1))
-        return -ENOMEM;
-    table->n_text = render.n;
-    table->n_rows++;
-    return 0;
-}
-
-void render_table_print(struct render_table *table, FILE *out, const struct render_style *style)
-{
-    const struct render_column *columns = table->columns;
-    const size_t room = style->width ? style->width : SIZE_MAX;
-    const char *cells[RENDER_MAX_COLUMNS], *at = table->text;
-    size_t widths[RENDER_MAX_COLUMNS], i;
-
-    for (i = 0; columns[i].title; i++)
-        widths[i] = strlen(columns[i].title);
-    for (size_t row = 0; row < table->n_rows; row++) {
-        at = split(at, columns, cells);
-        for (i = 0; columns[i].title; i++)
-            widths[i] = strlen(cells[i]) > widths[i] ? strlen(cells[i]) : widths[i];
-    }
-    for (i = 0; columns[i].title; i++)
-        cells[i] = columns[i].title;
-    print_row(out, columns, widths, cells, room);
-    putc('\n', out);
-    at = table->text;
-    for (size_t row = 0; row < table->n_rows; row++) {
-        const char *colour;
-
-        at = split(at, columns, cells);
-        colour = colour_of(cells[i], style);
-        fputs(colour, out);
-        print_row(out, columns, widths, cells, room);
-        fputs(*colour ? "\033[0m\n" : "\n", out);
-    }
-    free(table->text);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from a JSON document by a template, and tables of such texts: all that commands print
- * without --json. Pure: printing goes to a stream that the caller brings.
+ * Text from a JSON document by a template. Pure: printing goes to a stream that the caller brings.
  *
  *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is
  *              null
@@ -37,33 +36,8 @@ void render(FILE *out, const char *template, const json_t *root, const json_t *i
 /* The same into a string; what does not fit is cut off. */
 void render_string(char *text, size_t size, const char *template, const json_t *root);
 
-struct render_column {
-    const char *title;
-    const char *cell; /* template; an empty one shows as "-" */
-    bool is_number;   /* to the right */
-};
-
-#define RENDER_MAX_COLUMNS 12
-
-/*
- * Columns as wide as what stands in them, the last of which has a NULL title and in its cell the
- * template for the colour of a row: "error", "warning" or nothing. Where a terminal ends, a row
- * goes on below.
- */
-struct render_table {
-    const struct render_column *columns;
-    const json_t *root;
-    char *text; /* all cells, each with its zero */
-    size_t n_text;
-    size_t capacity;
-    size_t n_rows;
-};
-
-/* Errors: -ENOMEM. */
-int render_table_add(struct render_table *table, const json_t *row);
-
-/* Prints and frees it. */
-void render_table_print(struct render_table *table, FILE *out, const struct render_style *style);
+/* What a terminal prints before a word in its colour; empty: the word has none. */
+const char *render_colour(const char *word, size_t len, const struct render_style *style);
 
 /* Members that are there, or read as nothing: null, 0, the empty text; and back. */
 static inline const json_t *get(const json_t *object, const char *name)

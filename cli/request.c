@@ -8,6 +8,7 @@
 #include "lib/tools.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,19 +82,22 @@ static json_t *run_hints(struct call *call)
     return take_members(call, "{}") ? daemon_hints(call->daemon) : NULL;
 }
 
+/* One line, which is a fifth of the work that an array of its places would be, at both ends. */
 static json_t *row_to_json(const struct request_row *row)
 {
     const struct riptide_route *route = &row->route;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *array;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 64];
+    json_t *text;
+    int n;
 
     riptide_prefix_format(&route->dst, dst);
-    array = json_pack("[s, s, I, I, I]", dst, explanation_route_state(route->state),
-                      (json_int_t)route->initcwnd, (json_int_t)row->estimate.cwnd,
-                      (json_int_t)row->estimate.samples);
+    n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
+                 explanation_route_state(route->state), route->initcwnd, row->estimate.cwnd,
+                 row->estimate.samples);
     if (route->reason[0])
-        json_array_append_new(array, json_string(route->reason));
-    return array;
+        snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
+    text = json_string(line);
+    return text ? text : json_stringn(line, (size_t)n); /* a reason that is no UTF-8 */
 }
 
 /* A page of them. What each place of a row means, `columns` says once for all. */

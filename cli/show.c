@@ -9,6 +9,7 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
+#include "table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,54 +23,30 @@ const struct option_row show_rows[] = {
     COMMAND_END,
 };
 
-/* A destination as the daemon has it. */
-struct told {
-    struct riptide_prefix dst;
-    const json_t *row; /* what its places mean is in run_show of request.c */
-};
-
-enum { STATE = 1, INITCWND, CWND, CONNECTIONS, REASON };
-
-static const char *word_at(const json_t *row, size_t place)
-{
-    return json_string_value(json_array_get(row, place));
-}
-
-static json_int_t figure_at(const json_t *row, size_t place)
-{
-    return json_integer_value(json_array_get(row, place));
-}
-
-/* As riptide_routes_read sorts. */
-static int compare_prefixes(const struct riptide_prefix *a, const struct riptide_prefix *b)
-{
-    int order;
-
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    order = memcmp(a->addr, b->addr, sizeof(a->addr));
-    return order ? order : a->len - b->len;
-}
-
-static int compare_told(const void *a, const void *b)
-{
-    return compare_prefixes(&((const struct told *)a)->dst, &((const struct told *)b)->dst);
-}
-
+/* What the places of a row are, run_show of request.c says. */
 static int take_rows(struct sides *sides, const json_t *rows)
 {
-    size_t i, n = json_array_size(rows);
-    struct told *told = reallocarray(sides->told, sides->n_told + n + 1, sizeof(*told));
+    struct told *told =
+        reallocarray(sides->told, sides->n_told + json_array_size(rows) + 1, sizeof(*told));
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     const json_t *row;
+    size_t i;
 
     if (!told)
         return -ENOMEM;
     sides->told = told;
     json_array_foreach(rows, i, row)
     {
-        told[sides->n_told] = (struct told){ .row = row };
-        sides->n_told += word_at(row, 0) && word_at(row, STATE) &&
-                         riptide_prefix_parse(&told[sides->n_told].dst, word_at(row, 0)) == 0;
+        const char *text = json_string_value(row);
+
+        told = &sides->told[sides->n_told];
+        told->reason[0] = '\0';
+        sides->n_told +=
+            text &&
+            sscanf(text, "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%95[^\n]",
+                   dst, told->state, &told->initcwnd, &told->cwnd, &told->connections,
+                   told->reason) >= 5 &&
+            riptide_prefix_parse(&told->dst, dst) == 0;
     }
     return 0;
 }
@@ -79,31 +56,36 @@ static int ask_daemon(struct sides *sides, const struct command_options *options
                       const struct riptide_prefix *within)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    const json_t *next = NULL;
+    bool is_last = false;
+    json_int_t from = 0;
+    const json_t *next;
     json_t *page;
     int r = 0;
 
     if (within->family)
         riptide_prefix_format(within, text);
-    sides->pages = json_array();
-    while (r == 0 && !json_is_null(next)) {
+    while (r == 0 && !is_last) {
         r = client_ask(options->settings.control,
                        json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
-                                 *text ? text : NULL, "from", json_integer_value(next)),
+                                 *text ? text : NULL, "from", from),
                        &page, NULL, &sides->absence);
         if (r < 0)
             break;
-        json_array_append_new(sides->pages, page);
-        next = json_object_get(page, "next");
+        sides->is_paused = json_is_true(get(page, "paused"));
+        sides->step_segments = number(page, "step_segments");
+        sides->step_percent = number(page, "step_percent");
+        next = get(page, "next");
+        is_last = json_is_null(next);
+        from = json_integer_value(next);
         r = next ? take_rows(sides, get(page, "routes")) : -EREMOTEIO;
+        json_decref(page);
     }
     if (r < 0) {
         sides->n_told = 0;
         return r == -ENOMEM ? r : 0;
     }
     sides->is_running = true;
-    sides->is_paused = json_is_true(get(json_array_get(sides->pages, 0), "paused"));
-    qsort(sides->told, sides->n_told, sizeof(*sides->told), compare_told);
+    qsort(sides->told, sides->n_told, sizeof(*sides->told), prefix_compare);
     return 0;
 }
 
@@ -123,66 +105,96 @@ static int read_kernel(struct sides *sides, const struct command_options *option
     return resolve_starts(&options->settings.router, sides->routes, n, &sides->starts);
 }
 
-/* A destination of either side. */
-struct pair {
-    const struct riptide_prefix *dst;
-    const struct riptide_route *route; /* NULL: the kernel has none */
-    const struct start *start;         /* NULL: with the route, if any */
-    const json_t *told;                /* NULL: the daemon does not know it */
-    const char *difference;            /* NULL: none */
-};
-
-static const char *find_difference(const struct sides *sides, const struct pair *pair)
+static const char *find_difference(const struct sides *sides, const struct destination *row)
 {
-    bool is_applied = pair->told && !strcmp(word_at(pair->told, STATE), "applied");
+    bool is_applied = row->told && !strcmp(row->told->state, "applied");
 
     if (!sides->is_running)
         return NULL;
-    if (!pair->told)
+    if (!row->told)
         return "the daemon does not know it";
-    if (is_applied && !pair->route)
+    if (is_applied && !row->route)
         return "the kernel does not have it";
-    if (is_applied && pair->route->initcwnd != figure_at(pair->told, INITCWND))
+    if (is_applied && row->route->initcwnd != row->told->initcwnd)
         return "the kernel has another window";
-    return !is_applied && pair->route ? "the kernel has it all the same" : NULL;
+    return !is_applied && row->route ? "the kernel has it all the same" : NULL;
 }
 
-/* The next one in order; false behind the last. */
-static bool walk(struct sides *sides, struct pair *pair)
+/* Both sides are sorted. */
+static int merge(struct sides *sides)
 {
-    const struct riptide_route *route =
-        sides->route_at < sides->n_routes ? &sides->routes[sides->route_at] : NULL;
-    const struct told *told = sides->told_at < sides->n_told ? &sides->told[sides->told_at] : NULL;
-    int order = !told ? -1 : !route ? 1 : compare_prefixes(&route->dst, &told->dst);
+    const size_t n_routes = sides->n_routes, n_told = sides->n_told;
+    size_t i = 0, k = 0;
 
-    if (!route && !told)
-        return false;
-    *pair = (struct pair){ .dst = order <= 0 ? &route->dst : &told->dst };
-    if (order <= 0) {
-        pair->route = route;
-        pair->start = sides->starts ? &sides->starts[sides->route_at] : NULL;
-        sides->route_at++;
+    sides->rows = calloc(n_routes + n_told + 1, sizeof(*sides->rows));
+    if (!sides->rows)
+        return -ENOMEM;
+    while (i < n_routes || k < n_told) {
+        struct destination *row = &sides->rows[sides->n_rows++];
+        int order = k == n_told     ? -1
+                    : i == n_routes ? 1
+                                    : prefix_compare(&sides->routes[i].dst, &sides->told[k].dst);
+
+        row->dst = order <= 0 ? &sides->routes[i].dst : &sides->told[k].dst;
+        if (order <= 0) {
+            row->route = &sides->routes[i];
+            row->starts_with = sides->starts ? sides->starts[i].cwnd : row->route->initcwnd;
+            row->not_ours =
+                sides->starts && sides->starts[i].text[0] ? sides->starts[i].text : NULL;
+            i++;
+        }
+        if (order >= 0)
+            row->told = &sides->told[k];
+        /* A walk over a table that changes may name one twice. */
+        while (k < n_told && riptide_prefix_equal(&sides->told[k].dst, row->dst))
+            k++;
+        row->difference = find_difference(sides, row);
+        sides->n_differences += row->difference != NULL;
+        sides->n_not_taken += row->not_ours != NULL;
     }
-    if (order >= 0)
-        pair->told = told->row;
-    /* A walk over a table that changes may name one twice. */
-    while (pair->told && sides->told_at < sides->n_told &&
-           riptide_prefix_equal(&sides->told[sides->told_at].dst, pair->dst))
-        sides->told_at++;
-    pair->difference = find_difference(sides, pair);
-    return true;
+    return 0;
+}
+
+void sides_deinit(struct sides *sides)
+{
+    riptide_routes_free(sides->routes);
+    free(sides->starts);
+    free(sides->told);
+    free(sides->rows);
+}
+
+static int read_once(struct sides *sides, const struct command_options *options,
+                     const struct riptide_prefix *within)
+{
+    int r;
+
+    *sides = (struct sides){ .routes = NULL };
+    r = ask_daemon(sides, options, within);
+    if (r == 0)
+        r = read_kernel(sides, options, within);
+    return r == 0 ? merge(sides) : r;
+}
+
+int sides_read(struct sides *sides, const struct command_options *options,
+               const struct riptide_prefix *within)
+{
+    int r = read_once(sides, options, within);
+
+    if (r < 0 || sides->n_differences == 0)
+        return r;
+    /* They were not read at the same moment: what is still so at the next look is so. */
+    sides_deinit(sides);
+    return read_once(sides, options, within);
 }
 
 /* It wants another window: the written one is near enough, or the next round changes it. */
-static const char *describe_wanted(const json_t *page, const json_t *told)
+static const char *describe_move(const struct sides *sides, const struct told *told)
 {
-    json_int_t initcwnd = figure_at(told, INITCWND), cwnd = figure_at(told, CWND), moved;
+    int64_t moved = llabs((int64_t)told->cwnd - told->initcwnd);
 
-    if (strcmp(word_at(told, STATE), "applied") != 0 || !cwnd || cwnd == initcwnd)
+    if (strcmp(told->state, "applied") != 0 || !told->cwnd || moved == 0)
         return NULL;
-    moved = cwnd > initcwnd ? cwnd - initcwnd : initcwnd - cwnd;
-    return moved <= number(page, "step_segments") ||
-                   moved * 100 <= initcwnd * number(page, "step_percent")
+    return moved <= sides->step_segments || moved * 100 <= told->initcwnd * sides->step_percent
                ? "step"
                : "pending";
 }
@@ -202,159 +214,152 @@ static const char *device_of(const struct riptide_route *route)
     return name;
 }
 
-/* What the daemon said goes on as it is: making it anew costs more than all else. */
-static json_t *told_to_json(const struct sides *sides, const json_t *told)
+/* Likewise the same gateway. */
+static const char *gateway_of(const struct riptide_route *route)
 {
-    if (!told)
-        return json_null();
-    return json_pack("{s:O, s:O, s:O, s:s?, s:O, s:O?}", "state", json_array_get(told, STATE),
-                     "initcwnd", json_array_get(told, INITCWND), "wanted",
-                     figure_at(told, CWND) ? json_array_get(told, CWND) : json_null(), "move",
-                     describe_wanted(json_array_get(sides->pages, 0), told), "connections",
-                     json_array_get(told, CONNECTIONS), "reason", json_array_get(told, REASON));
-}
-
-static json_t *prefix_to_json(const struct riptide_prefix *prefix)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(prefix, text);
-    return json_string(text);
-}
-
-/* The same gateway as the row before has, thousands of times. */
-static json_t *gateway_to_json(const struct riptide_route *route)
-{
-    static struct riptide_prefix prefix;
-    static json_t *gateway;
+    static char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    static struct riptide_prefix gateway;
 
     if (!route || !route->gateway.family)
-        return json_null();
-    if (!gateway || !riptide_prefix_equal(&prefix, &route->gateway)) {
-        json_decref(gateway);
-        gateway = prefix_to_json(&route->gateway);
-        prefix = route->gateway;
-    }
-    return json_incref(gateway);
-}
-
-json_t *sides_next(struct sides *sides)
-{
-    struct pair pair;
-    uint32_t initcwnd;
-
-    if (!walk(sides, &pair))
         return NULL;
-    initcwnd = pair.route ? pair.route->initcwnd : 0;
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:s?, s:o, s:s?, s:s?, s:o}", "dst",
-        pair.told ? json_incref(json_array_get(pair.told, 0)) : prefix_to_json(pair.dst),
-        "initcwnd", figure_or_null(initcwnd), "initrwnd",
-        figure_or_null(pair.route ? pair.route->initrwnd : 0),
-        "gateway", gateway_to_json(pair.route), "dev", device_of(pair.route), "starts_with",
-        figure_or_null(pair.start ? pair.start->cwnd : initcwnd), "not_ours",
-        pair.start && pair.start->text[0] ? pair.start->text : NULL, "difference", pair.difference,
-        "daemon", told_to_json(sides, pair.told));
+    if (!riptide_prefix_equal(&gateway, &route->gateway)) {
+        gateway = route->gateway;
+        riptide_prefix_format(&gateway, text);
+    }
+    return text;
 }
 
-void sides_deinit(struct sides *sides)
+/* Words of ours, or null. */
+static void put_words(const char *lead, const char *words)
 {
-    riptide_routes_free(sides->routes);
-    free(sides->starts);
-    free(sides->told);
-    json_decref(sides->pages);
+    printf(words ? "%s\"%s\"" : "%snull", lead, words);
 }
 
-static int read_once(struct sides *sides, const struct command_options *options,
-                     const struct riptide_prefix *within)
+/* What may hold anything. */
+static void put_text(const char *lead, const char *text)
 {
-    struct pair pair;
-    int r;
+    json_t *string = text ? json_string(text) : NULL;
 
-    *sides = (struct sides){ .routes = NULL };
-    r = ask_daemon(sides, options, within);
-    if (r == 0)
-        r = read_kernel(sides, options, within);
-    while (r == 0 && walk(sides, &pair))
-        sides->n_differences += pair.difference != NULL;
-    sides->route_at = sides->told_at = 0;
-    return r;
+    fputs(lead, stdout);
+    if (!string || json_dumpf(string, stdout, JSON_ENCODE_ANY) < 0)
+        fputs("null", stdout);
+    json_decref(string);
 }
 
-int sides_read(struct sides *sides, const struct command_options *options,
-               const struct riptide_prefix *within)
+static void put_figure(FILE *out, const char *lead, uint32_t figure, const char *none)
 {
-    int r = read_once(sides, options, within);
+    fputs(lead, out);
+    if (figure)
+        fprintf(out, "%" PRIu32, figure);
+    else
+        fputs(none, out);
+}
 
-    if (r < 0 || sides->n_differences == 0)
-        return r;
-    /* They were not read at the same moment: what is still so at the next look is so. */
-    sides_deinit(sides);
-    return read_once(sides, options, within);
+/* Member by member: to make a tree of each of thousands would take most of the time. */
+static void put_row(const struct sides *sides, const struct destination *row)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct told *told = row->told;
+
+    riptide_prefix_format(row->dst, dst);
+    put_words("{\"dst\":", dst);
+    put_figure(stdout, ",\"initcwnd\":", row->route ? row->route->initcwnd : 0, "null");
+    put_figure(stdout, ",\"initrwnd\":", row->route ? row->route->initrwnd : 0, "null");
+    put_words(",\"gateway\":", gateway_of(row->route));
+    put_text(",\"dev\":", device_of(row->route));
+    put_figure(stdout, ",\"starts_with\":", row->starts_with, "null");
+    put_text(",\"not_ours\":", row->not_ours);
+    put_words(",\"difference\":", row->difference);
+    if (told) {
+        put_text(",\"daemon\":{\"state\":", told->state);
+        printf(",\"initcwnd\":%" PRIu32, told->initcwnd);
+        put_figure(stdout, ",\"wanted\":", told->cwnd, "null");
+        put_words(",\"move\":", describe_move(sides, told));
+        printf(",\"connections\":%" PRIu32, told->connections);
+        put_text(",\"reason\":", told->reason[0] ? told->reason : NULL);
+    }
+    fputs(told ? "}}" : ",\"daemon\":null}", stdout);
+}
+
+static void print_json(const struct sides *sides, const struct riptide_router_config *router)
+{
+    printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
+           "  \"daemon_is_paused\": %s,\n  \"differences\": %zu,\n  \"routes\": [",
+           router->table, router->protocol, sides->is_running ? "true" : "false",
+           sides->is_paused ? "true" : "false", sides->n_differences);
+    for (size_t i = 0; i < sides->n_rows; i++) {
+        fputs(i ? ",\n    " : "\n    ", stdout);
+        put_row(sides, &sides->rows[i]);
+    }
+    puts("\n  ]\n}");
 }
 
 /* What a pause does to each is said once for all. */
-static const struct render_column columns[] = {
-    { "DESTINATION", "{dst}", false },
-    { "INITCWND", "{initcwnd}", true },
-    { "WANTED", "{daemon.wanted}", true },
-    { "CONNS", "[{?daemon.connections}{daemon.connections}]", true },
-    { "INITRWND", "{initrwnd}", true },
-    { "GATEWAY", "{gateway}", false },
-    { "DEV", "{dev}", false },
-    { "STATE",
-      "[differs: {difference}|{!/daemon_is_paused}starts with {starts_with}: {not_ours}"
-      "|{!/daemon_is_paused}{not_ours}|{daemon.state}[ ({daemon.move})][: {daemon.reason}]]",
-      false },
-    { NULL, "[{?difference}error|{!/daemon_is_paused}{?not_ours}error|{?daemon.reason}warning]",
-      false },
-};
+static const char *not_ours_of(const struct sides *sides, const struct destination *row)
+{
+    return sides->is_paused ? NULL : row->not_ours;
+}
 
-/* Row by row, since they would take more time in memory than all else. */
-static int print_rows(struct sides *sides, const json_t *document, bool json)
+static const char *colour_of(const struct sides *sides, const struct destination *row)
+{
+    if (row->difference || not_ours_of(sides, row))
+        return "error";
+    return row->told && row->told->reason[0] ? "warning" : "";
+}
+
+static void print_state(FILE *out, const struct sides *sides, const struct destination *row)
+{
+    const char *not_ours = not_ours_of(sides, row), *move;
+
+    if (row->difference) {
+        fprintf(out, "differs: %s", row->difference);
+    } else if (not_ours) {
+        if (row->starts_with)
+            fprintf(out, "starts with %" PRIu32 ": ", row->starts_with);
+        fputs(not_ours, out);
+    } else if (row->told) {
+        move = describe_move(sides, row->told);
+        fprintf(out, "%s%s%s%s%s%s", row->told->state, move ? " (" : "", move ? move : "",
+                move ? ")" : "", row->told->reason[0] ? ": " : "", row->told->reason);
+    }
+}
+
+static int print_table(const struct sides *sides)
 {
     const struct render_style style = command_style();
-    struct render_table table = { .columns = columns, .root = document };
-    char *text = json_dumps(document, JSON_INDENT(2));
-    const char *separator = "";
-    char line[4096]; /* more than a row takes */
-    json_t *row;
-    int r = text ? 0 : -ENOMEM;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct table table;
+    int r = table_open(&table, "\tDESTINATION\tINITCWND\tWANTED\tCONNS\tINITRWND\tGATEWAY\tDEV"
+                               "\tSTATE\n");
 
-    if (r == 0 && json)
-        printf("%.*s,\n  \"routes\": [", (int)strlen(text) - 2, text);
-    free(text);
-    while (r == 0 && (row = sides_next(sides))) {
-        size_t n = json ? json_dumpb(row, line, sizeof(line), JSON_COMPACT) : 0;
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < sides->n_rows; i++) {
+        const struct destination *row = &sides->rows[i];
+        const struct riptide_route *route = row->route;
+        const char *gateway = gateway_of(route), *dev = device_of(route);
 
-        if (!json)
-            r = render_table_add(&table, row);
-        else if (n == 0 || n > sizeof(line))
-            r = -ENOMEM;
-        else
-            printf("%s\n    %.*s", separator, (int)n, line);
-        separator = ",";
-        json_decref(row);
+        riptide_prefix_format(row->dst, dst);
+        fprintf(table.rows, "%s\t%s", colour_of(sides, row), dst);
+        put_figure(table.rows, "\t", route ? route->initcwnd : 0, "");
+        put_figure(table.rows, "\t", row->told ? row->told->cwnd : 0, "");
+        put_figure(table.rows, "\t", row->told ? row->told->connections : 0, "");
+        put_figure(table.rows, "\t", route ? route->initrwnd : 0, "");
+        fprintf(table.rows, "\t%s\t%s\t", gateway ? gateway : "", dev ? dev : "");
+        print_state(table.rows, sides, row);
+        fputc('\n', table.rows);
     }
-    if (json)
-        puts("\n  ]\n}");
-    else
-        render_table_print(&table, stdout, &style);
-    return r;
+    return table_close(&table, stdout, "lrrrrlll", &style);
 }
 
 /* What becomes of routes that are not as they should be. */
 static void say_faults(const struct sides *sides, uint32_t table, const char *within)
 {
-    size_t n_not_taken = 0;
-
-    for (size_t i = 0; sides->starts && i < sides->n_routes; i++)
-        n_not_taken += sides->starts[i].text[0] != 0;
     if (sides->n_routes == 0)
         log_answer("show: no routes in table %" PRIu32 "%s%s", table, within ? " within " : "",
                    within ? within : "");
-    if (n_not_taken > 0 && !sides->is_paused)
-        log_answer("show: routes that connections do not take: %zu", n_not_taken);
+    if (sides->n_not_taken > 0 && !sides->is_paused)
+        log_answer("show: routes that connections do not take: %zu", sides->n_not_taken);
     if (sides->n_differences > 0)
         log_answer("show: differences between kernel and daemon: %zu", sides->n_differences);
 }
@@ -365,7 +370,6 @@ int show_run(const struct command_options *options)
     struct riptide_prefix within = { .family = 0 };
     struct riptide_error error = { .text = "" };
     struct sides sides;
-    json_t *document;
     int r;
 
     if (options->n_operands > 1)
@@ -374,17 +378,15 @@ int show_run(const struct command_options *options)
         return EXIT_USAGE;
     r = sides_read(&sides, options, &within);
     if (r == 0) {
-        document = json_pack("{s:I, s:i, s:b, s:b, s:I}", "table", (json_int_t)router->table,
-                             "protocol", router->protocol, "daemon_is_running", sides.is_running,
-                             "daemon_is_paused", sides.is_paused, "differences",
-                             (json_int_t)sides.n_differences);
         if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
             log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
-        r = print_rows(&sides, document, options->json);
+        if (options->json)
+            print_json(&sides, router);
+        else
+            r = print_table(&sides);
         say_faults(&sides, router->table, options->n_operands ? options->operands[0] : NULL);
-        json_decref(document);
     }
     sides_deinit(&sides);
     return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;

@@ -85,6 +85,19 @@ def test_show_puts_kernel_and_daemon_side_by_side(net):
         assert [row["dst"] for row in only["routes"]] == ["2001:db8::1"]
 
 
+def test_show_has_routes_of_devices_whose_name_is_no_text(net):
+    """Of a name the kernel wants no blank, slash or colon, and nothing else."""
+    name = os.fsdecode(b"\xff\"")
+    net.host.ip("link", "add", name, "type", "veth", "peer", "name", "far")
+    net.host.ip("link", "set", name, "up")
+    for dst, dev in (("203.0.113.1", name), ("203.0.113.2", "eth0")):
+        net.host.ip("route", "add", dst, "dev", dev, "table", TABLE, "proto", "230",
+                    "initcwnd", "20")
+    found = riptide_json(net.host, "show", "--control", "none")
+    assert [(row["dst"], row["dev"]) for row in found["routes"]] == [("203.0.113.1", None),
+                                                                     ("203.0.113.2", "eth0")]
+
+
 def test_show_marks_differences(net):
     """A dry run writes nothing, so that whatever is in the kernel is not what it believes."""
     for last in (1, 2, 3):
@@ -93,7 +106,7 @@ def test_show_marks_differences(net):
     process = net.host.start(RIPTIDED, "--dry-run", "--policy", "paper", "--control", path)
     wait_until(lambda: os.path.exists(path), "the socket")
     wait_until(lambda: [row for row in ask({"request": "show"}, path)["routes"]
-                        if row[1] == "applied"][2:], "three destinations")
+                        if row.split("\t")[1] == "applied"][2:], "three destinations")
     for dst, window in (("203.0.113.2", 77), ("203.0.113.9", 50)):
         net.host.ip("route", "add", dst, "via", "10.0.0.1", "table", TABLE, "proto", "230",
                     "initcwnd", window)

@@ -113,7 +113,8 @@ def test_window_within_the_step_is_no_fault(net):
     with Daemon(net.host) as daemon:
         cwnd = wait_window(net.host, "203.0.113.1")
         ask({"request": "hint", "dst": "203.0.113.1", "scale": 0.95, "for_ms": 600000})
-        wait_until(lambda: ask({"request": "show"})["routes"][0][3] < cwnd, "another window")
+        wait_until(lambda: int(ask({"request": "show"})["routes"][0].split("\t")[3]) < cwnd,
+                   "another window")
         done = net.host.run(RIPTIDE, "show")
         assert done.stderr == ""
         row = done.stdout.splitlines()[1].split()

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Templates: conditions, alternatives, figures. Tables: widths, where rows are broken for a terminal,
- * colours.
+ * Templates: conditions, alternatives, figures.
  */
 #include "render.h"
 #include "unit.h"
@@ -55,103 +54,4 @@ TEST(figures_are_printed_as_asked)
     assert_rendered("{x:list}{y:left_out}{z:left_out}",
                     "{\"x\":[\"a\",\"b\"],\"y\":{\"c\":0,\"d\":2,\"e\":1},\"z\":{\"f\":0}}",
                     "a, b; left out: 2 d, 1 e");
-}
-
-static const struct render_column columns[] = {
-    { "NAME", "{a}", false }, { "N", "{n}", true }, { "WHY", "{why}", false }, { NULL, "{c}", false },
-};
-
-/* The second row is marked. */
-static const char two_rows[] =
-    "[{\"a\":\"a\",\"n\":7},"
-    "{\"a\":\"2001:db8::1234\",\"n\":12345,\"why\":\"a reason that is long\",\"c\":\"error\"}]";
-
-static char *print_rows(const char *json, const struct render_style *style)
-{
-    struct render_table table = { .columns = columns };
-    json_t *rows = json_loads(json, 0, NULL);
-    const json_t *row;
-    size_t i;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_non_null(rows);
-    assert_non_null(out);
-    json_array_foreach(rows, i, row)
-        assert_int_equal(render_table_add(&table, row), 0);
-    render_table_print(&table, out, style);
-    assert_int_equal(fclose(out), 0);
-    json_decref(rows);
-    return text;
-}
-
-static char *print(const struct render_style *style)
-{
-    return print_rows(two_rows, style);
-}
-
-static void assert_printed(const struct render_style *style, const char *expected)
-{
-    char *text = print(style);
-
-    assert_string_equal(text, expected);
-    free(text);
-}
-
-TEST(columns_are_as_wide_as_what_is_in_them)
-{
-    assert_printed(&(struct render_style){ .width = 0 },
-                   "NAME               N WHY\n"
-                   "a                  7 -\n"
-                   "2001:db8::1234 12345 a reason that is long\n");
-}
-
-/* The last cell of one row may, and that of another not. */
-TEST(a_cell_without_room_goes_below)
-{
-    assert_printed(&(struct render_style){ .width = 41 }, "NAME               N WHY\n"
-                                                         "a                  7 -\n"
-                                                         "2001:db8::1234 12345\n"
-                                                         "  a reason that is long\n");
-    assert_printed(&(struct render_style){ .width = 19 }, "NAME\n"
-                                                         "      N WHY\n"
-                                                         "a\n"
-                                                         "      7 -\n"
-                                                         "2001:db8::1234\n"
-                                                         "  12345\n"
-                                                         "  a reason that is long\n");
-}
-
-TEST(a_line_is_longer_than_the_terminal_for_one_cell_alone)
-{
-    for (size_t width = 1; width < 50; width++) {
-        char *text = print(&(struct render_style){ .width = width });
-        char *rest = text;
-
-        for (const char *line; (line = strsep(&rest, "\n"));) {
-            const char *cell = line + strspn(line, " ");
-            bool is_one = !strchr(cell, ' ') || !strcmp(cell, "a reason that is long");
-
-            assert_true(strlen(line) <= width || is_one);
-            assert_true(!*line || line[strlen(line) - 1] != ' ');
-        }
-        free(text);
-    }
-}
-
-TEST(marks_are_coloured_on_a_terminal)
-{
-    assert_printed(&(struct render_style){ .width = 80, .is_coloured = true },
-                   "NAME               N WHY\n"
-                   "a                  7 -\n"
-                   "\033[31m2001:db8::1234 12345 a reason that is long\033[0m\n");
-}
-
-TEST(empty_table_is_its_titles)
-{
-    char *text = print_rows("[]", &(struct render_style){ .width = 80 });
-
-    assert_string_equal(text, "NAME N WHY\n");
-    free(text);
 }
