@@ -73,7 +73,7 @@ static int pause_holder(const struct command_options *options,
 /* Rules that show our table; those that lead marked queries around it change nothing alone. */
 static int count_rules(const struct riptide_router_config *numbers, uint32_t *np)
 {
-    struct riptide_rule *rules;
+    struct rule *rules;
     size_t n_rules;
     int r = riptide_rules_read(numbers, &rules, &n_rules);
 
@@ -82,7 +82,7 @@ static int count_rules(const struct riptide_router_config *numbers, uint32_t *np
     *np = 0;
     for (size_t i = 0; i < n_rules; i++)
         *np += rules[i].table == numbers->table;
-    riptide_rules_free(rules);
+    free(rules);
     return 0;
 }
 

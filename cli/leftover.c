@@ -8,11 +8,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool leftover_find(const struct riptide_router_config *config, const char *command,
                    struct riptide_error *line)
 {
-    struct riptide_rule *rules = NULL;
+    struct rule *rules = NULL;
     uint32_t table = 0;
     size_t n = 0;
 
@@ -22,7 +23,7 @@ bool leftover_find(const struct riptide_router_config *config, const char *comma
         if (rules[i].protocol == config->protocol && rules[i].table != config->table)
             table = rules[i].table;
     }
-    riptide_rules_free(rules);
+    free(rules);
     if (table != 0)
         snprintf(line->text, sizeof(line->text),
                  "rules of protocol %u look up table %" PRIu32

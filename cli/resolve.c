@@ -75,7 +75,7 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
     }
     if (best)
         *route = *best;
-    riptide_routes_free(routes);
+    free(routes);
     return best ? 0 : -ENOENT;
 }
 
@@ -91,7 +91,7 @@ static struct probe first_address(const struct riptide_prefix *dst)
     return probe;
 }
 
-static bool has_doubt(const struct riptide_rule *rules, size_t n_rules,
+static bool has_doubt(const struct rule *rules, size_t n_rules,
                       const struct riptide_route *routes, size_t n)
 {
     bool is_ours[2];
@@ -113,7 +113,7 @@ int resolve_starts(const struct riptide_router_config *config, const struct ript
                    size_t n, struct start **startsp)
 {
     struct netlink netlink = { 0 };
-    struct riptide_rule *rules;
+    struct rule *rules;
     struct route_answer answer;
     size_t n_rules;
     int r = riptide_rules_read(config, &rules, &n_rules);
@@ -133,7 +133,7 @@ int resolve_starts(const struct riptide_router_config *config, const struct ript
         }
         netlink_deinit(&netlink);
     }
-    riptide_rules_free(rules);
+    free(rules);
     if (r < 0) {
         free(*startsp);
         *startsp = NULL;

@@ -15,30 +15,30 @@
 /* TCP_INIT_CWND in include/net/tcp.h: what a route without an initcwnd gives. */
 enum { DEFAULT_CWND = 10 };
 
-bool rules_are_in_place(const struct riptide_rule *rules, size_t n, uint8_t family)
+bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family)
 {
     size_t n_ours = 0;
 
     for (size_t i = 0; i < n; i++)
-        n_ours += rules[i].family == family && rules[i].is_ours;
+        n_ours += rules[i].family == family && rules[i].role != RULE_FOREIGN;
     return n_ours == 2;
 }
 
 /* Own addresses come first on every host, and no destination is one. */
-static bool is_of_local_table(const struct riptide_rule *rule)
+static bool is_of_local_table(const struct rule *rule)
 {
     return rule->is_unconditional && rule->table == RT_TABLE_LOCAL;
 }
 
-const struct riptide_rule *rules_find_before(const struct riptide_rule *rules, size_t n,
+const struct rule *rules_find_before(const struct rule *rules, size_t n,
                                              uint8_t family, uint32_t table)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct riptide_rule *rule = &rules[i];
+        const struct rule *rule = &rules[i];
 
         if (rule->family != family)
             continue;
-        if (rule->is_ours)
+        if (rule->role != RULE_FOREIGN)
             return NULL;
         if (table ? rule->table == table : !is_of_local_table(rule))
             return rule;
@@ -46,7 +46,7 @@ const struct riptide_rule *rules_find_before(const struct riptide_rule *rules, s
     return NULL;
 }
 
-void rules_describe(char *text, size_t size, const struct riptide_rule *rule)
+void rules_describe(char *text, size_t size, const struct rule *rule)
 {
     int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
                      rule->priority);
@@ -64,10 +64,10 @@ void rules_describe(char *text, size_t size, const struct riptide_rule *rule)
                  rule->suppress_prefixlength);
 }
 
-void rules_judge_start(const struct riptide_rule *rules, size_t n, uint8_t family, uint32_t table,
+void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,
                        const struct route_answer *answer, struct start *start)
 {
-    const struct riptide_rule *rule = rules_find_before(rules, n, family, answer->table);
+    const struct rule *rule = rules_find_before(rules, n, family, answer->table);
     char described[96];
 
     *start = (struct start){

@@ -19,17 +19,17 @@ struct route_answer {
 };
 
 /* Whether both rules of ours are there. */
-bool rules_are_in_place(const struct riptide_rule *rules, size_t n, uint8_t family);
+bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family);
 
 /*
  * The first rule of somebody else's before ours that looks up `table`, or whatever it does where
  * that is 0; NULL: none.
  */
-const struct riptide_rule *rules_find_before(const struct riptide_rule *rules, size_t n,
+const struct rule *rules_find_before(const struct rule *rules, size_t n,
                                              uint8_t family, uint32_t table);
 
 /* "IPv4 priority 100 fwmark 0x7 lookup main", the last words as ip(8) has them. */
-void rules_describe(char *text, size_t size, const struct riptide_rule *rule);
+void rules_describe(char *text, size_t size, const struct rule *rule);
 
 /* How connections start. */
 struct start {
@@ -38,7 +38,7 @@ struct start {
     char text[160]; /* why it is none of ours; empty: it is */
 };
 
-void rules_judge_start(const struct riptide_rule *rules, size_t n, uint8_t family, uint32_t table,
+void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,
                        const struct route_answer *answer, struct start *start);
 
 #endif

@@ -157,7 +157,7 @@ static int merge(struct sides *sides)
 
 void sides_deinit(struct sides *sides)
 {
-    riptide_routes_free(sides->routes);
+    free(sides->routes);
     free(sides->starts);
     free(sides->told);
     free(sides->rows);

@@ -51,7 +51,7 @@ static int count_not_taken(const struct riptide_router_config *config, json_int_
     for (size_t i = 0; starts && i < n; i++)
         *np += starts[i].text[0] != 0;
     free(starts);
-    riptide_routes_free(routes);
+    free(routes);
     return r;
 }
 

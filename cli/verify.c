@@ -72,7 +72,7 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-static int gather(struct evidence *evidence, struct riptide_rule **rulesp,
+static int gather(struct evidence *evidence, struct rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
     struct netlink netlink;
@@ -158,7 +158,7 @@ int verify_run(const struct command_options *options)
     struct evidence evidence = { .router = options->settings.router };
     const char *wrong = parse(&evidence.probe, options);
     struct riptide_error error = { .text = "" };
-    struct riptide_rule *rules = NULL;
+    struct rule *rules = NULL;
     int status = EXIT_FAILURE;
     int r;
 
@@ -176,6 +176,6 @@ int verify_run(const struct command_options *options)
     else
         log_answer("verify: %s port %s: %s", options->operands[0], options->operands[1],
                    log_error_text(&error, r));
-    riptide_rules_free(rules);
+    free(rules);
     return status;
 }

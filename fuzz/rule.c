@@ -143,7 +143,7 @@ static void check_meaning(const struct rule *rule, const struct reading *reading
 {
     CASE_CHECK(rule->priority == number_of(reading, FRA_PRIORITY));
     CASE_CHECK(rule->protocol == number_of(reading, FRA_PROTOCOL));
-    CASE_CHECK(rule->fwmark == number_of(reading, FRA_FWMARK));
+    CASE_CHECK(rule->mark == number_of(reading, FRA_FWMARK));
     CASE_CHECK(rule->target == number_of(reading, FRA_GOTO));
     CASE_CHECK(rule->table == table_of(reading));
     CASE_CHECK(rule->is_unconditional ==

@@ -6,6 +6,7 @@
 #ifndef RIPTIDE_LIB_TOOLS_H
 #define RIPTIDE_LIB_TOOLS_H
 
+#include "apply/rule.h"
 #include "prefix.h"
 
 #include <riptide/agent.h>
@@ -57,37 +58,19 @@ bool riptide_router_is_idle(const struct riptide_router *router);
 
 /*
  * Reads our routes as the kernel has them, sorted by destination. For tools: it dumps the whole
- * table in one call. Needs no privilege. The array is the caller's; riptide_routes_free returns it.
+ * table in one call. Needs no privilege. The array is to be given to free(3).
  * Errors: -ENOMEM, those of the kernel.
  */
 int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
                         size_t *n_routesp);
 
-struct riptide_route *riptide_routes_free(struct riptide_route *routes);
-
-/* A policy rule of the kernel, as it concerns ours. */
-struct riptide_rule {
-    uint8_t family; /* AF_INET or AF_INET6 */
-    uint8_t protocol;
-    bool is_ours;          /* one of the two above */
-    bool is_unconditional; /* every packet that reaches it takes it */
-    uint32_t priority;
-    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
-    uint32_t target; /* priority that a goto leads to; 0: no goto */
-    uint32_t mark;   /* 0: none */
-    /* Its lookup passes over routes to prefixes of at most these bits; -1: over none. */
-    int32_t suppress_prefixlength;
-};
-
 /*
- * Reads the rules of both families in the order in which the kernel follows them, IPv4 first. For
- * tools. Needs no privilege. The array is the caller's; riptide_rules_free returns it.
+ * Reads the rules of both families in the order in which the kernel follows them, IPv4 first; ours
+ * are ours with whichever mark. Needs no privilege. The array is to be given to free(3).
  * Errors: -ENOMEM, those of the kernel; a kernel without policy rules has none.
  */
-int riptide_rules_read(const struct riptide_router_config *config, struct riptide_rule **rulesp,
+int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
                        size_t *n_rulesp);
-
-struct riptide_rule *riptide_rules_free(struct riptide_rule *rules);
 
 /*
  * How many segments of mss_bytes this host lets a peer send at once on a new connection that this

@@ -27,7 +27,7 @@ static struct rule_counts count_rules(const struct host *host, uint8_t family)
 
     for (size_t i = 0; i < host->n_rules; i++) {
         counts.n += host->rules[i].family == family;
-        counts.n_ours += host->rules[i].family == family && host->rules[i].is_ours;
+        counts.n_ours += host->rules[i].family == family && host->rules[i].role != RULE_FOREIGN;
     }
     return counts;
 }
@@ -136,16 +136,16 @@ static void find_not_taken(const struct host *host, struct finding *finding)
 }
 
 /* The first before the place of ours, which is before main where they are not there. */
-static const struct riptide_rule *find_before(const struct host *host, uint8_t family)
+static const struct rule *find_before(const struct host *host, uint8_t family)
 {
-    const struct riptide_rule *rule = rules_find_before(host->rules, host->n_rules, family, 0);
+    const struct rule *rule = rules_find_before(host->rules, host->n_rules, family, 0);
 
     return rule && rule->is_unconditional && rule->table == RT_TABLE_MAIN ? NULL : rule;
 }
 
 void check_rules(const struct host *host, struct finding *finding)
 {
-    const struct riptide_rule *first = find_before(host, AF_INET);
+    const struct rule *first = find_before(host, AF_INET);
     char text[96];
 
     if (!first)

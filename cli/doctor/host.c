@@ -132,7 +132,7 @@ static int read_router(struct host *host, struct riptide_error *error)
     host->rules_error = riptide_rules_read(&host->router, &host->rules, &host->n_rules);
     if (riptide_routes_read(&host->router, &routes, &host->n_routes) == 0) {
         read_starts(host, routes);
-        riptide_routes_free(routes);
+        free(routes);
     }
     return 0;
 }
@@ -209,5 +209,6 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
 
 void host_deinit(struct host *host)
 {
-    host->rules = riptide_rules_free(host->rules);
+    free(host->rules);
+    host->rules = NULL;
 }

@@ -54,7 +54,7 @@ struct host {
     struct queues queues;
     struct connections connections;
 
-    struct riptide_rule *rules;
+    struct rule *rules;
     size_t n_rules;
     int rules_error;
     size_t n_routes;        /* ours, in the kernel */

@@ -52,7 +52,7 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
 static void judge_other_route(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
-    const struct riptide_rule *rule = rules_find_before(
+    const struct rule *rule = rules_find_before(
         evidence->rules, evidence->n_rules, probe->peer.family, evidence->answer.table);
 
     if (probe->mark == evidence->router.mark)

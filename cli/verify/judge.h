@@ -32,7 +32,7 @@ struct evidence {
     struct route_answer answer; /* the kernel's route for exactly that connection */
     bool has_route; /* of ours, that holds the peer; read before the connection was opened */
     struct riptide_route route;
-    const struct riptide_rule *rules;
+    const struct rule *rules;
     size_t n_rules;
     bool has_holder;          /* a router manages this namespace */
     struct riptide_route dry; /* what a dry run says of the peer; reason: left alone */

@@ -210,64 +210,26 @@ bool base_equal(const struct base *a, const struct base *b)
            memcmp(&a->route, &b->route, base_bytes(a) - offsetof(struct base, route)) == 0;
 }
 
-/* Those held whose routes have the same prefix. */
-struct row {
-    struct riptide_prefix match;
-    struct base *first;
-};
-
-void bases_init(struct bases *bases)
-{
-    prefix_table_init(&bases->table, sizeof(struct row), UINT32_MAX, 0);
-}
-
-void bases_deinit(struct bases *bases)
-{
-    prefix_table_deinit(&bases->table);
-}
-
-int bases_hold(struct bases *bases, const struct base *base, struct base **heldp)
+struct base *base_hold(const struct base *base, struct base *const known[2])
 {
     struct base *held;
-    struct row *row;
-    uint32_t slot;
 
-    if (prefix_table_insert(&bases->table, &base->route.dst, &slot) != 0)
-        return -ENOMEM;
-    row = prefix_table_at(&bases->table, slot);
-    for (held = row->first; held && !base_equal(held, base); held = held->next)
-        ;
-    if (!held) {
-        held = malloc(base_bytes(base));
-        if (!held) {
-            if (!row->first)
-                prefix_table_remove(&bases->table, slot);
-            return -ENOMEM;
+    for (int i = 0; i < 2; i++) {
+        if (known[i] && base_equal(known[i], base)) {
+            known[i]->n_users++;
+            return known[i];
         }
-        memcpy(held, base, base_bytes(base));
-        held->n_users = 0;
-        held->next = row->first;
-        row->first = held;
     }
-    held->n_users++;
-    *heldp = held;
-    return 0;
+    held = malloc(base_bytes(base));
+    if (!held)
+        return NULL;
+    memcpy(held, base, base_bytes(base));
+    held->n_users = 1;
+    return held;
 }
 
-void bases_release(struct bases *bases, struct base *base)
+void base_release(struct base *base)
 {
-    struct base **link;
-    struct row *row;
-    uint32_t slot;
-
-    if (!base || --base->n_users > 0)
-        return;
-    slot = prefix_table_find(&bases->table, &base->route.dst);
-    row = prefix_table_at(&bases->table, slot);
-    for (link = &row->first; *link != base; link = &(*link)->next)
-        ;
-    *link = base->next;
-    if (!row->first)
-        prefix_table_remove(&bases->table, slot);
-    free(base);
+    if (base && --base->n_users == 0)
+        free(base);
 }

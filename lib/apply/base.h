@@ -7,13 +7,11 @@
 #ifndef RIPTIDE_LIB_APPLY_BASE_H
 #define RIPTIDE_LIB_APPLY_BASE_H
 
-#include "prefix_table.h"
 #include "route.h"
 
 /* Two answers that mean the same are equal bytes, from `route` on. */
 struct base {
-    struct base *next; /* of those held with that prefix in main */
-    uint32_t n_users;  /* of one that is held */
+    uint32_t n_users; /* of one that is held */
     /*
      * As main has it, its prefix that of main; without its protocol, and of how long it lives only
      * that it dies by itself: expires_s is 0 then. The ifindex is 0 where there are several.
@@ -41,20 +39,13 @@ bool base_equal(const struct base *a, const struct base *b);
 /* Whether a query that ended with this error was answered: there is no way, or a forbidden one. */
 bool base_is_answer(int error);
 
-/* The distinct base routes that destinations have, each held once, at its real size. */
-struct bases {
-    struct prefix_table table; /* of those with the same prefix in main */
-};
+/*
+ * A copy of its real size, or one user more of the one of `known` (NULL: none) that is equal to it.
+ * NULL: no memory.
+ */
+struct base *base_hold(const struct base *base, struct base *const known[2]);
 
-void bases_init(struct bases *bases);
-
-/* When none is held any more. */
-void bases_deinit(struct bases *bases);
-
-/* The one that is held and equal to it, with one user more. Errors: -ENOMEM. */
-int bases_hold(struct bases *bases, const struct base *base, struct base **heldp);
-
-/* One user less; with the last one the base is forgotten. NULL is fine. */
-void bases_release(struct bases *bases, struct base *base);
+/* One user less; with the last one it goes. NULL is fine. */
+void base_release(struct base *base);
 
 #endif

@@ -126,7 +126,7 @@ static bool is_conflict(const struct riptide_router_config *config, const struct
 {
     if (rule->role != RULE_FOREIGN)
         return false;
-    if (rule->fwmark == config->mark)
+    if (rule->mark == config->mark)
         error_set_field(error, "router.mark",
                         "0x%x; the rule of priority %u matches it: choose another", config->mark,
                         rule->priority);
@@ -249,19 +249,6 @@ static void give_lock_back(struct riptide_router *router)
     router->lock_fd = -1;
 }
 
-/* Undoes a start that failed half way. Rules that are not known to be ours stay. */
-static void give_up(struct riptide_router *router)
-{
-    const struct plan *plan = &router->plan;
-    uint32_t n = 0;
-
-    for (int i = 0; i < 2; i++) {
-        if (plan->own[i].is_in_place)
-            flush_rules(&router->channel, families[i], &plan->identity, &n, NULL);
-    }
-    give_lock_back(router);
-}
-
 int claim_take(void *userdata, struct riptide_error *error)
 {
     struct riptide_router *router = userdata;
@@ -277,25 +264,10 @@ int claim_take(void *userdata, struct riptide_error *error)
         return 0;
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
-    give_up(router);
+    /* Rules that are not known to be ours stay. */
+    sync_remove_rules(&router->plan, &router->channel);
+    give_lock_back(router);
     return r;
-}
-
-/* What is known to be there goes without a dump. Whatever fails here, flush_all finds. */
-static void remove_known(struct riptide_router *router)
-{
-    struct plan *plan = &router->plan;
-    struct target *target;
-    int r;
-
-    plan_lift(plan);
-    r = sync_lift(plan, &router->channel);
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        target->wanted.initcwnd = 0;
-        targets_push(&plan->targets, QUEUE_WRITE, target);
-    }
-    while (r == 0 && !targets_is_empty(&plan->targets, QUEUE_WRITE))
-        r = sync_write(plan, &router->channel);
 }
 
 int claim_release(struct riptide_router *router)
@@ -304,7 +276,7 @@ int claim_release(struct riptide_router *router)
     int r;
 
     watch_unsubscribe(router->notifications);
-    remove_known(router);
+    sync_remove_rules(plan, &router->channel);
     r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
     plan_forget_known(plan);
     give_lock_back(router);

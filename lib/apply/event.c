@@ -67,7 +67,7 @@ static void touch_ours(struct plan *plan, const struct route *route)
         plan_touch_all(plan);
         return;
     }
-    targets_forget_written(&plan->targets, target);
+    target->kernel.is_of_base = false;
     targets_push(&plan->targets, QUEUE_TOUCHED, target);
     /* One of another metric, or where we have none, is not ours: a scan of our table takes it. */
     plan_want_pass(plan, target->kernel.exists && route->priority == target->kernel.priority
@@ -138,34 +138,15 @@ static int follow_link(struct plan *plan, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-static bool has_prefsrc(const struct plan *plan, const struct riptide_prefix *address)
-{
-    const struct target *target;
-
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        if (target->base && riptide_prefix_equal(&target->base->route.prefsrc, address))
-            return true;
-    }
-    return false;
-}
-
-/* As that of its link, and what has it for its source. */
+/* Any may be the source of routes; but for link-local ones, which come and go with containers. */
 static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
-    struct riptide_prefix address;
-    const struct nlattr *found;
 
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
-    /* Where there are both, IFA_ADDRESS is the peer's. */
-    found = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_LOCAL);
-    if (!found)
-        found = netlink_find(netlink_attrs(message, sizeof(*header)), IFA_ADDRESS);
-    if (!found || !route_address_parse(&address, header->ifa_family, found))
-        return -EBADMSG;
-    touch_link(plan, links_is_of_main(&plan->links, header->ifa_index) ||
-                         has_prefsrc(plan, &address));
+    touch_link(plan, header->ifa_scope != RT_SCOPE_LINK ||
+                         links_is_of_main(&plan->links, header->ifa_index));
     return 0;
 }
 

@@ -14,51 +14,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of reading and deleting, in case somebody else writes into our table meanwhile. */
+/* Rounds of reading and deleting: changes meanwhile hide routes from a dump, or add some. */
 enum { MAX_ROUNDS = 4 };
 
-/* One dump into a list. */
+/* Dumps of one kind into a list, of one family after the other. */
 struct reading {
     struct rule_identity identity;
+    uint16_t type;
+    uint8_t family;
     struct rules *rules;
     struct routes *routes;
+    uint32_t *n; /* of the list, */
     uint32_t n_before; /* an interrupted dump forgets only its own */
-    uint8_t family;
 };
 
-static struct nlmsghdr *begin_rules(void *userdata, void *room)
+static struct nlmsghdr *begin(void *userdata, void *room)
 {
-    struct reading *reading = userdata;
+    const struct reading *reading = userdata;
 
-    reading->rules->n = reading->n_before;
-    return message_dump(room, RTM_GETRULE, reading->family, 0);
+    *reading->n = reading->n_before;
+    return message_dump(room, reading->type, reading->family,
+                        reading->type == RTM_GETROUTE ? reading->identity.table : 0);
+}
+
+/* Goes on after an error, and returns the first. */
+static int read_families(struct netlink *channel, struct reading *reading,
+                         netlink_message_fn *on_message)
+{
+    int r, first = 0;
+
+    for (int i = 0; i < 2; i++) {
+        reading->family = families[i];
+        reading->n_before = *reading->n;
+        r = netlink_dump_all(channel, begin, on_message, reading);
+        if (first == 0 && r < 0 && !netlink_is_absence(r))
+            first = r;
+    }
+    return first;
 }
 
 static int on_rule(void *userdata, const struct nlmsghdr *message)
 {
-    struct reading *reading = userdata;
+    const struct reading *reading = userdata;
     int r = rules_add(reading->rules, &reading->identity, message);
 
     return r == -ENOMEM ? r : 0;
 }
 
-int flush_read_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
+int flush_read_rules(struct netlink *channel, const struct rule_identity *identity,
                      struct rules *rules)
 {
     struct reading reading = {
-        .identity = *identity, .rules = rules, .n_before = rules->n, .family = family
+        .identity = *identity, .type = RTM_GETRULE, .rules = rules, .n = &rules->n
     };
-    int r = netlink_dump_all(channel, begin_rules, on_rule, &reading);
 
-    return netlink_is_absence(r) ? 0 : r;
-}
-
-static struct nlmsghdr *begin_routes(void *userdata, void *room)
-{
-    struct reading *reading = userdata;
-
-    reading->routes->n = reading->n_before;
-    return message_dump(room, RTM_GETROUTE, reading->family, reading->identity.table);
+    return read_families(channel, &reading, on_rule);
 }
 
 static int on_route(void *userdata, const struct nlmsghdr *message)
@@ -79,25 +89,32 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
     return 0;
 }
 
-int flush_read_routes(struct netlink *channel, uint8_t family, uint32_t table, uint8_t protocol,
+int flush_read_routes(struct netlink *channel, uint32_t table, uint8_t protocol,
                       struct routes *routes)
 {
     struct reading reading = { .identity = { .table = table, .protocol = protocol },
+                               .type = RTM_GETROUTE,
                                .routes = routes,
-                               .n_before = routes->n,
-                               .family = family };
-    int r = netlink_dump_all(channel, begin_routes, on_route, &reading);
+                               .n = &routes->n };
 
-    return netlink_is_absence(r) ? 0 : r;
+    return read_families(channel, &reading, on_route);
 }
 
-/* Deletes under way: how many went, and the first that did not. */
+/* Deletes under way: how many went, and the first that did not, or could not be read. */
 struct deletion {
     struct netlink *channel;
     uint32_t n;
     int r;
     struct riptide_error *error;
 };
+
+static void note(struct deletion *deletion, int r, const char *text)
+{
+    if (r == 0 || deletion->r < 0)
+        return;
+    deletion->r = r;
+    error_set(deletion->error, "%s", text);
+}
 
 /* What is gone already needs no deleting, and is not counted. */
 static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -108,18 +125,13 @@ static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer
     (void)n;
     (void)answer;
     deletion->n -= error != 0;
-    if (error == 0 || error == -ESRCH || netlink_is_absence(error) || deletion->r < 0)
-        return;
-    deletion->r = error;
-    error_set(deletion->error, "%s", text[0] ? text : strerror(-error));
+    if (error != -ESRCH && !netlink_is_absence(error))
+        note(deletion, error, text[0] ? text : strerror(-error));
 }
 
 static void end_batch(struct deletion *deletion)
 {
-    int r = netlink_exchange(deletion->channel, on_deleted, deletion);
-
-    if (deletion->r == 0)
-        deletion->r = r;
+    note(deletion, netlink_exchange(deletion->channel, on_deleted, deletion), "");
 }
 
 static void add(struct deletion *deletion, const struct nlmsghdr *request)
@@ -130,98 +142,92 @@ static void add(struct deletion *deletion, const struct nlmsghdr *request)
         end_batch(deletion);
 }
 
-static bool has_lookup_at(const struct rules *rules, uint32_t priority, uint32_t table)
+static bool has_lookup_at(const struct rules *rules, const struct rule *skip, uint32_t table)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].priority == priority && rules->list[i].table == table)
+        if (rules->list[i].family == skip->family && rules->list[i].priority == skip->priority &&
+            rules->list[i].table == table)
             return true;
     }
     return false;
 }
 
-/* The rules that look up the table, and then those that lead around it: a goto names no table. */
-static void delete_rules(struct deletion *deletion, uint8_t family,
-                         const struct rule_identity *identity, const struct rules *rules)
+static void delete_lookup(struct deletion *deletion, uint8_t family, uint32_t table)
 {
-    struct netlink *channel = deletion->channel;
-
-    for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].table == identity->table)
-            add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
-    }
-    /* Once too often: a missing privilege is an error even if nothing is there. */
-    add(deletion, message_lookup_delete(netlink_room(channel), family, identity->table));
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *rule = &rules->list[i];
-        const struct rule_place place = { rule->priority, rule->target };
-        const struct rule_identity own = { .protocol = rule->protocol, .mark = rule->fwmark };
-
-        if (rule->role == RULE_SKIP &&
-            (rule->protocol == identity->protocol ||
-             has_lookup_at(rules, rule->priority, identity->table)))
-            add(deletion, message_rule(netlink_room(channel), RTM_DELRULE, family, &place,
-                                       RULE_SKIP, &own));
-    }
-    end_batch(deletion);
+    add(deletion, message_lookup_delete(netlink_room(deletion->channel), family, table));
 }
 
-int flush_rules(struct netlink *channel, uint8_t family, const struct rule_identity *identity,
-                uint32_t *n, struct riptide_error *error)
+static void delete_skip(struct deletion *deletion, const struct rule *rule)
+{
+    const struct rule_place place = { rule->priority, rule->target };
+    const struct rule_identity own = { .protocol = rule->protocol, .mark = rule->mark };
+
+    add(deletion, message_rule(netlink_room(deletion->channel), RTM_DELRULE, rule->family, &place,
+                               RULE_SKIP, &own));
+}
+
+/* The rules that look up the table, and then those that lead around it: a goto names no table. */
+static void flush_rules(struct deletion *deletion, const struct rule_identity *identity)
 {
     const struct rule_identity any = { .table = identity->table };
-    struct deletion deletion = { .channel = channel, .error = error };
     struct rules rules = { 0 };
-    int r = flush_read_rules(channel, family, &any, &rules);
 
-    /* No rules at all: this kernel does not have the family. */
-    if (r == 0 && rules.n > 0)
-        delete_rules(&deletion, family, identity, &rules);
+    note(deletion, flush_read_rules(deletion->channel, &any, &rules), "");
+    for (uint32_t i = 0; i < rules.n; i++) {
+        /*
+         * Once too often in each family that this kernel has: a missing privilege is an error even
+         * if nothing is there.
+         */
+        if (i == 0 || rules.list[i].family != rules.list[i - 1].family)
+            delete_lookup(deletion, rules.list[i].family, identity->table);
+        if (rules.list[i].table == identity->table)
+            delete_lookup(deletion, rules.list[i].family, identity->table);
+    }
+    for (uint32_t i = 0; i < rules.n; i++) {
+        const struct rule *rule = &rules.list[i];
+
+        if (rule->role == RULE_SKIP && (rule->protocol == identity->protocol ||
+                                        has_lookup_at(&rules, rule, identity->table)))
+            delete_skip(deletion, rule);
+    }
+    end_batch(deletion);
     rules_deinit(&rules);
-    *n += deletion.n;
-    return r < 0 ? r : deletion.r;
 }
 
-static int flush_routes(struct netlink *channel, uint8_t family, uint32_t table, uint8_t protocol,
-                        uint32_t *n, struct riptide_error *error)
+/* A dump that changes interrupted each time has shown some all the same. */
+static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t protocol)
 {
-    struct deletion deletion = { .channel = channel, .error = error };
     struct routes routes = { 0 };
-    int r = 0;
+    uint32_t n_before;
+    int r = -EINTR;
 
-    for (int round = 0; r == 0 && deletion.r == 0 && round < MAX_ROUNDS; round++) {
+    for (int round = 0; round < MAX_ROUNDS && (r == 0 || r == -EINTR); round++) {
         routes.n = 0;
-        r = flush_read_routes(channel, family, table, protocol, &routes);
-        if (routes.n == 0)
-            break;
+        n_before = deletion->n;
+        r = flush_read_routes(deletion->channel, table, protocol, &routes);
         for (uint32_t i = 0; i < routes.n; i++)
-            add(&deletion, message_route_delete(netlink_room(channel), &routes.list[i]));
-        end_batch(&deletion);
+            add(deletion,
+                message_route_delete(netlink_room(deletion->channel), &routes.list[i]));
+        end_batch(deletion);
+        if (r == 0 && deletion->n == n_before)
+            break;
     }
+    note(deletion, r, "");
     free(routes.list);
-    *n += deletion.n;
-    return r < 0 ? r : deletion.r;
 }
 
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error)
 {
-    struct riptide_flush_counts own = { 0 };
-    int r, first = 0;
+    struct deletion rules = { .channel = channel, .error = error };
+    struct deletion routes = rules;
 
-    for (size_t i = 0; i < 4; i++) {
-        struct riptide_error words = { .text = "" };
-
-        r = i < 2 ? flush_rules(channel, families[i], identity, &own.rules, &words)
-                  : flush_routes(channel, families[i - 2], identity->table, protocol, &own.routes,
-                                 &words);
-        if (first == 0 && r < 0) {
-            first = r;
-            error_set(error, "%s", words.text);
-        }
-    }
+    flush_rules(&rules, identity);
+    routes.r = rules.r;
+    flush_routes(&routes, identity->table, protocol);
     if (counts)
-        *counts = own;
-    return first;
+        *counts = (struct riptide_flush_counts){ .rules = rules.n, .routes = routes.n };
+    return routes.r;
 }
 
 struct flushing {

@@ -116,15 +116,12 @@ static bool leads_nowhere(const struct route *route)
 void links_note_main(struct links *links, const struct route *route,
                      const struct nlmsghdr *message)
 {
-    const struct nlattr *several =
-        netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
-    struct hops hops = several ? hops_of(several) : (struct hops){ 0 };
-    const struct rtnexthop *hop;
+    struct hop hop = { 0 };
 
-    while ((hop = hops_next(&hops)))
-        note_main(links, (uint32_t)hop->rtnh_ifindex);
-    if (hops.left > 0 || (!several && (route->ifindex != 0 || !leads_nowhere(route))))
-        note_main(links, route->ifindex);
+    while (route_next_hop(&hop, route, message)) {
+        if (hop.ifindex != 0 || !leads_nowhere(route))
+            note_main(links, hop.ifindex);
+    }
 }
 
 bool links_is_of_main(const struct links *links, uint32_t ifindex)

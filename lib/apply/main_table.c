@@ -124,6 +124,8 @@ static int add_gateways(struct main_table *main, const struct route *route,
     int is_failed = 0;
 
     while (route->dst.family == AF_INET6 && route_next_hop(&hop, route, message)) {
+        if (!hop.gateway.family)
+            continue;
         gateway = get_neighbour(main, &hop.gateway, hop.ifindex);
         if (!gateway)
             return -ENOMEM;

@@ -189,8 +189,7 @@ static void queue_all(struct plan *plan)
     struct target *target;
 
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        if (!target->kernel.exists)
-            targets_forget_written(&plan->targets, target);
+        target->kernel.is_of_base &= target->kernel.exists;
         if (target->wanted.initcwnd != 0)
             targets_push(&plan->targets, QUEUE_RESOLVE, target);
     }

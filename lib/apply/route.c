@@ -187,18 +187,19 @@ bool route_next_hop(struct hop *hop, const struct route *route, const struct nlm
     if (!hop->is_begun) {
         several = netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
         *hop = (struct hop){ route->gateway, route->ifindex, { NULL, 0 }, true };
-        if (several)
-            hop->rest = hops_of(several);
-        if (route->gateway.family)
+        if (!several)
             return true;
+        hop->rest = hops_of(several);
     }
-    while ((next = hops_next(&hop->rest))) {
-        hop->ifindex = (uint32_t)next->rtnh_ifindex;
-        gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(next + 1),
-                                                       next->rtnh_len - (int)sizeof(*next) },
-                               RTA_GATEWAY);
-        if (gateway && route_address_parse(&hop->gateway, route->dst.family, gateway))
-            return true;
-    }
-    return false;
+    next = hops_next(&hop->rest);
+    if (!next)
+        return false;
+    hop->ifindex = (uint32_t)next->rtnh_ifindex;
+    hop->gateway = (struct riptide_prefix){ 0 };
+    gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(next + 1),
+                                                   next->rtnh_len - (int)sizeof(*next) },
+                           RTA_GATEWAY);
+    if (gateway)
+        route_address_parse(&hop->gateway, route->dst.family, gateway);
+    return true;
 }

@@ -65,7 +65,7 @@ struct hops {
 
 /* One of a route's next hops. */
 struct hop {
-    struct riptide_prefix gateway;
+    struct riptide_prefix gateway; /* family 0: none */
     uint32_t ifindex;
     struct hops rest; /* of several, what is behind this one */
     bool is_begun;
@@ -77,7 +77,7 @@ struct hop {
  */
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
-/* Takes the next hop that has a gateway; `hop` begins as zeros. Returns false behind the last. */
+/* Takes the next hop; `hop` begins as zeros. Returns false behind the last. */
 bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message);
 
 /* The address that an attribute holds, RTA_VIA with its family, as a prefix of full length. */

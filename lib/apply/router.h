@@ -68,6 +68,9 @@ int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error 
 /* Deletes our rules in that family as the last scan found them, and nobody else's. */
 int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 
+/* Deletes our rules where they are in place. What fails here, flush_all finds. */
+void sync_remove_rules(const struct plan *plan, struct netlink *channel);
+
 /* Lifts the rules that the plan wants lifted: local TCP is without us until sync_rules. */
 int sync_lift(struct plan *plan, struct netlink *channel);
 

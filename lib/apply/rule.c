@@ -41,7 +41,7 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     case FRA_GOTO:
         return netlink_u32(attribute, &rule->target);
     case FRA_FWMARK:
-        return netlink_u32(attribute, &rule->fwmark);
+        return netlink_u32(attribute, &rule->mark);
     case FRA_FWMASK:
         return netlink_u32(attribute, &selectors->fwmask);
     case FRA_PROTOCOL:
@@ -82,10 +82,10 @@ static enum rule_role role_of(const struct rule *rule, const struct selectors *s
     if ((identity->protocol && rule->protocol != identity->protocol) ||
         !selectors->is_ip_proto_tcp || !selectors->has_iif || selectors->has_others)
         return RULE_FOREIGN;
-    if (rule->target && rule->fwmark && (!identity->mark || rule->fwmark == identity->mark) &&
+    if (rule->target && rule->mark && (!identity->mark || rule->mark == identity->mark) &&
         selectors->fwmask == UINT32_MAX)
         return RULE_SKIP;
-    if (rule->table == identity->table && !rule->fwmark && !selectors->fwmask)
+    if (rule->table == identity->table && !rule->mark && !selectors->fwmask)
         return RULE_LOOKUP;
     return RULE_FOREIGN;
 }
@@ -101,7 +101,9 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
     header = mnl_nlmsg_get_payload(message);
-    *rule = (struct rule){ .table = header->table, .suppress_prefixlength = -1 };
+    *rule = (struct rule){ .family = header->family,
+                           .table = header->table,
+                           .suppress_prefixlength = -1 };
     selectors.has_others =
         header->dst_len || header->src_len || header->tos || (header->flags & FIB_RULE_INVERT);
     attrs = netlink_attrs(message, sizeof(*header));
@@ -114,7 +116,7 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
     rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
-                             !selectors.has_iif && !rule->fwmark && !selectors.fwmask;
+                             !selectors.has_iif && !rule->mark && !selectors.fwmask;
     rule->role = role_of(rule, &selectors, identity);
     return 0;
 }
@@ -139,15 +141,6 @@ void rules_deinit(struct rules *rules)
 {
     free(rules->list);
     *rules = (struct rules){ 0 };
-}
-
-bool rules_are_unconditional(const struct rules *rules)
-{
-    for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].role == RULE_FOREIGN && !rules->list[i].is_unconditional)
-            return false;
-    }
-    return true;
 }
 
 static const struct rule *find_main(const struct rules *rules)

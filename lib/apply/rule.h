@@ -21,14 +21,16 @@
 enum rule_role { RULE_FOREIGN, RULE_SKIP, RULE_LOOKUP };
 
 struct rule {
+    uint8_t family; /* AF_INET or AF_INET6 */
+    uint8_t protocol;
+    bool is_unconditional; /* every packet that reaches it takes it */
+    enum rule_role role;
     uint32_t priority;
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority that a goto leads to; 0: no goto */
-    uint32_t fwmark; /* 0: none */
-    uint8_t protocol;
-    bool is_unconditional; /* every packet that reaches it takes it */
-    int32_t suppress_prefixlength; /* -1: none */
-    enum rule_role role;
+    uint32_t mark;   /* 0: none */
+    /* Its lookup passes over routes to prefixes of at most these bits; -1: over none. */
+    int32_t suppress_prefixlength;
 };
 
 /* What makes rules ours. */
@@ -54,12 +56,6 @@ int rules_add(struct rules *rules, const struct rule_identity *identity,
               const struct nlmsghdr *message);
 
 void rules_deinit(struct rules *rules);
-
-/*
- * Whether they treat all packets alike but for our own two: then a query with our mark says as much
- * as one without.
- */
-bool rules_are_unconditional(const struct rules *rules);
 
 /* Where our rules go. */
 struct rule_place {

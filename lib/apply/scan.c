@@ -40,11 +40,8 @@ static int on_rule(struct scan *scan, const struct nlmsghdr *message)
 /* Whether the route is what writing the target with its base made. */
 static bool is_as_written(const struct target *target, const struct route *route)
 {
-    const struct route *base;
+    const struct route *base = &target->base->route;
 
-    if (!target->kernel.base)
-        return false;
-    base = &target->kernel.base->route;
     /* An IPv6 route stays without its source address when that goes. */
     return riptide_prefix_equal(&route->gateway, &base->gateway) &&
            riptide_prefix_equal(&route->prefsrc, &base->prefsrc) &&
@@ -109,8 +106,7 @@ static int on_our_route(struct scan *scan, const struct nlmsghdr *message)
         remove_stray(scan, &route);
         return 0;
     }
-    if (!is_as_written(target, &route))
-        targets_forget_written(&plan->targets, target);
+    target->kernel.is_of_base = target->kernel.is_of_base && is_as_written(target, &route);
     target->kernel.priority = route.priority;
     target->kernel.metrics = route.metrics;
     target->kernel.exists = true;

@@ -100,9 +100,7 @@ static void note_failed(struct plan *plan, const struct write *write)
 
 static void note_put(struct plan *plan, struct target *target)
 {
-    targets_forget_written(&plan->targets, target);
-    target->base->n_users++;
-    target->kernel.base = target->base;
+    target->kernel.is_of_base = true;
     target->kernel.priority = target->base->route.priority;
     target->kernel.metrics = target_metrics(target, &plan->links, &plan->config);
     target->kernel.exists = true;
@@ -111,8 +109,7 @@ static void note_put(struct plan *plan, struct target *target)
 
 static void note_delete(struct plan *plan, struct target *target)
 {
-    targets_forget_written(&plan->targets, target);
-    target->kernel.exists = false;
+    target->kernel.exists = target->kernel.is_of_base = false;
     targets_set_state(&plan->targets, target,
                       target->error             ? RIPTIDE_ROUTE_FAILED
                       : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
@@ -229,9 +226,24 @@ int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
                                           .main_priority = rule->target };
 
         if (rule->role != RULE_FOREIGN)
-            r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->fwmark, NULL);
+            r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->mark, NULL);
     }
     return r;
+}
+
+static void remove_rules(const struct plan *plan, struct netlink *channel, int i)
+{
+    for (enum rule_role role = RULE_LOOKUP; role >= RULE_SKIP; role--)
+        send_rule(plan, channel, RTM_DELRULE, i, &plan->own[i].place, role, plan->config.mark,
+                  NULL);
+}
+
+void sync_remove_rules(const struct plan *plan, struct netlink *channel)
+{
+    for (int i = 0; i < 2; i++) {
+        if (plan->own[i].is_in_place)
+            remove_rules(plan, channel, i);
+    }
 }
 
 /* The way around for queries stands first, or a query of that moment would see our own routes. */
@@ -262,8 +274,8 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
     state->is_in_place = r == 0;
     state->is_lifted = false;
     /* One of them may stand, or both where the answer was lost. */
-    for (enum rule_role role = RULE_SKIP; r < 0 && role <= RULE_LOOKUP; role++)
-        send_rule(plan, channel, RTM_DELRULE, i, &state->place, role, plan->config.mark, NULL);
+    if (r < 0)
+        remove_rules(plan, channel, i);
     return r;
 }
 

@@ -16,15 +16,13 @@ void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
 {
     *targets = (struct targets){ 0 };
     prefix_table_init(&targets->table, sizeof(struct target), max, seed);
-    bases_init(&targets->bases);
     for (int queue = 0; queue < QUEUES; queue++)
         targets->head[queue] = targets->tail[queue] = NONE;
 }
 
-static void give_back(struct targets *targets, struct target *target)
+static void give_back(struct target *target)
 {
-    bases_release(&targets->bases, target->base);
-    bases_release(&targets->bases, target->kernel.base);
+    base_release(target->base);
     free(target->failure);
 }
 
@@ -33,9 +31,9 @@ void targets_deinit(struct targets *targets)
     struct target *target;
 
     for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
-        give_back(targets, target);
+        give_back(target);
     prefix_table_deinit(&targets->table);
-    bases_deinit(&targets->bases);
+    base_release(targets->last_base);
     free(targets->order);
 }
 
@@ -181,23 +179,36 @@ void targets_set_state(struct targets *targets, struct target *target,
     targets_push(targets, QUEUE_POP, target);
 }
 
-void targets_forget_written(struct targets *targets, struct target *target)
+static struct base *hold_base(struct targets *targets, const struct target *target,
+                              const struct base *base)
 {
-    bases_release(&targets->bases, target->kernel.base);
-    target->kernel.base = NULL;
+    struct base *held =
+        base_hold(base, (struct base *const[]){ target->base, targets->last_base });
+
+    if (held && held != targets->last_base) {
+        base_release(targets->last_base);
+        targets->last_base = held;
+        held->n_users++;
+    }
+    return held;
 }
 
-void targets_set_base(struct targets *targets, struct target *target, struct base *base,
-                      const char *reason)
+int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
+                     const char *reason)
 {
     /* What was learned without us, before its first base was asked for, is of that base. */
     bool is_first = !target->base && !target->reason;
+    struct base *held = reason ? NULL : hold_base(targets, target, base);
+    bool is_short = !reason && !held;
 
-    if (base != target->base && !is_first)
+    if (held != target->base && !is_first)
         target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
-    bases_release(&targets->bases, target->base);
-    target->base = base;
-    target->reason = reason;
+    if (held != target->base)
+        target->kernel.is_of_base = false;
+    base_release(target->base);
+    target->base = held;
+    target->reason = is_short ? "no memory for its base route" : reason;
+    return is_short ? -ENOMEM : 0;
 }
 
 void targets_forget_if_done(struct targets *targets, struct target *target)
@@ -208,7 +219,7 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
         if (target->is_queued[queue])
             return;
     }
-    give_back(targets, target);
+    give_back(target);
     targets->is_ordered = false;
     targets->n_prefixes -= !target_is_host(target);
     prefix_table_remove(&targets->table, slot_of(targets, target));
@@ -307,9 +318,8 @@ static bool is_made_smaller(const struct target *target, uint32_t pmtu_bytes,
 {
     uint32_t said_bytes = target->kernel.metrics.mtu_bytes;
 
-    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->base &&
-           target->kernel.base == target->base && pmtu_bytes > 0 && pmtu_bytes < said_bytes &&
-           said_bytes < base_mtu(target->base, links);
+    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->kernel.is_of_base &&
+           pmtu_bytes > 0 && pmtu_bytes < said_bytes && said_bytes < base_mtu(target->base, links);
 }
 
 void target_want(struct target *target, const struct riptide_wanted *wanted,
@@ -337,7 +347,7 @@ bool target_needs_write(const struct target *target, const struct links *links,
     if (!target_is_wanted(target, config))
         return target->kernel.exists;
     wanted = target_metrics(target, links, config);
-    return !target->kernel.exists || target->kernel.base != target->base ||
+    return !target->kernel.exists || !target->kernel.is_of_base ||
            has->mtu_bytes != wanted.mtu_bytes || has->rto_min_ms != wanted.rto_min_ms ||
            has->initrwnd != wanted.initrwnd ||
            (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted.initcwnd) ||

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "links.h"
+#include "prefix_table.h"
 
 #include <riptide/apply.h>
 
@@ -50,7 +51,7 @@ struct target {
     uint32_t judged_initcwnd; /* the one of the time when the window was asked for */
     struct {
         bool exists;
-        struct base *base; /* it was written with; NULL: not known */
+        bool is_of_base;   /* it was written with the target's base */
         uint32_t priority; /* part of its key */
         struct metrics metrics;
     } kernel;
@@ -71,7 +72,7 @@ struct target_place {
 
 struct targets {
     struct prefix_table table;
-    struct bases bases;
+    struct base *last_base; /* most destinations lie behind few routes, which they share */
     struct target_place *order; /* by address, the shorter prefix first; see targets_find_inside */
     bool is_ordered;            /* `order` has all targets, and no others */
     uint32_t head[QUEUES], tail[QUEUES];
@@ -119,12 +120,12 @@ bool targets_is_empty(const struct targets *targets, enum target_queue queue);
 void targets_set_state(struct targets *targets, struct target *target,
                        enum riptide_route_state state);
 
-/* Forgets what its route in the kernel was written with. */
-void targets_forget_written(struct targets *targets, struct target *target);
-
-/* Its base is another one, which becomes the target's; NULL: it has none, for that reason. */
-void targets_set_base(struct targets *targets, struct target *target, struct base *base,
-                      const char *reason);
+/*
+ * Takes in what its base is by now: a copy of that, or none for a reason. Where a copy finds no
+ * memory it has none, and that is the reason. Errors: -ENOMEM.
+ */
+int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
+                     const char *reason);
 
 /* Forgets a target that is not wanted, not in the kernel and in no queue. */
 void targets_forget_if_done(struct targets *targets, struct target *target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tools read of the kernel: our routes and the rules as it has them, and
- * what this host lets its peers send at once. The peers' initcwnd is of no use beyond it.
+ * What tools read of the kernel: our routes and the rules as it has them, and what this host
+ * lets its peers send at once. The peers' initcwnd is of no use beyond it.
  */
 #include "tools.h"
 
@@ -16,65 +16,51 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is to be read in the namespace of a configuration. */
 struct reading {
     struct riptide_router_config config;
-    struct routes routes;
-    struct rules rules[2]; /* of each of families[] */
+    struct routes *routes; /* NULL: the rules are to be read */
+    struct rules *rules;
 };
 
-static int read_routes(void *userdata, struct riptide_error *error)
+static int read_here(void *userdata, struct riptide_error *error)
 {
-    struct reading *reading = userdata;
-    struct netlink channel;
-    int r = netlink_init(&channel);
-
-    (void)error;
-    for (size_t i = 0; i < 2 && r == 0; i++)
-        r = flush_read_routes(&channel, families[i], reading->config.table,
-                              reading->config.protocol, &reading->routes);
-    netlink_deinit(&channel);
-    return r;
-}
-
-static int read_rules(void *userdata, struct riptide_error *error)
-{
-    struct reading *reading = userdata;
+    const struct reading *reading = userdata;
     struct rule_identity identity = router_config_identity(&reading->config);
     struct netlink channel;
     int r = netlink_init(&channel);
 
     (void)error;
-    identity.mark = 0; /* ours are ours with whichever mark */
-    for (size_t i = 0; i < 2 && r == 0; i++)
-        r = flush_read_rules(&channel, families[i], &identity, &reading->rules[i]);
+    identity.mark = 0;
+    if (r == 0)
+        r = reading->routes ? flush_read_routes(&channel, identity.table, identity.protocol,
+                                                reading->routes)
+                            : flush_read_rules(&channel, &identity, reading->rules);
     netlink_deinit(&channel);
     return r;
 }
 
-static int read_in(struct reading *reading, const struct riptide_router_config *config,
-                   netns_work_fn *work)
+static int read_in(const struct riptide_router_config *config, struct routes *routes,
+                   struct rules *rules)
 {
-    int r;
+    struct reading reading = { .routes = routes, .rules = rules };
+    int r = router_config_take(&reading.config, config, NULL);
 
-    *reading = (struct reading){ 0 };
-    r = router_config_take(&reading->config, config, NULL);
-    return r < 0 ? r : netns_call(reading->config.netns_fd, work, reading, NULL);
+    return r < 0 ? r : netns_call(reading.config.netns_fd, read_here, &reading, NULL);
 }
 
 int riptide_routes_read(const struct riptide_router_config *config,
                         struct riptide_route **routesp, size_t *n_routesp)
 {
     struct riptide_route *routes = NULL;
-    struct reading reading;
-    int r = read_in(&reading, config, read_routes);
+    struct routes found = { 0 };
+    int r = read_in(config, &found, NULL);
 
     if (r == 0) {
-        routes = calloc(reading.routes.n + 1, sizeof(*routes));
+        routes = calloc(found.n + 1, sizeof(*routes));
         r = routes ? 0 : -ENOMEM;
     }
-    for (uint32_t i = 0; r == 0 && i < reading.routes.n; i++) {
-        const struct route *route = &reading.routes.list[i];
+    for (uint32_t i = 0; r == 0 && i < found.n; i++) {
+        const struct route *route = &found.list[i];
 
         routes[i] = (struct riptide_route){
             .dst = route->dst,
@@ -85,62 +71,28 @@ int riptide_routes_read(const struct riptide_router_config *config,
             .ifindex = route->ifindex,
         };
     }
-    free(reading.routes.list);
+    free(found.list);
     if (r != 0)
         return r;
-    qsort(routes, reading.routes.n, sizeof(*routes), prefix_compare);
+    qsort(routes, found.n, sizeof(*routes), prefix_compare);
     *routesp = routes;
-    *n_routesp = reading.routes.n;
+    *n_routesp = found.n;
     return 0;
 }
 
-struct riptide_route *riptide_routes_free(struct riptide_route *routes)
+int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
+                       size_t *n_rulesp)
 {
-    free(routes);
-    return NULL;
-}
+    struct rules found = { 0 };
+    int r = read_in(config, NULL, &found);
 
-int riptide_rules_read(const struct riptide_router_config *config,
-                       struct riptide_rule **rulesp, size_t *n_rulesp)
-{
-    struct riptide_rule *found = NULL;
-    struct reading reading;
-    uint32_t n = 0;
-    int r = read_in(&reading, config, read_rules);
-
-    if (r == 0) {
-        found = calloc(reading.rules[0].n + reading.rules[1].n + 1, sizeof(*found));
-        r = found ? 0 : -ENOMEM;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        for (uint32_t k = 0; r == 0 && k < reading.rules[i].n; k++) {
-            const struct rule *rule = &reading.rules[i].list[k];
-
-            found[n++] = (struct riptide_rule){
-                .family = families[i],
-                .protocol = rule->protocol,
-                .is_ours = rule->role != RULE_FOREIGN,
-                .is_unconditional = rule->is_unconditional,
-                .priority = rule->priority,
-                .table = rule->table,
-                .target = rule->target,
-                .mark = rule->fwmark,
-                .suppress_prefixlength = rule->suppress_prefixlength,
-            };
-        }
-        rules_deinit(&reading.rules[i]);
-    }
-    if (r < 0)
+    if (r < 0) {
+        rules_deinit(&found);
         return r;
-    *rulesp = found;
-    *n_rulesp = n;
+    }
+    *rulesp = found.list;
+    *n_rulesp = found.n;
     return 0;
-}
-
-struct riptide_rule *riptide_rules_free(struct riptide_rule *rules)
-{
-    free(rules);
-    return NULL;
 }
 
 /*

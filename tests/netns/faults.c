@@ -93,7 +93,7 @@ static uint32_t count_fds(void)
 static void host_read(char *text)
 {
     struct riptide_route *routes = NULL;
-    struct riptide_rule *rules = NULL;
+    struct rule *rules = NULL;
     size_t n_routes = 0, n_rules = 0;
 
     *text = '\0';
@@ -113,8 +113,8 @@ static void host_read(char *text)
         sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
                 routes[i].ifindex, routes[i].initcwnd);
     }
-    riptide_rules_free(rules);
-    riptide_routes_free(routes);
+    free(rules);
+    free(routes);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2, in a table. */
@@ -231,7 +231,7 @@ static void ask(struct run *run)
     struct riptide_router_config config = router_config;
     struct riptide_error error = { .text = "" };
     struct riptide_route *routes = NULL;
-    struct riptide_rule *rules = NULL;
+    struct rule *rules = NULL;
     struct all_config all;
     uint32_t initrwnd;
     int holder;
@@ -245,9 +245,9 @@ static void ask(struct run *run)
                 &error);
     config.netns_fd = netns_fd;
     riptide_routes_read(&config, &routes, &n);
-    riptide_routes_free(routes);
+    free(routes);
     riptide_rules_read(&config, &rules, &n);
-    riptide_rules_free(rules);
+    free(rules);
     riptide_receiver_get_initrwnd(1460, &initrwnd);
     riptide_router_get_holder(&holder);
     riptide_netns_is_at(netns_fd, "/proc/self/ns/net");

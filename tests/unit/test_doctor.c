@@ -13,7 +13,7 @@
 /* A host without anything to find. */
 static struct host *healthy(void)
 {
-    static struct riptide_rule rules[] = {
+    static struct rule rules[] = {
         { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
         { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
         { .family = AF_INET6, .is_unconditional = true, .table = RT_TABLE_LOCAL },

@@ -109,7 +109,7 @@ TEST(figures_of_rules)
     assert_int_equal(rule.priority, 32766);
     assert_int_equal(rule.table, RT_TABLE_MAIN);
     assert_int_equal(rule.target, 0);
-    assert_int_equal(rule.fwmark, 0);
+    assert_int_equal(rule.mark, 0);
     assert_int_equal(rule.suppress_prefixlength, -1);
     assert_true(rule.is_unconditional);
     assert_int_equal(rule.role, RULE_FOREIGN);
@@ -122,7 +122,7 @@ TEST(figures_of_rules)
     assert_int_equal(rule.priority, 100);
     assert_int_equal(rule.table, 0);
     assert_int_equal(rule.target, 32766);
-    assert_int_equal(rule.fwmark, MARK);
+    assert_int_equal(rule.mark, MARK);
     assert_false(rule.is_unconditional);
     assert_int_equal(rule.role, RULE_SKIP);
 

@@ -31,19 +31,16 @@ static struct target *get(struct targets *targets, uint32_t i)
     return target;
 }
 
-/* A base that differs from others by its priority and metrics alone. */
-static struct base *hold(struct targets *targets, uint32_t priority, struct metrics metrics,
-                         uint32_t ifindex)
+/* A base that differs from others by its priority alone. */
+static void set_base(struct targets *targets, struct target *target, uint32_t priority)
 {
-    struct base base, *held;
+    struct base base;
 
     memset(&base, 0, sizeof(base));
     base.route.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
     base.route.priority = priority;
-    base.route.ifindex = ifindex;
-    base.route.metrics = metrics;
-    assert_int_equal(bases_hold(&targets->bases, &base, &held), 0);
-    return held;
+    base.route.ifindex = IFINDEX;
+    assert_int_equal(targets_set_base(targets, target, &base, NULL), 0);
 }
 
 TEST(a_new_target_waits_for_nothing)
@@ -96,10 +93,7 @@ TEST(a_target_is_forgotten_only_when_done)
 
     targets_init(&targets, 4, 1);
     target = get(&targets, 0);
-    target->base = hold(&targets, 100, (struct metrics){ 0 }, 0);
-    target->kernel.base = hold(&targets, 200, (struct metrics){ 0 }, 0);
-    assert_ptr_equal(hold(&targets, 200, (struct metrics){ 0 }, 0), target->kernel.base);
-    target->kernel.base->n_users--;
+    set_base(&targets, target, 100);
     target_set_failure(target, -EINVAL, "no such device");
     target->wanted.initcwnd = 10;
     targets_forget_if_done(&targets, target);
@@ -115,7 +109,6 @@ TEST(a_target_is_forgotten_only_when_done)
     }
     targets_forget_if_done(&targets, target);
     assert_int_equal(targets.table.n, 0);
-    assert_int_equal(targets.bases.table.n, 0);
     targets_deinit(&targets);
 }
 
@@ -134,6 +127,34 @@ TEST(failures_are_kept_until_the_next)
     assert_null(target->failure);
     /* The deinit frees this one. */
     target_set_failure(target, -EINVAL, "third");
+    targets_deinit(&targets);
+}
+
+TEST(a_base_is_kept_while_it_stays_and_shared)
+{
+    struct targets targets;
+    struct target *first, *second;
+    const struct base *before;
+
+    targets_init(&targets, 4, 1);
+    get(&targets, 0);
+    get(&targets, 1);
+    first = get(&targets, 0);
+    second = get(&targets, 1);
+    set_base(&targets, first, 100);
+    set_base(&targets, second, 100);
+    assert_ptr_equal(first->base, second->base);
+    before = first->base;
+    first->kernel.is_of_base = second->kernel.is_of_base = true;
+    set_base(&targets, second, 200);
+    assert_ptr_not_equal(first->base, second->base);
+    assert_false(second->kernel.is_of_base);
+    set_base(&targets, first, 100);
+    assert_ptr_equal(first->base, before);
+    assert_true(first->kernel.is_of_base);
+    targets_set_base(&targets, first, NULL, "gone");
+    assert_null(first->base);
+    assert_false(first->kernel.is_of_base);
     targets_deinit(&targets);
 }
 
@@ -268,12 +289,8 @@ TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
 
             wanted.pmtu_bytes = cases[i].shown[n];
             target_want(target, &wanted, &links);
-            targets_set_base(&targets, target,
-                             hold(&targets, is_other, (struct metrics){ 0 }, IFINDEX), NULL);
-            target->kernel.exists = true;
-            targets_forget_written(&targets, target);
-            target->kernel.base = target->base;
-            target->base->n_users++;
+            set_base(&targets, target, is_other);
+            target->kernel.exists = target->kernel.is_of_base = true;
             target->kernel.metrics = target_metrics(target, &links, &config);
         }
         if (target->kernel.metrics.mtu_bytes != cases[i].said)
@@ -288,7 +305,7 @@ static struct target settled(struct base *base)
     return (struct target){ .wanted.initcwnd = 36,
                             .base = base,
                             .kernel = { .exists = true,
-                                        .base = base,
+                                        .is_of_base = true,
                                         .priority = 100,
                                         .metrics = { .initcwnd = 36, .initrwnd = CWND_MAX } } };
 }
@@ -298,20 +315,18 @@ static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 
 TEST(what_is_not_as_wanted_needs_a_write)
 {
     const struct riptide_router_config wider = { .cwnd_max = CWND_MAX + 1 };
-    struct base other = plain;
     struct target target = settled(&plain);
 
     assert_false(target_needs_write(&target, &links, &config));
     assert_true(target_needs_write(&target, &links, &wider));
-    for (int what = 0; what < 8; what++) {
+    for (int what = 0; what < 6; what++) {
         target = settled(&plain);
         target.wanted.initcwnd += what == 0;
-        target.base = what == 1 ? &other : target.base;
-        target.kernel.base = what == 2 ? &other : what == 3 ? NULL : target.kernel.base;
-        target.kernel.exists = what != 4;
-        target.kernel.metrics.initrwnd -= what == 5;
-        target.kernel.metrics.mtu_bytes += what == 6;
-        target.kernel.metrics.rto_min_ms += what == 7;
+        target.kernel.is_of_base = what != 1;
+        target.kernel.exists = what != 2;
+        target.kernel.metrics.initrwnd -= what == 3;
+        target.kernel.metrics.mtu_bytes += what == 4;
+        target.kernel.metrics.rto_min_ms += what == 5;
         if (!target_needs_write(&target, &links, &config))
             fail_msg("%d", what);
     }
@@ -397,7 +412,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .may_lower = cases[i].may_lower,
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .kernel = { .exists = cases[i].exists,
-                                                   .base = &base,
+                                                   .is_of_base = true,
                                                    .metrics.initcwnd = 90 } };
 
         if (target_is_wanted(&target, &stepping) != (cases[i].written > 0) ||

@@ -11,10 +11,10 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static const struct riptide_rule rules[] = {
+static const struct rule rules[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
-    { .family = AF_INET, .is_ours = true, .priority = 32765, .target = 32766 },
-    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .role = RULE_SKIP, .priority = 32765, .target = 32766 },
+    { .family = AF_INET, .role = RULE_LOOKUP, .priority = 32765, .table = 7230 },
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
@@ -170,12 +170,12 @@ TEST(answer_may_be_an_error)
 }
 
 /* Somebody's rules before ours: one that leads around, one that looks up main but for its default. */
-static const struct riptide_rule company[] = {
+static const struct rule company[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
     { .family = AF_INET, .priority = 100, .mark = 7, .target = 32766 },
     { .family = AF_INET, .priority = 32764, .table = RT_TABLE_MAIN },
-    { .family = AF_INET, .is_ours = true, .priority = 32765, .target = 32766 },
-    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .role = RULE_SKIP, .priority = 32765, .target = 32766 },
+    { .family = AF_INET, .role = RULE_LOOKUP, .priority = 32765, .table = 7230 },
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
