@@ -19,13 +19,6 @@ N_SAMPLE = 12  # questions that are watched for when a difference ends
 SHRINK_S = 90
 
 
-def set_sysctl(host, name, value):
-    try:
-        host.sysctl(name, value)
-    except OSError:
-        pass  # the link is gone, or has less
-
-
 class Figures:
     """What was seen, over many runs."""
 
@@ -57,8 +50,7 @@ class Run:
         self.seed = seed
         self.rng = random.Random(seed)
         self.dsts = destinations(self.rng, n_hosts)
-        addresses = [address for dst in self.dsts for address in addresses_of(self.rng, dst)]
-        self.twins = Twins(addresses)
+        self.twins = Twins([address for dst in self.dsts for address in addresses_of(self.rng, dst)])
         # Not all at once, and not always with prefixes: those make the router look at more.
         has_prefixes = self.rng.random() < 0.7
         self.windows = [f"set {dst} {self.rng.randrange(10, 101)}" for dst in self.dsts
@@ -73,54 +65,21 @@ class Run:
     def start(self, setup):
         """Routing first, then Riptide's destinations, all at once."""
         for line in setup:
-            self.happen(line)
+            self.twins.happen(line)
         self.twins.driver.send(self.windows)
         self.base, self.mtus = self.twins.judge(), self.twins.mtus()
-
-    def happen(self, line):
-        """One line, to both twins or to one. Returns when it was done."""
-        self._tell_host(line, self._tell_twin(line))
-
-    def _tell_twin(self, line):
-        """What the twin without Riptide says to a line, if the line is for it."""
-        side = self.twins.without_us
-        if line.startswith("sysctl "):
-            set_sysctl(side.host, *line.split()[1:])
-        elif line.startswith("ip "):
-            return side.shell.run(line)
-        return None
-
-    def _tell_host(self, line, expected):
-        side = self.twins.with_us
-        if line.startswith("wait "):
-            time.sleep(float(line.split()[1]))
-        elif line.startswith("sysctl "):
-            set_sysctl(side.host, *line.split()[1:])
-        elif line.startswith("set "):
-            self.twins.driver.send([line])
-        elif line.startswith("ours: "):
-            side.shell.run_alone(line[len("ours: "):])
-        else:
-            got = side.shell.run(line)
-            for _ in range(20):
-                # Riptide follows each rule that goes: ip may find one of ours gone before it.
-                if got != expected and " rule flush" in line:
-                    got = side.shell.run(line)
-            if got != expected:
-                raise Violation(f"{line}\n  with us: {got or 'done'}\n  "
-                                f"without us: {expected or 'done'}")
 
     def event(self, lines, figures):
         """To the twin first, so that what is right is known when the host hears of it."""
         twins = self.twins
         if any(line.startswith("wait ") for line in lines):
             for line in lines:
-                self.happen(line)
+                self.twins.happen(line)
             self.base, self.mtus = twins.judge(), twins.mtus()
             figures.n_events += 1
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
-        said = [self._tell_twin(line) for line in lines]
+        said = [twins.tell_twin(line) for line in lines]
         if is_about_links:
             twins.without_us.settle()
         base, mtus = twins.ask(twins.without_us), twins.mtus()
@@ -135,7 +94,7 @@ class Run:
         sample = self.sampling.sample(changed, min(N_SAMPLE, len(changed)))
         batch = Batch([twins.questions[n].body for n in sample])
         for line, expected in zip(lines, said):
-            self._tell_host(line, expected)
+            twins.tell_host(line, expected)
         if is_about_links:
             twins.with_us.settle()
         if sample:
@@ -167,9 +126,9 @@ class Run:
         def answers(side):
             return [self.twins.reader.read(raw, True)[0] for raw in self.twins.ask(side, batch)]
 
-        said = self._tell_twin(line)
+        said = self.twins.tell_twin(line)
         right = answers(self.twins.without_us)
-        self._tell_host(line, said)
+        self.twins.tell_host(line, said)
         done = time.perf_counter_ns()
         mtus = self.twins.mtus()
         while not all(a.is_like(b, mtus) for a, b in zip(answers(self.twins.with_us), right)):
@@ -218,11 +177,11 @@ def replay(seed, n_hosts, lines):
     try:
         at = lines.index(None)
         for line in lines[:at]:
-            case.happen(line)
+            case.twins.happen(line)
         case.twins.driver.send(case.windows)
         case.twins.driver.quiet()
         for line in lines[at + 1:]:
-            case.happen(line)
+            case.twins.happen(line)
             case.twins.driver.quiet()
         for side in (case.twins.without_us, case.twins.with_us):
             side.settle()

@@ -4,14 +4,12 @@
 import re
 
 import pytest
-from netns import MARK, TABLE, wait_until, windows
+from netns import MARK, TABLE, wait_until
 
 PEER = {4: "203.0.113.1", 6: "2001:db8::1"}
 OTHER = {4: "198.51.100.1", 6: "2001:db8:1::1"}
 FIRST = {4: "10.0.0.1", 6: "fd00::1"}
 SECOND = {4: "10.0.0.2", 6: "fd00::2"}
-OTHER_LINK = {4: "10.0.1.1", 6: "fd00:0:0:1::1"}
-SOURCES = {4: ("10.0.0.10", "10.0.1.10"), 6: ("fd00::10", "fd00:0:0:1::10")}
 WITHOUT_US = ("ipproto", "tcp", "mark", MARK)
 
 families = pytest.mark.parametrize("family", [4, 6], ids=["IPv4", "IPv6"])
@@ -44,10 +42,6 @@ def is_as_without_us(host, dst):
     return way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
 
 
-def wait_as_without_us(host, dst):
-    wait_until(lambda: is_as_without_us(host, dst), "the same way as without us")
-
-
 def wait_ours(host, dst):
     """Waits until TCP to dst uses a route of ours that leads the same way."""
     try:
@@ -57,14 +51,3 @@ def wait_ours(host, dst):
         assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)
         assert is_ours(host, dst), ask(host, dst, "ipproto", "tcp")
         raise
-
-
-def wait_gateway(host, dst, gateway):
-    """Waits until TCP to dst goes through the gateway."""
-    wait_until(lambda: f"via {gateway} " in ask(host, dst, "ipproto", "tcp"), f"via {gateway}")
-
-
-def wait_none(host, dst):
-    """Waits until we have no route to dst."""
-    wait_until(lambda: dst not in windows(host), f"no route to {dst}")
-    assert way(host, dst, "ipproto", "tcp") == way(host, dst, *WITHOUT_US)

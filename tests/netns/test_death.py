@@ -9,7 +9,7 @@ from invariant import Run
 from netns import (PROTOCOL, RIPTIDE, TABLE, Daemon, routes, rules, snapshot, wait_until, windows)
 from routing_base import default_line
 from rtnetlink import routes_of_table
-from twins import Driver, route_keys
+from twins import Driver, prefix_key
 
 KILLS = 200
 DAEMON_KILLS = 20
@@ -55,7 +55,7 @@ class Life:
         """Something that makes the router write, in the middle of which it will die."""
         if self.rng.random() < 0.5:
             family = self.rng.choice((4, 6))
-            self.case.happen(default_line(family, "replace", self.rng.randrange(4)))
+            self.twins.happen(default_line(family, "replace", self.rng.randrange(4)))
         else:
             self.twins.driver.send(f"set {dst} {self.rng.randrange(0, 101)}" for dst in wanted)
 
@@ -64,12 +64,6 @@ class Life:
         while time.perf_counter() < end:
             pass
         self.twins.driver.kill()
-
-
-def prefix_key(dst):
-    address, _, length = dst.partition("/")
-    keys = route_keys(address)
-    return keys[len(keys) - 1 - int(length)] if length else keys[0]
 
 
 def test_sigkill_anywhere_is_made_good():
@@ -94,8 +88,8 @@ def test_sigkill_anywhere_is_made_good():
                 life.kill_while(life.start_s / 2)
             if n % FLUSH_EVERY == 0:
                 life.host.run(RIPTIDE, "flush")
-                life.case.happen(default_line(4))
-                life.case.happen(default_line(6))
+                life.twins.happen(default_line(4))
+                life.twins.happen(default_line(6))
                 assert snapshot(life.host) == life.before
     except AssertionError:
         print(f"seed {seed}, kill {n}")

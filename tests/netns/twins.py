@@ -6,6 +6,7 @@ other, so that every difference between their kernels' answers is Riptide's doin
 """
 
 import collections
+import contextlib
 import os
 import select
 import socket
@@ -199,6 +200,10 @@ class Side:
         self.shell.close()
         self.host.close()
 
+    def set_sysctl(self, line):
+        with contextlib.suppress(OSError):  # the link is gone, or has less
+            self.host.sysctl(*line.split()[1:])
+
     def settle(self):
         """Waits for what the kernel does later on its own: states of links, IPv6 addresses."""
         for index in range(11, 11 + N_LINKS):
@@ -247,6 +252,13 @@ def route_keys(address):
              n) for n in range(n_bits, -1, -1)]
 
 
+def prefix_key(dst):
+    """Our route to a host or prefix, as routes_of_table names it."""
+    address, _, length = dst.partition("/")
+    keys = route_keys(address)
+    return keys[len(keys) - 1 - int(length)] if length else keys[0]
+
+
 def questions(addresses):
     return [Question(address, kind, is_fib_match, query(address, is_fib_match, **attributes), keys)
             for n, (address, keys) in enumerate((address, route_keys(address))
@@ -281,6 +293,40 @@ class Twins:
         for side in (self.without_us, self.with_us):
             if side:
                 side.close()
+
+    def happen(self, line):
+        """One line, to both or to one. Returns what ip(8) complains of, if anything."""
+        return self.tell_host(line, self.tell_twin(line))
+
+    def tell_twin(self, line):
+        """What the one without Riptide says to a line, if the line is for it."""
+        if line.startswith("sysctl "):
+            self.without_us.set_sysctl(line)
+        elif line.startswith("ip "):
+            return self.without_us.shell.run(line)
+        return None
+
+    def tell_host(self, line, expected):
+        """The line to the one with Riptide, which is to say the same."""
+        side, got = self.with_us, None
+        if line.startswith("wait "):
+            time.sleep(float(line.split()[1]))
+        elif line.startswith("sysctl "):
+            side.set_sysctl(line)
+        elif line.startswith("set "):
+            self.driver.send([line])
+        elif line.startswith("ours: "):
+            got = side.shell.run_alone(line[len("ours: "):])
+        else:
+            got = side.shell.run(line)
+            for _ in range(20):
+                # Riptide follows each rule that goes: ip may find one of ours gone before it.
+                if got != expected and " rule flush" in line:
+                    got = side.shell.run(line)
+            if got != expected:
+                raise Violation(f"{line}\n  with us: {got or 'done'}\n  "
+                                f"without us: {expected or 'done'}")
+        return got
 
     def ask(self, side, batch=None):
         return side.link.ask(batch or self.batch)
