@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import invariant  # noqa: E402
 from churn_figures import Figures  # noqa: E402
 from control import PATH, connect, count_fds, read_line, resident_kb  # noqa: E402
-from netns import (BUILD, MOUNTED, RIPTIDE, RIPTIDED, TABLE, Network, routes, rules,  # noqa: E402
+from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
 from twins import probe_kinds  # noqa: E402
@@ -125,11 +125,11 @@ class Soak:
         os.set_blocking(self.load.stdout.fileno(), False)
         self.daemon = None
         self.start()
-        self.kinds = [
-            (20, self.route), (8, self.rule), (6, self.default), (4, self.link), (4, self.address),
-            (4, self.foreign_hand), (4, self.configure), (3, self.harm), (3, self.let_go),
-            (2, self.hint), (1, self.pause), (2, self.keep), (1, self.stop_for_a_while),
-        ]
+        self.kinds = {
+            self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
+            self.foreign_hand: 4, self.configure: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
+            self.pause: 1, self.keep: 2, self.stop_for_a_while: 1,
+        }
 
     def close(self):
         for client in self.clients:
@@ -190,17 +190,12 @@ class Soak:
             self.figures.load = [int(word) for word in words[-2].split()]
         answer = wait_until(self.status, "an answer", ANSWERS_WITHIN_S)
         self.figures.sample(resident_kb(self.daemon.pid), count_fds(self.daemon.pid),
-                            answer["routes"], answer["destinations"], answer["round"]["number"],
-                            answer["round"]["late_ms"])
+                            answer["round"]["number"], answer["round"]["late_ms"])
 
     # What happens
 
     def happen(self):
-        draw = self.rng.random() * sum(weight for weight, _ in self.kinds)
-        for weight, kind in self.kinds:
-            draw -= weight
-            if draw < 0:
-                break
+        (kind,) = self.rng.choices(list(self.kinds), self.kinds.values())
         kind()
         self.figures.add_event(kind.__name__, self.watch.judge())
         self.is_running()
@@ -231,16 +226,12 @@ class Soak:
 
     def route(self):
         family, prefix = self.prefix()
-        hop = "via " + self.rng.choice(GATEWAYS[family])
         words = self.rng.choice(("", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"))
+        kind, hop = "", f"via {self.rng.choice(GATEWAYS[family])} {words}"
         if self.rng.random() < 0.1:
-            hop, words = self.rng.choice(("blackhole", "unreachable", "prohibit")), ""
-        verb = "blackhole" if hop == "blackhole" else ""
-        line = f"{prefix} {hop} {words}" if hop.startswith("via") else f"{hop} {prefix}"
-        if not hop.startswith("via"):
-            verb = hop
-        self.break_for_a_while([f"-{family} route replace {line}"],
-                               [f"-{family} route del {verb} {prefix}"])
+            kind, hop = self.rng.choice(("blackhole", "unreachable", "prohibit")), ""
+        self.break_for_a_while([f"-{family} route replace {kind} {prefix} {hop}"],
+                               [f"-{family} route del {kind} {prefix}"])
 
     def rule(self):
         family, prefix = self.prefix()
@@ -373,7 +364,6 @@ def main():
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
     parser.add_argument("--rate", type=int, default=2000, help="connections a second")
     parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
-    parser.add_argument("--picture", type=Path, default=BUILD / "soak.png")
     parser.add_argument("--invariant", action="store_true", help="nothing but that test")
     parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
     parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
@@ -382,8 +372,7 @@ def main():
     if options.invariant:
         return run_invariant(options)
 
-    MOUNTED.mkdir(exist_ok=True)
-    subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
+    mount_build()
     print(f"churn: seed {options.seed}", flush=True)
     beside = None if options.alone else start_invariant(options.minutes, options.seed)
     figures = Figures()
@@ -399,7 +388,6 @@ def main():
     finally:
         soak.close()
     print(figures, flush=True)
-    figures.plot(options.picture)
     problem = figures.judge()
     if problem:
         print(f"VIOLATION: {problem}", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the soak of the daemon has seen: figures, a picture, and whether memory and files stay."""
+"""What the soak of the daemon has seen: figures, and whether memory and files stay."""
 
 import collections
 import statistics
@@ -19,7 +19,7 @@ class Figures:
 
     def __init__(self):
         self.start = time.monotonic()
-        self.rows = []  # (s, resident kB, files, routes, destinations, rounds, connections opened)
+        self.rows = []  # (s, resident kB, files)
         self.lives = []  # when each began
         self.late_ms, self.lasted_ms = [], []
         self.events = collections.Counter()
@@ -32,9 +32,8 @@ class Figures:
         self.n_rounds += self.rounds_now
         self.rounds_now = 0
 
-    def sample(self, resident_kb, fds, routes, destinations, rounds, late_ms):
-        self.rows.append((time.monotonic() - self.start, resident_kb, fds, routes, destinations,
-                          self.load[0]))
+    def sample(self, resident_kb, fds, rounds, late_ms):
+        self.rows.append((time.monotonic() - self.start, resident_kb, fds))
         self.rounds_now = rounds
         self.late_ms.append(late_ms)
 
@@ -72,7 +71,7 @@ class Figures:
         lasted, late = ([percentile(values, share) for share in (0.5, 0.99, 1)]
                         for values in (self.lasted_ms, self.late_ms))
         growth_kb = self.growth_kb()
-        rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 6]
+        rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 3]
         when, growth = (("too short to judge memory;", "") if growth_kb is None else
                         ("after the warm-up", f", growth {growth_kb:.0f}"))
         seconds = time.monotonic() - self.start
@@ -87,29 +86,3 @@ class Figures:
                 f"{late[1]:.1f}, max {late[2]:.1f}; {when} "
                 f"resident kB {min(resident)} to {max(resident)}{growth}, "
                 f"files {min(files)} to {max(files)}")
-
-    def plot(self, path):
-        import matplotlib  # here, since tests run where it is not installed
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-        minutes = [row[0] / 60 for row in self.rows]
-        figure, axes = plt.subplots(4, 1, figsize=(9, 9), sharex=True, layout="constrained")
-        # Over ten rows each: the generator says how many once a second, and not at the same time.
-        per_s = [(b[5] - a[5]) / max(b[0] - a[0], 1e-3)
-                 for a, b in zip([self.rows[0]] * 10 + self.rows, self.rows)]
-        for axis, values, label in zip(axes, (
-                [row[1] / 1024 for row in self.rows], [row[2] for row in self.rows],
-                [row[3] for row in self.rows], per_s),
-                ("resident, MB", "open files", "routes", "connections opened\na second")):
-            axis.plot(minutes, values, linewidth=0.8)
-            axis.set_ylabel(label)
-            axis.set_ylim(bottom=0)
-            axis.grid(alpha=0.3)
-            for begin in self.lives[1:]:
-                axis.axvline(begin / 60, color="tab:red", linewidth=0.5, alpha=0.5)
-        axes[0].set_title("riptided under churn; red: killed and started again", fontsize=10)
-        axes[-1].set_xlabel("minutes")
-        figure.savefig(path, dpi=110)
-        print(f"picture: {path}")

@@ -113,11 +113,6 @@ class Host:
         with self.entered():
             subprocess.run(["ip", "-batch", "-"], input=lines, universal_newlines=True, check=True)
 
-    def routing(self, family, commands):
-        """ip commands, one a line, of the family (4 or 6)."""
-        for command in commands.strip().splitlines():
-            self.ip(f"-{family}", *command.split())
-
     def sysctl(self, name, value):
         with self.entered(), open(f"/proc/sys/net/{name}", "w") as file:
             file.write(str(value))
@@ -233,11 +228,6 @@ class Network:
         connection.near.close()
         connection.far.close()
 
-    def wait_grown(self, address, cwnd):
-        """Short connections until the host's route has a window of at least cwnd."""
-        wait_until(lambda: self.short(address) or windows(self.host).get(address, 0) >= cwnd,
-                   f"a window of {cwnd} from short connections")
-
 
 class Daemon:
     """A riptided on a host, with short ticks; `with` waits until its rules stand and it has opened
@@ -259,6 +249,18 @@ class Daemon:
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
+
+    @classmethod
+    @contextlib.contextmanager
+    def learned(cls, net, peers, *options, **more):
+        """One that has routes to an address, or {address: the least that its connection has}."""
+        peers = {peers: 30} if isinstance(peers, str) else peers
+        for address, cwnd in peers.items():
+            net.learned(address, cwnd)
+        with cls(net.host, *options, **more) as daemon:
+            for address in peers:
+                wait_window(net.host, address, daemon.table)
+            yield daemon
 
     def __enter__(self):
         wait_until(lambda: self.process.poll() is not None
@@ -342,6 +344,7 @@ class Program:
                 [str(word) for word in (*prefix, MOUNTED / "tests/netns" / name, *arguments)],
                 bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
         host.processes.append(self.process)
+        self.pid = self.process.pid
 
     def line(self):
         return self.process.stdout.readline().rstrip("\n")
@@ -356,7 +359,7 @@ class Program:
 
 def start_agent(host):
     """An agent that embeds the library, on a host."""
-    agent = host.start(MOUNTED / "tests/netns/containers", 50, "paper", f"/run/netns/{host.name}")
+    agent = Program(host, "containers", f"/run/netns/{host.name}")
     wait_until(lambda: len(rules(host)) == 2, "its rules")
     return agent
 
@@ -369,9 +372,9 @@ def add_wg_quick_rules(host):
     return 32000
 
 
-def wait_window(host, dst):
+def wait_window(host, dst, table=TABLE):
     """The window that our route to dst gives, once there is one."""
-    return wait_until(lambda: windows(host).get(dst), f"a route to {dst}")
+    return wait_until(lambda: windows(host, table).get(dst), f"a route to {dst}")
 
 
 def snapshot(host):

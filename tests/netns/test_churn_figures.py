@@ -8,7 +8,7 @@ def figures_of(resident_kb, files=30):
     """Of a daemon that has lived for as many seconds as there are figures."""
     figures = Figures()
     figures.lives = [0]
-    figures.rows = [(s, kb, files if s else 30, 0, 0, 0) for s, kb in enumerate(resident_kb)]
+    figures.rows = [(s, kb, files if s else 30) for s, kb in enumerate(resident_kb)]
     return figures
 
 

@@ -119,11 +119,7 @@ def test_of_nothing_there_is_an_empty_list(host):
 
 
 def test_tables_say_the_same_as_json(net):
-    net.learned("203.0.113.1", 30)
-    net.learned("2001:db8::1", 60)
-    with Daemon(net.host):
-        for address in ("203.0.113.1", "2001:db8::1"):
-            wait_window(net.host, address)
+    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}):
         for command, key, figure in (("observe", "destinations", "connections"),
                                      ("show", "routes", "initcwnd")):
             header, *rows = net.host.run(RIPTIDE, command).stdout.splitlines()

@@ -3,10 +3,10 @@
 
 import pytest
 from control import one_line, riptide_json
-from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, windows
 from test_verify import listening
 
-NUMBERS = "table = 99\nprotocol = 99\nmark = 0x99\nrule-priority = 31000\ncontrol = /run/elsewhere/control\n"
+NUMBERS = "table = 99\nprotocol = 222\nmark = 0x99\nrule-priority = 31000\ncontrol = /run/elsewhere/control\n"
 
 
 @pytest.fixture
@@ -39,6 +39,11 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
             return in_usual_place(net.host, config, RIPTIDE, *arguments)
         return net.host.run(RIPTIDE, *arguments, "--config", config, check=False)
 
+    assert not rules(net.host) and all(rule.startswith("31000:") for rule in rules(net.host, 99))
+    assert {route["protocol"] for route in routes(net.host, 99).values()} == {"222"}
+    marked = net.host.ip("route", "get", "203.0.113.1", "ipproto", "tcp", "mark", "0x99")
+    assert "via 10.0.0.1" in marked and "initcwnd" not in marked
+    assert net.connect("203.0.113.1").cwnd() == 40
     shown = run("show")
     assert shown.stderr == ""
     assert [line.split()[:2] for line in shown.stdout.splitlines()[1:]] == [["203.0.113.1", "40"]]
@@ -106,9 +111,7 @@ def test_number_of_the_file_that_cannot_be_is_passed_over(host, config, table):
 
 
 def test_file_that_cannot_be_read_is_one_line(net, config):
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host):
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, {"203.0.113.1": 60}):
         script = ('users=$(cat /etc/passwd) groups=$(cat /etc/group); mount -t tmpfs none /etc && '
                   'mkdir /etc/riptide && echo "$users" >/etc/passwd && echo "$groups" >/etc/group && '
                   '(umask 777 && >/etc/riptide/riptided.conf) && exec "$@"')

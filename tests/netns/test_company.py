@@ -5,6 +5,7 @@ import pytest
 
 from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
+from test_doctor import find
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 from twins import Driver
 
@@ -31,6 +32,8 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
         net={4: "198.51.100.0/24", 6: "2001:db8:99::/48"}[family]).split())
     before = net.host.ip("rule") + net.host.ip("-6", "rule")
     said = refusal(net.host, *options)
+    finding = find(net.host, "numbers", *options)
+    assert finding["severity"] == "error" and finding["summary"].partition(": ")[2] in said
     for word in words:
         assert word in said
     assert net.host.ip("rule") + net.host.ip("-6", "rule") == before
@@ -38,19 +41,17 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
                        family == 4 else "2001:db8:99::/48") == ("route" in theirs)
 
 
-def test_what_had_another_mark_and_protocol_goes_with_a_flush(net):
+def test_what_had_other_numbers_goes_with_a_flush_and_with_a_start(net):
     before = snapshot(net.host)
-    with Daemon(net.host, "--mark", "0x99", "--protocol", "231") as daemon:
-        daemon.kill()
-    net.host.run(RIPTIDE, "flush")
-    assert snapshot(net.host) == before
-
-
-def test_what_had_another_mark_goes_with_a_start(net):
-    with Daemon(net.host, "--mark", "0x99") as daemon:
-        daemon.kill()
-    with Daemon(net.host):
-        wait_until(lambda: "0x99" not in snapshot(net.host), "the old rules gone")
+    for options in (("--mark", "0x99", "--protocol", "231"), ("--mark", "0x99")):
+        with Daemon(net.host, *options) as daemon:
+            daemon.kill()
+        if "--protocol" in options:
+            net.host.run(RIPTIDE, "flush")
+        else:
+            with Daemon(net.host):
+                wait_until(lambda: "0x99" not in snapshot(net.host), "the old rules gone")
+        assert snapshot(net.host) == before
 
 
 def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):

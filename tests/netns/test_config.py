@@ -274,9 +274,7 @@ def test_reload_in_the_middle_of_a_round(net, config):
 
 def test_explain_names_the_section_that_holds(net, config):
     path = config("[prefix 203.0.113.0/24]\ncwnd-max = 20\nscale = 90%\n")
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--config", path):
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, {"203.0.113.1": 60}, "--config", path):
         window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
         assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.9)
         assert (window["cwnd_max"], window["cwnd"]) == (20, 18)

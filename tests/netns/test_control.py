@@ -102,9 +102,7 @@ def read_only():
 ], ids=["file", "missing", "read-only", "long", "none", "group"])
 def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, value, named):
     Path("/run/file").write_text("mine")
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, option, value) as daemon:
-        assert wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1", option, value) as daemon:
         assert len(warnings(daemon)) == (named is not None)
         assert named is None or named in warnings(daemon)[0]
         assert not Path(PATH).exists()

@@ -67,11 +67,7 @@ def test_status_says_how_much_room_there_is(net):
 
 
 def test_show_puts_kernel_and_daemon_side_by_side(net):
-    net.learned("203.0.113.1", 30)
-    net.learned("2001:db8::1", 60)
-    with Daemon(net.host):
-        for address in ("203.0.113.1", "2001:db8::1"):
-            wait_window(net.host, address)
+    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}):
         found = riptide_json(net.host, "show")
         assert found["daemon_is_running"] and found["differences"] == 0
         assert {row["dst"]: row["initcwnd"] for row in found["routes"]} == windows(net.host)
@@ -123,9 +119,8 @@ def test_show_marks_differences(net):
 
 
 def test_show_without_a_daemon_is_the_kernels_side(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host) as daemon:
-        window = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1") as daemon:
+        window = windows(net.host)["203.0.113.1"]
         daemon.kill()
     done = net.host.run(RIPTIDE, "show")
     assert done.stdout.splitlines()[1].split()[:2] == ["203.0.113.1", str(window)]

@@ -52,9 +52,8 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
 
 
 def test_hint_can_be_taken_back(net):
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host) as daemon:
-        before = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, {"203.0.113.1": 60}) as daemon:
+        before = windows(net.host)["203.0.113.1"]
         net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
@@ -142,11 +141,7 @@ def test_pause_and_resume_while_rules_are_looked_at(net):
 
 
 def test_pause_is_off_at_once_and_resume_loses_nothing(net):
-    net.learned("203.0.113.1", 30)
-    net.learned("2001:db8::1", 30)
-    with Daemon(net.host) as daemon:
-        for address in ("203.0.113.1", "2001:db8::1"):
-            wait_window(net.host, address)
+    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 30}) as daemon:
         before = windows(net.host)
         assert riptide_json(net.host, "pause") == {"paused": True}
         assert rules(net.host) == []  # at once: the answer came after it
@@ -214,9 +209,8 @@ def test_file_that_is_no_state_changes_nothing(net, command, tmp_path):
     files["old"].write_bytes(b"riptide\n\1" + bytes(35))
     files["empty"].write_bytes(b"")
     files["garbage"].write_bytes(b"riptide\ngarbage" * 20)
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host):
-        window = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1"):
+        window = windows(net.host)["203.0.113.1"]
         for path in files.values():
             assert str(path) in one_line(net.host.run(RIPTIDE, command, path, check=False))
         rounds = status()["round"]["number"]

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 from control import one_line, said_json, status
-from netns import (AS_NOBODY, PROTOCOL, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
-                   add_wg_quick_rules, rules, snapshot, start_agent, wait_until, wait_window)
+from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
+                   add_wg_quick_rules, rules, snapshot, start_agent, wait_until)
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
 STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}
@@ -137,22 +137,6 @@ def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_an_error(net):
         assert severity(net.host, "daemon", *control) == "ok"
 
 
-@pytest.mark.parametrize("family", ["-4", "-6"])
-def test_numbers_that_others_use_are_an_error(host, family):
-    assert severity(host, "numbers") == "ok"
-    for rule, word in ((f"fwmark 1 lookup {TABLE}", f"--table: {TABLE};"),
-                       (f"fwmark 1 lookup 100 protocol {PROTOCOL}", f"--protocol: {PROTOCOL};"),
-                       ("fwmark 0x72697074 lookup 100", "--mark: 0x72697074;")):
-        host.ip(family, "rule", "add", *rule.split())
-        finding = find(host, "numbers")
-        assert finding["severity"] == "error"
-        assert word in finding["summary"]
-        # The daemon itself says the same.
-        said = one_line(host.run(RIPTIDED, "--once", check=False))
-        assert finding["summary"].partition(": ")[2] in said
-        host.ip(family, "rule", "del", *rule.split())
-
-
 def test_rules_of_others(host):
     """Between ours and main they are an error, elsewhere worth a note."""
     assert severity(host, "rules") == "ok"
@@ -173,9 +157,7 @@ def test_rules_of_others(host):
     ("-6", "2001:db8::1", "2001:db8::/64", "fd00::1"),
 ])
 def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, subnet, hop):
-    net.learned(dst, 40)
-    with Daemon(net.host):
-        wait_window(net.host, dst)
+    with Daemon.learned(net, {dst: 40}):
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
         rule = f"priority {priority} lookup main suppress_prefixlength 0"

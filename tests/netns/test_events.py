@@ -84,17 +84,6 @@ def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, 
     assert observer.stats()["samples"] == 1
 
 
-def test_a_connection_that_a_dump_has_shown_is_not_learned_again_when_it_closes(net, observer):
-    connection = net.learned("203.0.113.1")
-    observer.dump()
-    assert observer.kinds() == ["open"]
-    close(net, connection)
-    stats = observer.wait_closed(1)
-    observer.dump()
-    assert observer.kinds() == ["open"]
-    assert stats["left_out_seen"] == 1
-
-
 def test_what_stays_half_closed_counts_no_more(net, observer):
     """Dumps ask for established connections; one of them has shown it."""
     connection = net.learned("203.0.113.1")

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from netns import IS_SANITIZED, RIPTIDE, Daemon, Host, wait_until, wait_window, windows
+from netns import IS_SANITIZED, RIPTIDE, Daemon, Host, wait_until, windows
 from twins import Driver
 
 N_DESTINATIONS = 1000
@@ -51,9 +51,7 @@ def test_hint_is_written_whatever_the_step(net):
     def hint(prefix, *options):
         net.host.run(RIPTIDE, "hint", prefix, *options, "--for", "10min")
 
-    net.learned("203.0.113.1", 40)
-    with Daemon(net.host, "--log-level", "debug") as daemon:
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, {"203.0.113.1": 40}, "--log-level", "debug") as daemon:
         hint("203.0.113.0/24", "--scale", "95%")  # 38 are wanted: within the step
         n_rounds = daemon.said().count("tick:")
         wait_until(lambda: daemon.said().count("tick:") > n_rounds + 2, "rounds with the hint")

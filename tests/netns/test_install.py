@@ -189,28 +189,18 @@ def needed(program):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program))
 
 
-def run_in(net, tree, program):
-    """What the host program says about one connection: {destination: window}."""
+@pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
+def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_static):
+    """It says what it has learned from one connection."""
+    program = tmp_path / "host"
+    flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
+    assert "-lriptide" in flags
+    compile_host(tree, program, *("-l:libriptide.a" if is_static and flag == "-lriptide" else flag
+                                  for flag in flags))
+    assert ("libriptide.so.0" in needed(program)) != is_static
     with net.learned("203.0.113.1", 30).busy():
         said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
     assert said == "203.0.113.1 24\n"  # where careful begins
-
-
-def test_host_program_builds_and_runs_with_the_shared_library(net, tree, tmp_path):
-    program = tmp_path / "host"
-    compile_host(tree, program, *tree.pkg_config("--cflags", "--libs"))
-    assert "libriptide.so.0" in needed(program)
-    run_in(net, tree, program)
-
-
-def test_host_program_builds_and_runs_with_the_static_library(net, tree, tmp_path):
-    program = tmp_path / "host"
-    flags = tree.pkg_config("--cflags", "--libs", "--static")
-    assert "-lriptide" in flags
-    compile_host(tree, program, *("-l:libriptide.a" if flag == "-lriptide" else flag
-                                  for flag in flags))
-    assert not any(name.startswith("libriptide") for name in needed(program))
-    run_in(net, tree, program)
 
 
 def test_shared_library_needs_nothing_but_libmnl(tree):

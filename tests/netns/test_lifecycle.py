@@ -2,7 +2,6 @@
 """Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
 
 import errno
-import json
 import re
 import signal
 import subprocess
@@ -144,8 +143,7 @@ def test_flush_names_an_agent_that_embeds_the_library(net):
     assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
     assert f"process {agent.pid} manages" in done.stderr
     wait_learned(net.host, expected)
-    agent.terminate()
-    assert agent.wait(DEADLINE_S) == 0
+    assert agent.end() == 0
     assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
 
 
@@ -307,18 +305,3 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
     for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
         assert "needs CAP_NET_ADMIN" in one_line(net.host.run(*prefix, *command, check=False))
     assert snapshot(net.host) == before
-
-
-def test_other_names_leave_the_default_ones_alone(net):
-    expected = learn(net)
-    options = ("--table", "9000", "--protocol", "222", "--mark", "0x77", "--rule-priority", "5000")
-    with Daemon(net.host, *options[2:], table=9000):
-        wait_until(lambda: windows(net.host, 9000) == expected, "windows in table 9000")
-        assert rules(net.host) == []
-        assert all(rule.startswith("5000:") for rule in rules(net.host, 9000))
-        marked = net.host.ip("route", "get", "203.0.113.1", "ipproto", "tcp", "mark", "0x77")
-        assert "via 10.0.0.1" in marked and "initcwnd" not in marked
-        assert {route["protocol"] for route in routes(net.host, 9000).values()} == {"222"}
-        shown = json.loads(net.host.run(RIPTIDE, "show", "--json", *options[:4]).stdout)
-        assert {route["dst"]: route["initcwnd"] for route in shown["routes"]} == expected
-        assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]

@@ -84,9 +84,7 @@ def malformed(host):
 
 def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
     """The root of a namespace may write to any netlink socket there, but to ours."""
-    net.learned(PEER, 20)
-    with Daemon(net.host, "--destroy-events") as daemon:
-        wait_window(net.host, PEER)
+    with Daemon.learned(net, {PEER: 20}, "--destroy-events") as daemon:
         before = windows(net.host), rules(net.host)
         assert set(net.host.run(sys.executable, "-IBc", FORGE).stdout.split()) == {"refused"}
         connection = net.learned(NEIGHBOUR, 20)

@@ -126,79 +126,71 @@ def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advert
         assert advertised.driver.stats["routes"] == len(DSTS)
 
 
-def test_neighbour_that_is_asked_for_again_makes_no_difference():
-    """While it is, main leads through a gateway that has failed before; nobody is told."""
-    side = Side("lines")
-    link = Rtnetlink(side.host)
-    reader = Reader()
+class Asked(Side):
+    """A host with several links, whose kernel is asked for one destination."""
 
-    def gateway(mark):
-        raw, = link.ask(Batch([query(DSTS[0], True, mark=mark)]))
-        return reader.read(raw, True)
+    def answer(self, mark=None):
+        raw, = self.link.ask(Batch([query(DSTS[0], True, mark=mark)]))
+        return Reader().read(raw, True)
 
-    def is_same():
-        return is_alike(gateway(None), gateway(MARK), link_mtus(link))
-
-    side.settle()
-    for line in (f"{default_line(6, 'add', 1)} metric 2000",
-                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud stale",
-                 f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud failed"):
-        side.shell.run(line)
-    with Driver(side.host) as driver:
-        driver.follow(f"set {DSTS[0]} 40")
-        around = str(gateway(MARK)[0])
-        with side.host.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
-            udp.sendto(b"", ("fd00::1", 9))
-        assert str(gateway(MARK)[0]) != around, "the kernel does not ask for it again"
-        assert is_same()
-        side.shell.run(f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud reachable")
-        wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
-        assert is_same()
-        link.close()
-        side.close()
-
-
-def test_route_in_its_last_moment_is_not_taken_for_one_that_stays():
-    """It shows a lifetime of 0 then, as one without: asked for just then, as for an event."""
-    side = Side("lines")
-    link = Rtnetlink(side.host)
-    reader = Reader()
-    question = Batch([query(DSTS[0], True, mark=MARK)])
-    side.settle()
-    driver = Driver(side.host).wait_ready()
-
-    def base():
+    def base(self):
         """The length of the prefix that main leads by, and its time left, 1/100 s."""
-        route, expires = reader.read(*link.ask(question), True)
+        route, expires = self.answer(MARK)
         return route.dst[2], expires
 
+    def is_same(self):
+        return is_alike(self.answer(), self.answer(MARK), link_mtus(self.link))
+
+    def run(self, *lines):
+        for line in lines:
+            self.shell.run(line)
+
+
+@pytest.fixture
+def asked():
+    side = Asked("lines")
+    side.settle()
+    yield side
+    side.close()
+
+
+def test_neighbour_that_is_asked_for_again_makes_no_difference(asked):
+    """While it is, main leads through a gateway that has failed before; nobody is told."""
+    gateway = f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud"
+    asked.run(f"{default_line(6, 'add', 1)} metric 2000", f"{gateway} stale", f"{gateway} failed")
+    with Driver(asked.host) as driver:
+        driver.follow(f"set {DSTS[0]} 40")
+        around = str(asked.answer(MARK)[0])
+        with asked.host.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
+            udp.sendto(b"", ("fd00::1", 9))
+        assert str(asked.answer(MARK)[0]) != around, "the kernel does not ask for it again"
+        assert asked.is_same()
+        asked.run(f"{gateway} reachable")
+        wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
+        assert asked.is_same()
+
+
+def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
+    """It shows a lifetime of 0 then, as one without: asked for just then, as for an event."""
     n_seen = 0
-    try:
+    with Driver(asked.host) as driver:
         for n in range(MAX_TURNS):
             lifetime_s = 1 + n % 2
             driver.process.send_signal(signal.SIGSTOP)  # it never sees the whole of it
-            for line in (f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {lifetime_s}",
-                         f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n % 3} dev eth0"):
-                side.shell.run(line)
-            wait_until(lambda: base()[1] < 100 * lifetime_s, "the first hundredth to pass")
+            asked.run(f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {lifetime_s}",
+                      f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n % 3} dev eth0")
+            wait_until(lambda: asked.base()[1] < 100 * lifetime_s, "the first hundredth to pass")
             driver.process.send_signal(signal.SIGCONT)
-            driver.send([f"set {DSTS[0]} 40"])
+            driver.follow(f"set {DSTS[0]} 40")
+            while asked.base() > (32, 0):
+                time.sleep(max(0, asked.base()[1] / 100 - 0.02))
+            n_seen += asked.base() == (32, 0)
+            asked.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n % 3} dev eth0")
+            wait_until(lambda: asked.base()[0] == 24, "its end")
             driver.quiet()
-            while base() > (32, 0):
-                time.sleep(max(0, base()[1] / 100 - 0.02))
-            n_seen += base() == (32, 0)
-            side.shell.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n % 3} dev eth0")
-            wait_until(lambda: base()[0] == 24, "its end")
             driver.quiet()
-            driver.quiet()
-            ours, without_us = (reader.read(*link.ask(batch), True)
-                                for batch in (Batch([query(DSTS[0], True)]), question))
-            assert is_alike(ours, without_us, link_mtus(link)), \
-                f"turn {n}: {ours[0]}, but {without_us[0]}; {driver.routes}"
+            assert asked.is_same(), \
+                f"turn {n}: {asked.answer()[0]}, but {asked.answer(MARK)[0]}; {driver.routes}"
             if n_seen and n >= 2:
                 break
-    finally:
-        driver.kill()
-        link.close()
-        side.close()
     assert n_seen

@@ -93,9 +93,7 @@ def test_tables_fit_eighty_columns(net):
 def test_addresses_and_messages_are_whole_on_sixty_columns(net):
     longest = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"
     net.world.ip("-6", "addr", "add", f"{longest}/128", "dev", "lo")
-    net.learned(longest, 60)
-    with Daemon(net.host):
-        wait_window(net.host, longest)
+    with Daemon.learned(net, {longest: 60}):
         for command, columns in (("show", ("GATEWAY", "DEV", "STATE", "fd00::1", "eth0", "applied")),
                                  ("observe", ("RATE",))):
             text = on_terminal(net.host, 60, RIPTIDE, command, NO_COLOR="1")
@@ -109,9 +107,8 @@ def test_addresses_and_messages_are_whole_on_sixty_columns(net):
 
 
 def test_window_within_the_step_is_no_fault(net):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host) as daemon:
-        cwnd = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1") as daemon:
+        cwnd = windows(net.host)["203.0.113.1"]
         ask({"request": "hint", "dst": "203.0.113.1", "scale": 0.95, "for_ms": 600000})
         wait_until(lambda: int(ask({"request": "show"})["routes"][0].split("\t")[3]) < cwnd,
                    "another window")
@@ -124,9 +121,8 @@ def test_window_within_the_step_is_no_fault(net):
 
 
 def test_window_beyond_the_step_is_pending(net):
-    net.learned("203.0.113.1", 90)
-    with Daemon(net.host, interval="1h"):
-        cwnd = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, {"203.0.113.1": 90}, interval="1h"):
+        cwnd = windows(net.host)["203.0.113.1"]
         ask({"request": "hint", "dst": "203.0.113.1", "cwnd_max": 20, "for_ms": 600000})
         row = net.host.run(RIPTIDE, "show").stdout.splitlines()[1].split()
         assert row[1:3] == [str(cwnd), "20"] and row[-2:] == ["applied", "(pending)"]

@@ -39,17 +39,16 @@ def verify(net, address, port, *options, prefix=()):
     return document
 
 
-def learn(net, address, cwnd=25):
-    net.learned(address, cwnd)
-    return Daemon(net.host, "--cwnd-max", "30")
+def learned(net, address):
+    return Daemon.learned(net, {address: 25}, "--cwnd-max", "30")
 
 
 @pytest.mark.parametrize("address", [V4, V6])
 @pytest.mark.parametrize("control", ["reno", "bbr"])
 def test_window_is_proved(net, port, address, control):
     net.host.sysctl("ipv4/tcp_congestion_control", control)
-    with learn(net, address):
-        cwnd = wait_window(net.host, address)
+    with learned(net, address):
+        cwnd = windows(net.host)[address]
         found = verify(net, address, port)
     assert found["verdict"] == "applied"
     assert found["connection"]["cwnd"] == found["route"]["initcwnd"] == cwnd > 10
@@ -59,8 +58,8 @@ def test_window_is_proved(net, port, address, control):
 
 
 def test_text_shows_the_proof_and_needs_no_privilege(net, port):
-    with learn(net, V4):
-        cwnd = wait_window(net.host, V4)
+    with learned(net, V4):
+        cwnd = windows(net.host)[V4]
         before = windows(net.host)
         done = net.host.run(*AS_NOBODY, RIPTIDE, "verify", V4, port)
         found = verify(net, "203.0.113.2", port)
@@ -116,8 +115,7 @@ def test_destination_that_is_left_alone(net, port):
 
 
 def test_rules_that_are_not_in_place(net, port):
-    with learn(net, V4) as daemon:
-        wait_window(net.host, V4)
+    with learned(net, V4) as daemon:
         daemon.kill()
         assert verify(net, V4, port)["verdict"] == "applied"
         net.host.ip("rule", "delete", "lookup", str(TABLE))
@@ -126,46 +124,27 @@ def test_rules_that_are_not_in_place(net, port):
     assert found["connection"]["cwnd"] == 10
 
 
-def lead_away(net, *selector):
-    """Another table for what a rule selects, as a host with two uplinks has it."""
-    net.host.ip("route", "add", "default", "via", "10.0.0.2", "table", "100")
-    net.host.ip("rule", "add", *selector, "lookup", "100", "pref", "1000")
+RULE = "the rule of priority 1000 leads this connection to table 100"
 
 
-@pytest.mark.parametrize("selector, options, prefix", [
-    (("fwmark", "7"), ("--mark", "7"), ()),
-    (("from", "10.0.0.11"), ("--source", "10.0.0.11"), ()),
-    (("uidrange", "65534-65534"), (), AS_NOBODY),
-    (("oif", "eth0"), ("--interface", "eth0"), ()),
-], ids=["mark", "source", "uid", "interface"])
-def test_rule_that_leads_the_connection_away(net, port, selector, options, prefix):
-    net.host.ip("addr", "add", "10.0.0.11/24", "dev", "eth0")
-    with learn(net, V4):
-        wait_window(net.host, V4)
-        lead_away(net, *selector)
+@pytest.mark.parametrize("line, options, prefix, words", [
+    ("rule add fwmark 7", ("--mark", "7"), (), RULE),
+    ("rule add from 10.0.0.11", ("--source", "10.0.0.11"), (), RULE),
+    ("rule add uidrange 65534-65534", (), AS_NOBODY, RULE),
+    ("rule add oif eth0", ("--interface", "eth0"), (), RULE),
+    ("route add default via 10.0.1.1 metric 100", ("--interface", "eth1"), (), "bound to eth1"),
+    ("route add 192.0.2.0/24 via 10.0.0.2", ("--mark", "0x72697074"), (), "leads around our rules"),
+], ids=["mark", "source", "uid", "interface", "another way", "our mark"])
+def test_what_leads_the_connection_away_is_named(net, port, line, options, prefix, words):
+    net.host.batch("addr add 10.0.0.11/24 dev eth0\nroute add default via 10.0.0.2 table 100\n")
+    with learned(net, V4):
+        net.host.ip(*line.split(), *(("lookup", 100, "pref", 1000) if words == RULE else ()))
         wait_window(net.host, V4)
         found = verify(net, V4, port, *options, prefix=prefix)
-        assert found["verdict"] == "overridden"
-        assert "the rule of priority 1000 leads this connection to table 100" in found["reason"]
-        assert found["route"]["table"] == 100
-        # Those that the rule does not mean get it.
+        assert found["verdict"] == "overridden" and words in found["reason"]
+        assert found["route"]["table"] == (100 if words == RULE else 254)
+        # Those that it does not concern get it.
         assert verify(net, V4, port)["verdict"] == "applied"
-
-
-def test_mark_that_is_ours(net, port):
-    with learn(net, V4):
-        wait_window(net.host, V4)
-        found = verify(net, V4, port, "--mark", "0x72697074")
-    assert "leads around our rules" in found["reason"]
-
-
-def test_interface_on_another_way(net, port):
-    net.host.ip("route", "add", "default", "via", "10.0.1.1", "metric", "100")
-    with learn(net, V4):
-        wait_window(net.host, V4)
-        found = verify(net, V4, port, "--interface", "eth1")
-        assert "bound to eth1" in found["reason"]
-        assert verify(net, V4, port, "--interface", "eth0")["verdict"] == "applied"
 
 
 def test_connection_that_fails_names_the_reason(net):

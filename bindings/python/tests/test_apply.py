@@ -237,6 +237,10 @@ def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
         wait_until(lambda: run_round(agent) or len(rules(net.host)) == 2, "rules")
         with pytest.raises(OSError, match="table"):
             agent.reconfigure(router={"table": 7231})
+        agent.reconfigure(interval=0.05, estimator=lower, netns_fd=net.host.fd)  # where it is
+        with pytest.raises(OSError, match="netns_fd: cannot change") as caught:
+            agent.reconfigure(netns_fd=net.world.fd)
+        assert caught.value.errno == errno.EBUSY
         agent.remove_hint("203.0.113.0/24")
         with pytest.raises(riptide.UnknownError):
             agent.remove_hint("203.0.113.0/24")
