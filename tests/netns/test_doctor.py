@@ -7,7 +7,7 @@ import json
 import subprocess
 
 import pytest
-from control import one_line, said_json, status
+from control import one_line, said_json
 from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
                    add_wg_quick_rules, rules, snapshot, start_agent, wait_until)
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, PATIENCE, RIPTIDE, WITHOUT_NET_ADMIN, Daemon,
-                   Program, cookie_of, wait_until, wait_window)
+                   Program, wait_until, wait_window)
 
 CHURN = MOUNTED / "lab" / "bench" / "events"
 
