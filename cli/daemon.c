@@ -65,7 +65,6 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);
-        log_write_held(false);
         if (daemon->settings->once)
             daemon->ending = ENDING_ONCE;
         if (netns_is_gone()) {
@@ -305,6 +304,5 @@ int daemon_serve(struct settings *settings)
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
     service_close(&daemon.service);
-    log_write_held(true);
     return status;
 }

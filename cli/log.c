@@ -86,7 +86,7 @@ static void write_prefix(enum log_level level)
         fprintf(stderr, "%s: %s: ", log_program, log_level_name(level));
 }
 
-static void write_line(enum log_level level, const char *format, va_list args)
+static void write_line(enum log_level level, const char *format, va_list args, const char *suffix)
 {
     if (!is_writable()) {
         log_dropped++;
@@ -101,38 +101,12 @@ static void write_line(enum log_level level, const char *format, va_list args)
     }
     write_prefix(level);
     vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-}
-
-__attribute__((format(printf, 2, 3))) static void write_now(enum log_level level,
-                                                            const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    write_line(level, format, args);
-    va_end(args);
+    fprintf(stderr, "%s\n", suffix);
 }
 
 void log_limit_repeats(void)
 {
     log_is_limited = true;
-}
-
-void log_write_held(bool is_end)
-{
-    const struct repeat *repeat;
-    uint32_t held;
-
-    while ((repeat = repeats_due(&log_repeats, is_end ? UINT64_MAX : clock_read_ns(CLOCK_BOOTTIME),
-                                 &held))) {
-        if (held == 1)
-            write_now((enum log_level)repeat->level, "%s", repeat->text);
-        else
-            write_now((enum log_level)repeat->level,
-                      "%s ... and %" PRIu32 " more like it in the last minute", repeat->text,
-                      held - 1);
-    }
 }
 
 /* Also what is not written: who asks the daemon wants to know. */
@@ -154,7 +128,7 @@ const struct log_recent *log_get_recent(unsigned int n)
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    struct repeat *repeat = NULL;
+    uint32_t n = 1; /* of its kind */
     va_list args;
 
     if (level <= LOG_LEVEL_WARNING) {
@@ -162,20 +136,14 @@ void log_line(enum log_level level, const char *format, ...)
         remember(level, format, args);
         va_end(args);
     }
-    if (level > log_level)
-        return;
     /* Who asks for debug wants all. */
-    if (log_is_limited && log_level != LOG_LEVEL_DEBUG) {
-        log_write_held(false);
-        repeat = repeats_hold(&log_repeats, format, clock_read_ns(CLOCK_BOOTTIME));
-    }
+    if (log_is_limited && log_level != LOG_LEVEL_DEBUG && level <= log_level)
+        n = repeats_count(&log_repeats, format, clock_read_ns(CLOCK_BOOTTIME));
+    if (level > log_level || n > REPEATS_BURST)
+        return;
     va_start(args, format);
-    if (repeat) {
-        repeat->level = (int)level;
-        vsnprintf(repeat->text, sizeof(repeat->text), format, args);
-    } else {
-        write_line(level, format, args);
-    }
+    write_line(level, format, args,
+               n == REPEATS_BURST ? " ... more like it are not written for a minute" : "");
     va_end(args);
 }
 
@@ -184,7 +152,7 @@ void log_answer(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_line(LOG_LEVEL_INFO, format, args);
+    write_line(LOG_LEVEL_INFO, format, args, "");
     va_end(args);
 }
 

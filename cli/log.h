@@ -26,11 +26,8 @@ void log_init(const char *program);
 
 void log_set_level(enum log_level level);
 
-/* From now on a message that comes again and again is held back and counted: see repeats.h. */
+/* From now on of a message that comes again and again only some are written: see repeats.h. */
 void log_limit_repeats(void);
-
-/* Writes what was held back and is due; `is_end`: all of it. */
-void log_write_held(bool is_end);
 
 /* One line, with the level unless it is info. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
