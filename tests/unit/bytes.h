@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <riptide/riptide.h>
 #include <sys/socket.h>
 
@@ -89,6 +90,90 @@ static inline void bytes_put_address(struct bytes *bytes, int type, const char *
     struct riptide_prefix address = prefix(text);
 
     bytes_put(bytes, type, address.addr, address.family == AF_INET ? 4 : 16);
+}
+
+static inline void assert_prefix(const struct riptide_prefix *actual, const char *text)
+{
+    struct riptide_prefix expected = prefix(text);
+
+    assert_memory_equal(actual, &expected, sizeof(expected));
+}
+
+/* A route as the kernel tells it; what is 0 or NULL is not said, but for main and unicast. */
+struct bytes_route {
+    const char *dst, *prefsrc, *gateway;
+    uint32_t type, table, tos, src_len, scope, protocol, flags;
+    uint32_t priority, ifindex, nh_id;
+    uint32_t metrics[RTAX_MAX + 1];
+    struct {
+        uint32_t flags, weight, ifindex;
+        const char *gateway;
+    } hops[2];
+    int32_t expires_hundredths;
+};
+
+static inline void bytes_put_hops(struct bytes *bytes, const struct bytes_route *route)
+{
+    size_t multipath = bytes_nest(bytes, RTA_MULTIPATH);
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct rtnexthop hop = { .rtnh_len = sizeof(hop) + 8,
+                                       .rtnh_flags = (uint8_t)route->hops[i].flags,
+                                       .rtnh_hops = (uint8_t)(route->hops[i].weight - 1),
+                                       .rtnh_ifindex = (int)route->hops[i].ifindex };
+
+        memcpy(bytes->data + bytes_message(bytes)->nlmsg_len, &hop, sizeof(hop));
+        bytes_message(bytes)->nlmsg_len += (uint32_t)sizeof(hop);
+        bytes_put_address(bytes, RTA_GATEWAY, route->hops[i].gateway);
+    }
+    bytes_nest_end(bytes, multipath);
+}
+
+/* In the order of fib_dump_info. */
+static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route *route)
+{
+    const struct rta_cacheinfo cacheinfo = { .rta_expires = route->expires_hundredths };
+    uint32_t table = route->table ? route->table : RT_TABLE_MAIN;
+    struct riptide_prefix dst = prefix(route->dst);
+    const struct rtmsg rtm = {
+        .rtm_family = dst.family,
+        .rtm_dst_len = dst.len,
+        .rtm_src_len = (uint8_t)route->src_len,
+        .rtm_tos = (uint8_t)route->tos,
+        .rtm_table = (uint8_t)(table < 256 ? table : RT_TABLE_COMPAT),
+        .rtm_protocol = (uint8_t)route->protocol,
+        .rtm_scope = (uint8_t)route->scope,
+        .rtm_type = (uint8_t)(route->type ? route->type : RTN_UNICAST),
+        .rtm_flags = route->flags,
+    };
+    size_t metrics = 0;
+
+    bytes_begin(bytes, RTM_NEWROUTE, &rtm, sizeof(rtm));
+    bytes_put_u32(bytes, RTA_TABLE, table);
+    if (dst.len > 0)
+        bytes_put_address(bytes, RTA_DST, route->dst);
+    if (route->priority)
+        bytes_put_u32(bytes, RTA_PRIORITY, route->priority);
+    for (int i = 1; i <= RTAX_MAX; i++) {
+        if (route->metrics[i] && !metrics)
+            metrics = bytes_nest(bytes, RTA_METRICS);
+        if (route->metrics[i])
+            bytes_put_u32(bytes, i, route->metrics[i]);
+    }
+    if (metrics)
+        bytes_nest_end(bytes, metrics);
+    if (route->prefsrc)
+        bytes_put_address(bytes, RTA_PREFSRC, route->prefsrc);
+    if (route->nh_id)
+        bytes_put_u32(bytes, RTA_NH_ID, route->nh_id);
+    if (route->gateway)
+        bytes_put_address(bytes, RTA_GATEWAY, route->gateway);
+    if (route->ifindex)
+        bytes_put_u32(bytes, RTA_OIF, route->ifindex);
+    if (route->hops[0].weight)
+        bytes_put_hops(bytes, route);
+    if (route->expires_hundredths)
+        bytes_put(bytes, RTA_CACHEINFO, &cacheinfo, sizeof(cacheinfo));
 }
 
 /* Whether a message of n bytes ends where an attribute does: no reader can tell it from a whole. */

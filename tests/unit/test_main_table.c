@@ -17,21 +17,13 @@ enum {
 static void follow(struct main_table *main, uint16_t type, int flags, const char *text, uint8_t tos,
                    const char *gateway)
 {
-    struct riptide_prefix dst = prefix(text);
-    const struct rtmsg rtm = { .rtm_family = dst.family,
-                               .rtm_dst_len = dst.len,
-                               .rtm_tos = tos,
-                               .rtm_table = RT_TABLE_MAIN,
-                               .rtm_type = RTN_UNICAST };
+    const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = 3, .gateway = gateway };
     struct bytes message;
     struct route route;
 
-    bytes_begin(&message, type, &rtm, sizeof(rtm));
+    bytes_put_route(&message, &said);
+    bytes_message(&message)->nlmsg_type = type;
     bytes_message(&message)->nlmsg_flags = (uint16_t)flags;
-    bytes_put_address(&message, RTA_DST, text);
-    bytes_put_u32(&message, RTA_OIF, 3);
-    if (gateway)
-        bytes_put_address(&message, RTA_GATEWAY, gateway);
     assert_int_equal(route_parse(&route, bytes_message(&message)), 0);
     assert_int_equal(main_table_follow(main, &route, bytes_message(&message)), 0);
 }
