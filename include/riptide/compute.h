@@ -44,7 +44,7 @@ struct riptide_policy_input {
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine: of this tick */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
-    uint32_t samples;   /* combine: how many counted in this tick */
+    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     uint32_t cwnd;      /* the destination's present window, segments; 0: none */
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
     void *user;         /* the policy's own */
@@ -52,6 +52,9 @@ struct riptide_policy_input {
 
 /* What combine returns where the tick says nothing: the destination stays as it was, and ages. */
 #define RIPTIDE_NO_EVIDENCE (-1.0)
+
+/* What a policy can keep for a destination. */
+#define RIPTIDE_POLICY_MEMORY_BYTES 48
 
 /*
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
@@ -66,7 +69,7 @@ struct riptide_policy {
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
     size_t tick_bytes;
-    size_t bytes; /* tick_bytes included */
+    size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
     /*
      * Of the layout of what it keeps from tick to tick, to be raised with each change: a state has
      * that memory too, for a load by the same policy and version. 0: a state has only the window.
@@ -130,9 +133,8 @@ struct riptide_hint {
     const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
 
-/* How many hints there can be at a time, and how many policies of theirs besides that for all. */
-#define RIPTIDE_MAX_HINTS         2048
-#define RIPTIDE_MAX_HINT_POLICIES 15
+/* How many hints there can be at a time. */
+#define RIPTIDE_MAX_HINTS 2048
 
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */

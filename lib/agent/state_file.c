@@ -38,15 +38,12 @@ static int write_all(int fd, const char *bytes, size_t n)
 /* A piece at a time: the whole text would be a third of a daemon's memory. */
 static int write_state(int fd, const struct riptide_estimator *estimator)
 {
-    enum { PIECE_BYTES = 32768 };
+    enum { PIECE_BYTES = 4096 };
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME);
-    CLEANUP(freep) char *text = malloc(PIECE_BYTES + state_line_bytes(estimator));
-    size_t n;
+    char text[PIECE_BYTES + STATE_LINE_BYTES];
+    size_t n = state_put_head(text, read_clock(CLOCK_REALTIME));
     int r = 0;
 
-    if (!text)
-        return ENOMEM;
-    n = state_put_head(text, read_clock(CLOCK_REALTIME));
     FOR_EACH_DESTINATION(estimator, slot) {
         n += state_put_line(text + n, estimator, slot, now_ns);
         if (r == 0 && n >= PIECE_BYTES)

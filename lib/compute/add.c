@@ -158,14 +158,14 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
         slot = begun;
     }
     destination = destination_at(estimator, slot);
-    policy = policy_of(estimator, destination);
+    policy = destination->policy;
     estimator->input.cwnd = destination->cwnd;
     estimator->input.user = policy->user;
-    reason = policy->add(&estimator->input, memory_of(estimator, destination), sample);
+    reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         count_left_out(estimator, destination, reason);
-    else
-        destination->n_counted++;
+    else if (++destination->n_counted == 0)
+        destination->n_counted = UINT16_MAX;
     /* Where none is known, 0 - 1 is more than any. */
     if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
         note_pmtu(estimator, slot, sample);

@@ -60,11 +60,11 @@ static void limits_apply(struct limits *limits, const struct destination *destin
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination)
 {
-    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
     struct limits limits = {
         .min = estimator->config.cwnd_min,
         .max = estimator->config.cwnd_max,
-        .is_cut = policy->is_cut && policy->is_cut(memory_of(estimator, destination)),
+        .is_cut = policy->is_cut && policy->is_cut(destination->memory),
         .scale = 1,
     };
 
@@ -126,12 +126,12 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
     uint16_t cwnd_before = destination->cwnd;
 
     bound_destination(estimator, slot);
     if (policy->raised && destination->cwnd > cwnd_before)
-        policy->raised(memory_of(estimator, destination), cwnd_before);
+        policy->raised(destination->memory, cwnd_before);
 }
 
 /*
@@ -217,10 +217,6 @@ int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hin
         return error_set_element(error, HINT "dst", i, "given twice");
     if (at == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
-    if (hint->policy && !has_method(estimator, hint->policy))
-        return error_set_element(error, HINT "policy", i,
-                                 "is one more than %d besides that for all, or has more memory",
-                                 RIPTIDE_MAX_HINT_POLICIES);
     if (at == n) {
         grown = reallocarray(estimator->hints, n + 1, sizeof(*grown));
         if (!grown)
@@ -290,11 +286,11 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
 uint32_t rto_min_of(const struct riptide_estimator *estimator,
                     const struct destination *destination)
 {
-    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
     uint32_t least_us = estimator->config.rto_min_floor_us, us = 0, step_us = 125;
 
     if (destination->cwnd > 0 && least_us > 0 && policy->delay_us)
-        us = policy->delay_us(memory_of(estimator, destination));
+        us = policy->delay_us(destination->memory);
     if (us == 0 || us > RIPTIDE_RTO_MIN_LIMIT_US)
         return us == 0 ? 0 : RIPTIDE_RTO_MIN_LIMIT_US;
     if (us < least_us)

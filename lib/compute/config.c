@@ -8,9 +8,6 @@
 
 #include <errno.h>
 
-/* What a host's own row may ask for, for each destination. */
-enum { MAX_MEMORY_BYTES = 65536 };
-
 /* Who leaves it as it is and lowers cwnd_max is wrong about that. */
 enum { CWND_MIN_DEFAULT = 10 };
 
@@ -44,7 +41,7 @@ bool policy_is_valid(const struct riptide_policy *policy)
             return false;
     }
     return policy && policy->add && policy->combine && policy->tick_bytes <= policy->bytes &&
-           policy->bytes <= MAX_MEMORY_BYTES;
+           policy->bytes <= RIPTIDE_POLICY_MEMORY_BYTES;
 }
 
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,

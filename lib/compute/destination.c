@@ -33,15 +33,13 @@ bool destination_is_group(const struct riptide_estimator_config *config,
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination)
 {
     const struct riptide_hint *kept = limits_of(estimator, destination).kept;
-    unsigned int n = 0;
+    const struct riptide_policy *policy =
+        kept && kept->policy ? kept->policy : estimator->config.policy;
 
-    while (kept && kept->policy && estimator->methods[n] != kept->policy)
-        n++;
-    if (destination->flags >> METHOD_SHIFT == n)
+    if (destination->policy == policy)
         return;
-    destination->flags =
-        (uint8_t)((destination->flags & ((1 << METHOD_SHIFT) - 1)) | n << METHOD_SHIFT);
-    memset(memory_of(estimator, destination), 0, estimator->methods[n]->bytes);
+    destination->policy = policy;
+    memset(destination->memory, 0, sizeof(destination->memory));
     destination->n_counted = 0;
     if (destination->cwnd > 0)
         restore_kept(estimator, destination, estimator->now_ns);
@@ -69,7 +67,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
     destination->pmtu_bytes = 0;
-    forget_kept(estimator, destination);
+    forget_kept(destination);
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
 }
@@ -97,8 +95,10 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
         n = estimator->table.n;
         r = prefix_table_insert(&estimator->table, dst, slotp);
     }
-    if (r == 0 && estimator->table.n != n)
+    if (r == 0 && estimator->table.n != n) {
+        destination_at(estimator, *slotp)->policy = estimator->config.policy;
         choose_policy(estimator, destination_at(estimator, *slotp));
+    }
     return r;
 }
 
@@ -128,24 +128,24 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     estimator->changed_tail = slot;
 }
 
-void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
+void forget_kept(struct destination *destination)
 {
-    const struct riptide_policy *policy = policy_of(estimator, destination);
-    unsigned char *memory = memory_of(estimator, destination);
+    size_t tick_bytes = destination->policy->tick_bytes;
 
-    memset(memory + policy->tick_bytes, 0, policy->bytes - policy->tick_bytes);
+    memset((unsigned char *)destination->memory + tick_bytes, 0,
+           sizeof(destination->memory) - tick_bytes);
 }
 
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns)
 {
-    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
     struct limits limits = limits_of(estimator, destination);
     /* Not as scales and hints have left it: they apply to what comes of it again. */
     double cwnd = greater(lesser(destination->smoothed, limits.max), limits.min);
 
-    forget_kept(estimator, destination);
+    forget_kept(destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination, now_ns),
-                        memory_of(estimator, destination), cwnd);
+                        destination->memory, cwnd);
 }

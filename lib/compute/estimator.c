@@ -12,52 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A destination is followed by the memory of those whose own does not fit in it. */
-static size_t bytes_behind(const struct riptide_policy *policy)
-{
-    return policy && policy_is_valid(policy) && policy->bytes > MEMORY_BYTES
-               ? (policy->bytes + 7) / 8 * 8
-               : 0;
-}
-
-/* No destination has a policy that no hint has any more. */
-static bool is_hinted(const struct riptide_estimator *estimator,
-                      const struct riptide_policy *policy)
-{
-    for (size_t i = 0; i < estimator->n_hints; i++) {
-        if (estimator->hints[i].policy == policy)
-            return true;
-    }
-    return false;
-}
-
-bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy)
-{
-    size_t i = 0;
-
-    while (i < estimator->n_methods && estimator->methods[i] != policy)
-        i++;
-    /* The first one is the configuration's. */
-    for (size_t k = 1; i == MAX_METHODS && k < MAX_METHODS; k++) {
-        if (!is_hinted(estimator, estimator->methods[k]))
-            i = k;
-    }
-    if (i == MAX_METHODS ||
-        sizeof(struct destination) + bytes_behind(policy) > estimator->table.entry_bytes)
-        return false;
-    estimator->methods[i] = policy;
-    estimator->memory_at[i] = bytes_behind(policy) > 0 ? sizeof(struct destination)
-                                                       : offsetof(struct destination, memory);
-    estimator->n_methods += i == estimator->n_methods;
-    return true;
-}
-
 /* The configuration is there: sets up all that follows from it. */
 static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
 {
     struct riptide_estimator_config *config = &estimator->config;
     const struct riptide_hint *hints = config->hints;
-    size_t n_hints = config->n_hints, behind = bytes_behind(config->policy);
+    size_t n_hints = config->n_hints;
     int r;
 
     estimator->aggregates =
@@ -66,17 +26,13 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     config->aggregates = estimator->aggregates;
     config->hints = NULL;
     config->n_hints = 0;
-    for (size_t i = 0; i < n_hints; i++)
-        behind = bytes_behind(hints[i].policy) > behind ? bytes_behind(hints[i].policy) : behind;
-    prefix_table_init(&estimator->table, sizeof(struct destination) + behind,
-                      config->max_destinations, config->hash_seed);
-    has_method(estimator, config->policy);
+    prefix_table_init(&estimator->table, sizeof(struct destination), config->max_destinations,
+                      config->hash_seed);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->input.config = config;
-    estimator->input.user = config->policy->user;
     for (size_t i = 0; r == 0 && i < n_hints; i++)
         r = hint_add(estimator, &hints[i], i, error);
     return r;
@@ -123,7 +79,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
-    input->user = policy_of(estimator, destination)->user;
+    input->user = destination->policy->user;
     return input;
 }
 
@@ -137,8 +93,7 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
-    memset(memory_of(estimator, destination), 0,
-           policy_of(estimator, destination)->tick_bytes);
+    memset(destination->memory, 0, destination->policy->tick_bytes);
     return slot;
 }
 
@@ -160,7 +115,7 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
     destination->flags &= (uint8_t)~IS_DROP;
     if (is_drop)
         destination->flags |= IS_DROP;
-    if (!has_history || is_drop || !policy_of(estimator, destination)->is_averaged)
+    if (!has_history || is_drop || !destination->policy->is_averaged)
         return combined;
     return weight * destination->smoothed + (1 - weight) * combined;
 }
@@ -168,7 +123,7 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = policy_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     double combined;
 
@@ -178,7 +133,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
          !policy->combines_idle))
         return;
     combined = policy->combine(input_of(estimator, destination, now_ns),
-                               memory_of(estimator, destination));
+                               destination->memory);
     if (combined == RIPTIDE_NO_EVIDENCE)
         return;
     if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
@@ -237,16 +192,14 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         forget_pmtu(estimator, slot);
         compute(estimator, slot, now_ns);
         if (destination->n_counted > 0 || destination->cwnd == 0) {
-            destination->samples = destination->n_counted < UINT16_MAX
-                                       ? (uint16_t)destination->n_counted
-                                       : UINT16_MAX;
+            destination->samples = destination->n_counted;
             memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
         }
         if (destination->cwnd == 0) {
             /* Its counts are there for riptide_estimator_explain; for the policy all is new. */
             set_window(estimator, destination, 0, (int64_t)now_ns);
             destination->combined = NO_HISTORY;
-            forget_kept(estimator, destination);
+            forget_kept(destination);
         }
         mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));

@@ -26,11 +26,7 @@ enum {
     IS_CHANGED = 1 << 1, /* waits to be popped */
     IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
     IS_DROP = 1 << 3,    /* the drop guard had its history forgotten */
-    METHOD_SHIFT = 4,    /* above them: the number of its method */
 };
-
-/* What a policy may keep for a destination without going over the budget. */
-enum { MEMORY_BYTES = 48 };
 
 /*
  * One destination: with a window, or windowless, whose last tick with samples made none and is
@@ -43,16 +39,17 @@ struct destination {
     uint8_t flags;
     uint16_t cwnd;       /* 0: none */
     uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
-    uint32_t n_counted;  /* samples of the coming tick */
-    uint32_t next_touched;
-    uint64_t memory[MEMORY_BYTES / 8]; /* the policy's; see memory_of */
-    double smoothed;                   /* NO_HISTORY: never computed, or expired */
-    int64_t updated_ns;                /* negative: restored, computed before this host booted */
-    float combined;                    /* NO_HISTORY: it is windowless */
-    uint32_t next_changed;
-    uint16_t samples;   /* behind `combined`; UINT16_MAX: so many, or more */
-    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
+    uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: so many, or more */
     uint16_t popped_cwnd;
+    uint32_t next_touched;
+    const struct riptide_policy *policy;
+    uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
+    double smoothed;                                  /* NO_HISTORY: never computed, or expired */
+    int64_t updated_ns; /* negative: restored, computed before this host booted */
+    float combined;     /* NO_HISTORY: it is windowless */
+    uint32_t next_changed;
+    uint16_t samples;   /* behind `combined` */
+    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
     uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
     uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
 };
@@ -60,17 +57,11 @@ static_assert(sizeof(struct destination) == 128, "two cache lines, the budget of
 
 /* For a policy's file. */
 #define ASSERT_MEMORY_FITS(type)                                                                   \
-    static_assert(sizeof(type) <= MEMORY_BYTES, "memory of a policy is over its budget")
-
-enum { MAX_METHODS = 1 + RIPTIDE_MAX_HINT_POLICIES };
-static_assert(MAX_METHODS <= 1 << (8 - METHOD_SHIFT), "the number of a method fits in the flags");
+    static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
-    const struct riptide_policy *methods[MAX_METHODS]; /* the configuration's, then of hints */
-    size_t memory_at[MAX_METHODS]; /* in a destination */
-    size_t n_methods;
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
@@ -93,22 +84,9 @@ static inline struct destination *destination_at(const struct riptide_estimator 
     return prefix_table_at(&estimator->table, slot);
 }
 
-static inline const struct riptide_policy *policy_of(const struct riptide_estimator *estimator,
-                                                     const struct destination *destination)
-{
-    return estimator->methods[destination->flags >> METHOD_SHIFT];
-}
-
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
-
-/* The policy's memory: in its place, or behind the destination where it is more than fits. */
-static inline void *memory_of(const struct riptide_estimator *estimator,
-                              const struct destination *destination)
-{
-    return (unsigned char *)destination + estimator->memory_at[destination->flags >> METHOD_SHIFT];
-}
 
 /* How long ago it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
@@ -154,12 +132,6 @@ void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot);
 
 /* estimator.c */
 
-/*
- * Whether that policy is among the methods, to which it is added where there is a place, or one
- * that no hint uses any more, and room for its memory.
- */
-bool has_method(struct riptide_estimator *estimator, const struct riptide_policy *policy);
-
 /* Fills in the policy's input for this destination at `now_ns`. */
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination, uint64_t now_ns);
@@ -192,7 +164,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot);
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination);
 
 /* Forgets all that the policy keeps from tick to tick; or restores it from the window. */
-void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
+void forget_kept(struct destination *destination);
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
@@ -255,12 +227,13 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 uint32_t rto_min_of(const struct riptide_estimator *estimator,
                     const struct destination *destination);
 
-/* state.c: a line at a time, so that a file of it need not be in memory as a whole. */
+/* state.c */
 
-/* Enough for any line. */
-size_t state_line_bytes(const struct riptide_estimator *estimator);
-
-/* Each returns how many bytes it has written; of a destination without a window that is 0. */
+/*
+ * A line at a time, so that a file of it need not be in memory as a whole. Each returns how many
+ * bytes it has written, STATE_LINE_BYTES at most; of a destination without a window that is 0.
+ */
+enum { STATE_LINE_BYTES = 320 + 2 * RIPTIDE_POLICY_MEMORY_BYTES };
 size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);

@@ -102,7 +102,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     destination = destination_at(estimator, slot);
     if (destination->cwnd == 0 && !is_windowless(destination))
         return RIPTIDE_E_UNKNOWN;
-    policy = policy_of(estimator, destination);
+    policy = destination->policy;
     limits = limits_of(estimator, destination);
     known = destination_estimate(estimator, destination);
     full = (struct riptide_explanation){
@@ -128,7 +128,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
     if (known.cwnd > 0 && policy->explain)
-        policy->explain(memory_of(estimator, destination), &full);
+        policy->explain(destination->memory, &full);
     struct_give(explanation, size, &full, sizeof(full));
     return 0;
 }

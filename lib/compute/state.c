@@ -25,8 +25,8 @@
 
 static const char magic[] = "riptide state 2 saved_ns=";
 
-/* A line without what the policy keeps, and the head of that. */
-enum { LINE_BYTES = 320, HEAD_BYTES = 64 };
+/* The head of what the policy keeps. */
+enum { HEAD_BYTES = 64 };
 
 /* Two wall clocks, of two hosts or before and after a reboot, may differ by that much. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
@@ -60,28 +60,17 @@ static uint64_t to_micros(double segments)
     return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-size_t state_line_bytes(const struct riptide_estimator *estimator)
-{
-    size_t most = 0;
-
-    for (size_t i = 0; i < estimator->n_methods; i++) {
-        if (kept_bytes(estimator->methods[i]) > most)
-            most = kept_bytes(estimator->methods[i]);
-    }
-    return LINE_BYTES + 2 * most;
-}
-
 size_t state_put_head(char *at, uint64_t realtime_ns)
 {
-    return (size_t)snprintf(at, LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
+    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
 }
 
 size_t state_put_line(char *begin, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns)
 {
     const struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = policy_of(estimator, destination);
-    const unsigned char *kept = memory_of(estimator, destination);
+    const struct riptide_policy *policy = destination->policy;
+    const unsigned char *kept = (const unsigned char *)destination->memory;
     uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
     char *at = begin;
@@ -92,7 +81,7 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
     smoothed -= (double)smoothed / MICROS > destination->smoothed;
     riptide_prefix_format(&destination->dst, at);
     at += strlen(at);
-    at += snprintf(at, LINE_BYTES,
+    at += snprintf(at, STATE_LINE_BYTES,
                    " cwnd=%u samples=%u combined=%" PRIu64 ".%06" PRIu64 " smoothed=%" PRIu64
                    ".%06" PRIu64 " age_ns=%" PRIu64,
                    destination->cwnd, destination->samples, combined / MICROS, combined % MICROS,
@@ -111,7 +100,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t most = (1 + (size_t)estimator->n_windows) * state_line_bytes(estimator), n;
+    size_t most = (1 + (size_t)estimator->n_windows) * STATE_LINE_BYTES, n;
 
     if (size < most)
         return most;
@@ -197,8 +186,10 @@ static unsigned int from_hex(char digit)
 }
 
 /* Gives a policy its memory back. Returns false where its layout is another than at the save. */
-static bool take_kept(const struct riptide_policy *policy, unsigned char *memory, struct word line)
+static bool take_kept(struct destination *destination, struct word line)
 {
+    const struct riptide_policy *policy = destination->policy;
+    unsigned char *memory = (unsigned char *)destination->memory;
     char head[HEAD_BYTES];
     size_t n_head = put_kept_head(head, policy);
     const char *digits = memmem(line.at, line.len, head, n_head);
@@ -232,8 +223,7 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     destination->combined = (float)((double)record->combined / MICROS);
     destination->smoothed = (double)record->smoothed / MICROS;
     set_window(estimator, destination, (uint16_t)record->cwnd, updated_ns);
-    if (!take_kept(policy_of(estimator, destination), memory_of(estimator, destination),
-                   record->line))
+    if (!take_kept(destination, record->line))
         restore_kept(estimator, destination, load->now_ns);
     rebound_destination(estimator, slot);
 }

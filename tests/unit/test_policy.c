@@ -163,7 +163,7 @@ TEST(options_are_refused_by_name)
 {
     struct riptide_policy too_much = *riptide_policy_find("paper"), newer = too_much;
 
-    too_much.bytes = 65537;
+    too_much.bytes = RIPTIDE_POLICY_MEMORY_BYTES + 1;
     newer.reserved[3] = &newer;
     REFUSED(policy, &newer);
     REFUSED(history_weight, 1.0);
