@@ -251,25 +251,37 @@ int netlink_end_error(const struct nlmsghdr *message)
     return error <= 0 ? error : -EBADMSG;
 }
 
-/* The kernel's words behind an error; they stand behind the request that it echoes. */
+/*
+ * The kernel's words behind an error, where it does not echo the request before them: netlink_open
+ * asks for that, and what has words can leave out the request.
+ */
 static void text_of(const struct nlmsghdr *message, char *text, size_t size)
 {
-    const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
-    size_t skip = sizeof(*error);
-    const struct nlattr *words;
+    const uint16_t flags = NLM_F_ACK_TLVS | NLM_F_CAPPED;
+    const struct nlattr *words = NULL;
 
-    text[0] = '\0';
-    if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) || mnl_nlmsg_get_payload_len(message) < skip)
-        return;
-    if (!(message->nlmsg_flags & NLM_F_CAPPED)) {
-        if (error->msg.nlmsg_len < sizeof(error->msg) || error->msg.nlmsg_len > message->nlmsg_len)
-            return;
-        skip += error->msg.nlmsg_len - sizeof(error->msg);
-    }
-    words = netlink_find(netlink_attrs(message, skip), NLMSGERR_ATTR_MSG);
+    if ((message->nlmsg_flags & flags) == flags &&
+        netlink_has_header(message, sizeof(struct nlmsgerr)))
+        words = netlink_find(netlink_attrs(message, sizeof(struct nlmsgerr)), NLMSGERR_ATTR_MSG);
     if (words)
         snprintf(text, size, "%.*s", mnl_attr_get_payload_len(words),
                  (const char *)mnl_attr_get_payload(words));
+}
+
+/* The next message of a datagram that answers one of the last n requests; NULL: no more. */
+static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlink_messages *walk,
+                                          uint32_t n)
+{
+    const struct nlmsghdr *message;
+
+    while ((message = netlink_next_message(walk))) {
+        if (netlink->sequence - message->nlmsg_seq < n &&
+            message->nlmsg_pid == netlink_port(netlink))
+            return message;
+        netlink->malformed++;
+    }
+    netlink->malformed += walk->left > 0;
+    return NULL;
 }
 
 /* Hands out the answers of one datagram. Returns whether the last request was answered. */
@@ -281,23 +293,17 @@ static bool answers_of(struct netlink *netlink, size_t n_bytes, uint32_t n_reque
     uint32_t first = netlink->sequence - n_requests + 1;
     bool is_last = false;
 
-    while ((message = netlink_next_message(&walk))) {
-        uint32_t n = message->nlmsg_seq - first;
+    while ((message = next_answer(netlink, &walk, n_requests))) {
         char text[96] = "";
         int error = 0;
 
-        if (n >= n_requests || message->nlmsg_pid != netlink_port(netlink)) {
-            netlink->malformed++;
-            continue;
-        }
         if (message->nlmsg_type == NLMSG_ERROR) {
             error = netlink_end_error(message);
             text_of(message, text, sizeof(text));
-            is_last |= n == n_requests - 1;
+            is_last |= message->nlmsg_seq == netlink->sequence;
         }
-        on_answer(userdata, n, message, error, text);
+        on_answer(userdata, message->nlmsg_seq - first, message, error, text);
     }
-    netlink->malformed += walk.left > 0;
     return is_last;
 }
 
@@ -372,12 +378,7 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
     if (r <= 0)
         return r < 0 ? r : -ENOBUFS;
     walk.left = (size_t)r;
-    while ((message = netlink_next_message(&walk))) {
-        if (message->nlmsg_seq != netlink->sequence ||
-            message->nlmsg_pid != netlink_port(netlink)) {
-            netlink->malformed++;
-            continue;
-        }
+    while ((message = next_answer(netlink, &walk, 1))) {
         if (message->nlmsg_flags & NLM_F_DUMP_INTR)
             netlink->is_interrupted = true;
         if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) {
@@ -390,7 +391,6 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
         if (r < 0)
             return r;
     }
-    netlink->malformed += walk.left > 0;
     return 0;
 }
 

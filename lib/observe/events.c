@@ -122,13 +122,13 @@ static void on_drained(struct events *events)
     events->n_dropped = words[SK_MEMINFO_DROPS];
 }
 
-void events_take(struct events *events, uint32_t i, size_t len)
+void events_take(struct events *events, size_t len)
 {
-    struct netlink_messages datagram = { (void *)events->buffer[i], len };
+    struct netlink_messages datagram = { (void *)events->buffer[events->n], len };
     const struct nlmsghdr *message = netlink_next_message(&datagram);
 
     if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY && datagram.left == 0) {
-        events->messages[events->n++] = message;
+        events->n++;
         return;
     }
     /* What cannot be told to be about a socket counts as one, so that the sum of counters holds. */
@@ -145,14 +145,14 @@ int events_dispatch(struct events *events)
     if (!events->is_listening)
         return RIPTIDE_E_AGAIN;
     events->next = events->n = 0;
-    for (uint32_t i = 0; i < EVENTS_BATCH; i++) {
+    for (int i = 0; i < EVENTS_BATCH; i++) {
         size_t len = 0;
 
-        r = netlink_receive(events->socket, events->buffer[i], EVENT_MAX_BYTES, &len);
+        r = netlink_receive(events->socket, events->buffer[events->n], EVENT_MAX_BYTES, &len);
         if (r == RIPTIDE_E_AGAIN || (r < 0 && r != -EMSGSIZE))
             break;
         events->stats->truncated += r == -EMSGSIZE;
-        events_take(events, i, len);
+        events_take(events, len);
     }
     if (r == RIPTIDE_E_AGAIN) {
         on_drained(events);

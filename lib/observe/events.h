@@ -28,7 +28,7 @@ struct events {
     uint32_t n;         /* messages in the buffer */
     uint32_t next;      /* of them, to be popped */
     uint32_t n_dropped; /* by the kernel's count for this socket; it wraps */
-    const struct nlmsghdr *messages[EVENTS_BATCH]; /* in buffer; their lengths are true */
+    /* Each begins with a message whose length is true. */
     _Alignas(struct nlmsghdr) unsigned char buffer[EVENTS_BATCH][EVENT_MAX_BYTES];
 };
 
@@ -67,10 +67,10 @@ static inline bool events_has_unread(const struct events *events)
 
 static inline const struct nlmsghdr *events_pop(struct events *events)
 {
-    return events->messages[events->next++];
+    return (const void *)events->buffer[events->next++];
 }
 
-/* Takes over datagram number i of the buffer: of so many bytes, 0 where it is not the kernel's. */
-void events_take(struct events *events, uint32_t i, size_t len);
+/* Takes over what lies behind the messages: so many bytes, 0 where it is not the kernel's. */
+void events_take(struct events *events, size_t len);
 
 #endif

@@ -27,11 +27,9 @@ static struct fixture *make(void)
 static void put(struct events *events, uint16_t type, uint32_t said_len, uint32_t len)
 {
     const struct nlmsghdr header = { .nlmsg_len = said_len, .nlmsg_type = type };
-    static uint32_t i;
 
-    i = (i + 1) % EVENTS_BATCH;
-    memcpy(events->buffer[i], &header, len < 16 ? len : 16);
-    events_take(events, i, len);
+    memcpy(events->buffer[events->n], &header, len < 16 ? len : 16);
+    events_take(events, len);
 }
 
 static int pop_all(struct events *events)

@@ -3,10 +3,10 @@
  * lib/observe/sample: inet_diag messages built byte by byte, of kernels older and newer than these
  * headers, and of none that exists. Offsets into tcp_info are written out: they are the ABI.
  */
+#include "bytes.h"
 #include "observe/sample.h"
-#include "unit.h"
 
-#include <sys/socket.h>
+#include <linux/sock_diag.h>
 
 #define DIAG_BYTES 72
 #define INFO       2
@@ -15,11 +15,6 @@
 #define PAD        14
 #define MARK       15
 #define INFO_5_10  232 /* bytes of tcp_info in Linux 5.10 */
-
-struct message {
-    _Alignas(8) unsigned char bytes[2048];
-    size_t len;
-};
 
 static const uint8_t v4[4] = { 203, 0, 113, 7 };
 static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 };
@@ -34,28 +29,16 @@ static void put_u64(unsigned char *at, uint64_t value)
     memcpy(at, &value, sizeof(value));
 }
 
-static void put_diag(struct message *message, uint8_t family, const void *dst, size_t dst_len)
+static void put_diag(struct bytes *message, uint8_t family, const void *dst, size_t dst_len)
 {
-    /* Not zero: what is read behind an attribute must show. */
-    memset(message, 0xdd, sizeof(*message));
-    memset(message->bytes, 0, DIAG_BYTES);
-    message->bytes[0] = family;
-    message->bytes[1] = 1;                             /* established */
-    memcpy(message->bytes + 24, dst, dst_len);         /* idiag_dst */
-    memcpy(message->bytes + 4, "\x1f\x90\x01\xbb", 4); /* idiag_sport, idiag_dport */
-    put_u32(message->bytes + 40, 3);                   /* idiag_if */
-    put_u32(message->bytes + 44, 0x11223344);          /* idiag_cookie[0] */
-    put_u32(message->bytes + 48, 0x55667788);          /* idiag_cookie[1] */
-    message->len = DIAG_BYTES;
-}
+    unsigned char diag[DIAG_BYTES] = { family, 1 /* established */ };
 
-static void put_attribute(struct message *message, uint16_t type, const void *payload, size_t len)
-{
-    uint16_t header[2] = { (uint16_t)(len + 4), type };
-
-    memcpy(message->bytes + message->len, header, sizeof(header));
-    memcpy(message->bytes + message->len + 4, payload, len);
-    message->len += (len + 4 + 3) & ~(size_t)3;
+    memcpy(diag + 4, "\x1f\x90\x01\xbb", 4); /* idiag_sport, idiag_dport */
+    memcpy(diag + 24, dst, dst_len);         /* idiag_dst */
+    put_u32(diag + 40, 3);                   /* idiag_if */
+    put_u32(diag + 44, 0x11223344);          /* idiag_cookie[0] */
+    put_u32(diag + 48, 0x55667788);          /* idiag_cookie[1] */
+    bytes_begin(message, SOCK_DIAG_BY_FAMILY, diag, sizeof(diag));
 }
 
 /* A tcp_info as long as any, every field that a sample takes different. */
@@ -78,21 +61,26 @@ static void make_info(unsigned char info[512])
     put_u32(info + 228, 64240); /* snd_wnd */
 }
 
-static void make_message(struct message *message, size_t info_len)
+static void make_message(struct bytes *message, size_t info_len)
 {
     unsigned char info[512];
 
     make_info(info);
     put_diag(message, AF_INET, v4, sizeof(v4));
-    put_attribute(message, SHUTDOWN, "\0", 1);
-    put_attribute(message, PAD, "", 0);
-    put_attribute(message, INFO, info, info_len);
-    put_attribute(message, CONG, "cubic", 6);
+    bytes_put(message, SHUTDOWN, "\0", 1);
+    bytes_put(message, PAD, "", 0);
+    bytes_put(message, INFO, info, info_len);
+    bytes_put(message, CONG, "cubic", 6);
 }
 
-static enum sample_verdict parse(struct riptide_sample *sample, const struct message *message)
+static enum sample_verdict parse_bytes(struct riptide_sample *sample, const struct nlmsghdr *message)
 {
-    return sample_parse(sample, message->bytes, message->len);
+    return sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
+}
+
+static enum sample_verdict parse(struct riptide_sample *sample, const struct bytes *message)
+{
+    return parse_bytes(sample, (const struct nlmsghdr *)message->data);
 }
 
 /* Of a socket to `dst`, with the name of its congestion control before the tcp_info. */
@@ -100,19 +88,19 @@ static enum sample_verdict parse_socket(struct riptide_sample *sample, uint8_t f
                                         const void *dst, size_t name_len,
                                         const unsigned char info[512])
 {
-    struct message message;
+    struct bytes message;
 
     put_diag(&message, family, dst, family == AF_INET ? 4 : 16);
     if (name_len > 0)
-        put_attribute(&message, CONG, "abcdefghijklmnopqrstuvwxyz", name_len);
-    put_attribute(&message, INFO, info, INFO_5_10);
+        bytes_put(&message, CONG, "abcdefghijklmnopqrstuvwxyz", name_len);
+    bytes_put(&message, INFO, info, INFO_5_10);
     return parse(sample, &message);
 }
 
 TEST(every_field_of_5_10)
 {
     struct riptide_sample sample;
-    struct message message;
+    struct bytes message;
 
     make_message(&message, INFO_5_10);
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
@@ -144,15 +132,15 @@ TEST(mark_is_known_where_it_is_told)
 {
     const uint32_t mark = 0x12345678;
     struct riptide_sample sample;
-    struct message message;
+    struct bytes message;
 
     make_message(&message, INFO_5_10);
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
     assert_false(sample.has_mark);
-    put_attribute(&message, MARK, &mark, sizeof(mark) - 1);
+    bytes_put(&message, MARK, &mark, sizeof(mark) - 1);
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
     assert_false(sample.has_mark);
-    put_attribute(&message, MARK, &mark, sizeof(mark));
+    bytes_put(&message, MARK, &mark, sizeof(mark));
     assert_int_equal(parse(&sample, &message), SAMPLE_OK);
     assert_true(sample.has_mark);
     assert_int_equal(sample.mark, mark);
@@ -163,7 +151,7 @@ TEST(info_of_every_length)
 {
     for (size_t len = 0; len <= 512; len++) {
         struct riptide_sample sample, before;
-        struct message message;
+        struct bytes message;
 
         memset(&sample, 0x5a, sizeof(sample));
         memcpy(&before, &sample, sizeof(sample));
@@ -256,7 +244,7 @@ TEST(classes_of_destinations)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct riptide_sample sample;
-        struct message message;
+        struct bytes message;
 
         put_diag(&message, cases[i].family, cases[i].dst, sizeof(cases[i].dst));
         if (parse(&sample, &message) != cases[i].verdict)
@@ -283,60 +271,55 @@ TEST(names_of_congestion_control)
 TEST(unknown_family_is_malformed)
 {
     struct riptide_sample sample;
-    struct message message;
+    struct bytes message;
 
     make_message(&message, INFO_5_10);
     for (int family = 0; family < 256; family++) {
-        message.bytes[0] = (uint8_t)family;
+        *(uint8_t *)bytes_header(&message) = (uint8_t)family;
         if (family != AF_INET && family != AF_INET6)
             assert_int_equal(parse(&sample, &message), SAMPLE_MALFORMED);
     }
 }
 
-/* Each length in memory of its own, so that valgrind and sanitizers see a read behind the end. */
 TEST(truncated_anywhere)
 {
-    const size_t info_end = DIAG_BYTES + 8 + 4 + 4 + INFO_5_10;
-    struct message message;
+    const size_t info_end = NLMSG_HDRLEN + DIAG_BYTES + 8 + 4 + 4 + INFO_5_10;
+    struct bytes message;
 
     make_message(&message, INFO_5_10);
-    for (size_t len = 0; len < message.len; len++) {
-        enum sample_verdict expected = SAMPLE_MALFORMED, verdict;
-        unsigned char *bytes = malloc(len ? len : 1);
+    for (size_t n = NLMSG_HDRLEN; n <= bytes_message(&message)->nlmsg_len; n++) {
+        enum sample_verdict expected = n < info_end ? SAMPLE_NO_INFO : SAMPLE_OK, verdict;
+        struct nlmsghdr *cut = bytes_cut(&message, n);
         struct riptide_sample sample;
 
-        assert_non_null(bytes);
-        memcpy(bytes, message.bytes, len);
-        if (len == DIAG_BYTES || (len >= DIAG_BYTES + 5 && len <= DIAG_BYTES + 8) ||
-            len == DIAG_BYTES + 12)
-            expected = SAMPLE_NO_INFO;
-        else if (len == info_end || len >= info_end + 10) /* only padding is missing */
-            expected = SAMPLE_OK;
-        verdict = sample_parse(&sample, bytes, len);
-        free(bytes);
+        if (!bytes_is_boundary(&message, DIAG_BYTES, n))
+            expected = SAMPLE_MALFORMED;
+        verdict = parse_bytes(&sample, cut);
+        free(cut);
         if (verdict != expected)
-            fail_msg("cut to %zu bytes: %d instead of %d", len, verdict, expected);
+            fail_msg("cut to %zu bytes: %d instead of %d", n, verdict, expected);
     }
 }
 
 TEST(attribute_lengths_that_lie)
 {
-    static const size_t attributes[] = { DIAG_BYTES, DIAG_BYTES + 8, DIAG_BYTES + 12,
-                                         DIAG_BYTES + 12 + 4 + INFO_5_10 };
+    static const size_t attributes[] = { 0, 8, 12, 12 + 4 + INFO_5_10 };
 
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+        size_t at = NLMSG_SPACE(DIAG_BYTES) + attributes[i];
+        struct bytes message;
+
+        make_message(&message, INFO_5_10);
         for (uint32_t claimed = 0; claimed <= UINT16_MAX; claimed++) {
             uint16_t len = (uint16_t)claimed;
             struct riptide_sample sample;
-            struct message message;
             enum sample_verdict verdict;
 
-            make_message(&message, INFO_5_10);
-            memcpy(message.bytes + attributes[i], &len, sizeof(len));
+            memcpy(message.data + at, &len, sizeof(len));
             verdict = parse(&sample, &message);
-            if ((claimed < 4 || claimed > message.len - attributes[i]) &&
+            if ((claimed < 4 || claimed > bytes_message(&message)->nlmsg_len - at) &&
                 verdict != SAMPLE_MALFORMED)
-                fail_msg("attribute at %zu claims %u bytes: %d", attributes[i], claimed, verdict);
+                fail_msg("attribute at %zu claims %u bytes: %d", at, claimed, verdict);
         }
     }
 }
