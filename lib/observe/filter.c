@@ -21,15 +21,7 @@
  */
 enum { PLACE_ACCEPT = 0, PLACE_REJECT = -4 };
 
-/* Adjacent parts of the space of ports, in order; each begins at its `first`, and ends with the
- * next. */
-struct span {
-    uint32_t first;
-    int place; /* where its sockets go on */
-};
-
 enum {
-    MAX_SPANS = 2 * RIPTIDE_SCOPE_MAX_PORT_RANGES + 1,
     MAX_LEN = 128,
     MAPPED_BITS = 96, /* before the address, in an IPv4-mapped one */
 };
@@ -93,52 +85,42 @@ static int test_port(struct byte_code *code, uint8_t opcode, uint32_t min, int p
     return push(code, opcode, &operand, sizeof(operand), otherwise);
 }
 
-static void append_span(struct span *spans, size_t *np, uint32_t first, int place)
+static uint32_t distance(uint32_t a, uint32_t b)
 {
-    if (*np == 0 || spans[*np - 1].place != place)
-        spans[(*np)++] = (struct span){ first, place };
+    return a < b ? b - a : a - b;
 }
 
-static int put_spans(struct byte_code *code, uint8_t opcode, const struct span *spans,
-                     size_t n)
+/*
+ * Sockets whose port, of those from first to last, is in a range go on at `inside`. Cut where a
+ * range begins or is over, as near to the middle as there is one: sockets are to pass few tests.
+ */
+static int put_ports_between(struct byte_code *code, uint8_t opcode,
+                             const struct riptide_port_range *ranges, size_t n, uint32_t first,
+                             uint32_t last, int inside)
 {
-    size_t middle = n / 2;
+    uint32_t middle = (first + last) / 2, cut = 0;
     int low, high;
 
-    if (n == 1 || code->is_full)
-        return spans[0].place;
-    low = put_spans(code, opcode, spans, middle);
-    high = put_spans(code, opcode, spans + middle, n - middle);
-    return test_port(code, opcode, spans[middle].first, high, low);
+    for (size_t i = 0; i < 2 * n; i++) {
+        uint32_t port = i % 2 ? ranges[i / 2].last + UINT32_C(1) : ranges[i / 2].first;
+
+        if (port > first && port <= last &&
+            (cut == 0 || distance(port, middle) < distance(cut, middle)))
+            cut = port;
+    }
+    if (cut == 0 || code->is_full)
+        return scope_has_port(ranges, n, first) ? inside : PLACE_REJECT;
+    low = put_ports_between(code, opcode, ranges, n, first, cut - 1, inside);
+    high = put_ports_between(code, opcode, ranges, n, cut, last, inside);
+    return low == high ? low : test_port(code, opcode, cut, high, low);
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-    uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-
-    return first < second ? -1 : first > second;
-}
-
-/* Sockets whose port is in a range go on at `inside`; no ranges are all ports. */
+/* No ranges are all ports. */
 static int put_ports(struct byte_code *code, uint8_t opcode,
                      const struct riptide_port_range *ranges, size_t n, int inside)
 {
-    uint32_t starts[MAX_SPANS] = { 0 };
-    struct span spans[MAX_SPANS];
-    size_t n_starts = 1, n_spans = 0;
-
-    if (n == 0)
-        return inside;
-    for (size_t i = 0; i < n; i++) {
-        starts[n_starts++] = ranges[i].first;
-        if (ranges[i].last < UINT16_MAX)
-            starts[n_starts++] = (uint32_t)ranges[i].last + 1;
-    }
-    qsort(starts, n_starts, sizeof(starts[0]), compare_u32);
-    for (size_t i = 0; i < n_starts; i++)
-        append_span(spans, &n_spans, starts[i],
-                    scope_has_port(ranges, n, starts[i]) ? inside : PLACE_REJECT);
-    return put_spans(code, opcode, spans, n_spans);
+    return n == 0 ? inside
+                  : put_ports_between(code, opcode, ranges, n, 0, UINT16_MAX, inside);
 }
 
 static int place_of(bool verdict)
