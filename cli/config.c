@@ -50,17 +50,12 @@ static const struct option_row *rows_of(const struct reader *reader)
 static int fail_key(struct reader *reader, const char *key)
 {
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
-    struct nearest nearest = { key, strlen(key), NULL, 0 };
 
     if (row && row->section)
         return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
     if (row)
         return fail(reader, -EINVAL, "%s: is an option of the command line alone", key);
-    for (row = rows_of(reader); row->name; row++) {
-        if (row->section)
-            nearest_offer(&nearest, row->name);
-    }
-    return fail(reader, -EINVAL, "%s: unknown key%s", key, nearest_question(&nearest));
+    return fail(reader, -EINVAL, "%s: unknown key", key);
 }
 
 static int set_value(struct reader *reader, const struct option_row *row, void *target, int *line,
@@ -73,7 +68,7 @@ static int set_value(struct reader *reader, const struct option_row *row, void *
     r = row->kind->parse((char *)target + row->offset, value);
     if (r == -EINVAL)
         return fail(reader, r, "%s%s%s: %s%s", row->name, *value ? " " : "", value,
-                    row->kind->expected, option_guess(row, value));
+                    row->kind->expected, option_gone(row, value));
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
     if (!*line)
@@ -137,7 +132,6 @@ static int enter_prefix(struct reader *reader, const char *text)
 /* "[name]" */
 static int enter_section(struct reader *reader, char *line, size_t len)
 {
-    struct nearest nearest = { line + 1, strcspn(line + 1, " \t]"), NULL, 0 };
     size_t word = strlen(PREFIX_SECTION);
 
     if (line[len - 1] != ']')
@@ -151,12 +145,8 @@ static int enter_section(struct reader *reader, char *line, size_t len)
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (row->section && !strcmp(row->section, reader->section))
             return 0;
-        if (row->section)
-            nearest_offer(&nearest, row->section);
     }
-    nearest_offer(&nearest, PREFIX_SECTION);
-    return fail(reader, -EINVAL, "[%s]: unknown section%s", reader->section,
-                nearest_question(&nearest));
+    return fail(reader, -EINVAL, "[%s]: unknown section", reader->section);
 }
 
 /* Without blanks at its end. */

@@ -61,7 +61,7 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
 {
     report_event(daemon->settings, daemon->agent, event, daemon->is_paused);
     metrics_file_event(&daemon->metrics, daemon->agent, event);
-    service_event(&daemon->service, daemon->agent, event);
+    service_event(&daemon->service, event);
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);

@@ -26,35 +26,7 @@ const struct option_row *options_find(const struct option_row *rows, const char 
     return NULL;
 }
 
-void nearest_offer(struct nearest *nearest, const char *name)
-{
-    const size_t len = nearest->len, n_name = strlen(name), n = len < n_name ? len : n_name;
-    size_t n_first = 0, n_last = 0, n_alike;
-
-    while (n_first < n && nearest->text[n_first] == name[n_first])
-        n_first++;
-    while (n_last < n && nearest->text[len - n_last - 1] == name[n_name - n_last - 1])
-        n_last++;
-    n_alike = n_first + n_last < n ? n_first + n_last : n;
-    /* A name of twice the length is meant only where the text is its begin or end. */
-    if (len - n_alike > (len + 3) / 4 || n_alike <= nearest->n_alike || n_alike < 2 ||
-        (n_name - n_alike > len / 2 && n_first < len && n_last < len))
-        return;
-    nearest->n_alike = n_alike;
-    nearest->name = name;
-}
-
-const char *nearest_question(const struct nearest *nearest)
-{
-    static char text[64];
-
-    if (!nearest->name)
-        return "";
-    snprintf(text, sizeof(text), "; is %s meant?", nearest->name);
-    return text;
-}
-
-/* Options and keys of earlier versions, and some of their values. docs/decisions.md has the reasons. */
+/* Options and keys of earlier versions, and some of their values. Reasons: docs/decisions.md. */
 static const struct {
     const char *name, *instead;
 } gone[] = {
@@ -90,34 +62,17 @@ const char *gone_find(const char *name, size_t len)
     return NULL;
 }
 
-const char *option_guess(const struct option_row *row, const char *text)
+const char *option_gone(const struct option_row *row, const char *text)
 {
     static char line[96];
-    struct nearest nearest = { text, strlen(text), NULL, 0 };
     const char *instead;
 
     snprintf(line, sizeof(line), "%s %s", row->name, text);
     instead = gone_find(line, strlen(line));
-    for (size_t n = 0; row->kind->name && row->kind->name(n); n++)
-        nearest_offer(&nearest, row->kind->name(n));
     if (!instead)
-        return nearest_question(&nearest);
+        return "";
     snprintf(line, sizeof(line), "; it is gone: %s", instead);
     return line;
-}
-
-static int fail_unknown(struct riptide_error *error, const struct option_row *rows,
-                        const char *option)
-{
-    struct nearest nearest = { option + 2, strcspn(option + 2, "="), NULL, 0 };
-    char reason[128];
-
-    for (; option[1] == '-' && rows->name; rows++)
-        nearest_offer(&nearest, rows->name);
-    snprintf(reason, sizeof(reason), "unknown option%s%s%s (--help lists them)",
-             nearest.name ? "; is --" : "", nearest.name ? nearest.name : "",
-             nearest.name ? " meant?" : "");
-    return fail(error, -EINVAL, option, NULL, reason);
 }
 
 static int fail_value(struct riptide_error *error, const struct option_row *row, const char *name,
@@ -128,7 +83,7 @@ static int fail_value(struct riptide_error *error, const struct option_row *row,
     if (code != -EINVAL)
         return fail(error, code, name, value, strerror(-code));
     snprintf(reason, sizeof(reason), "%s%s", row->kind->expected,
-             value ? option_guess(row, value) : "");
+             value ? option_gone(row, value) : "");
     return fail(error, code, name, value, reason);
 }
 
@@ -150,7 +105,7 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
         return fail(error, -EINVAL, argv[i], NULL, reason);
     }
     if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
-        return fail_unknown(error, rows, argv[i]);
+        return fail(error, -EINVAL, argv[i], NULL, "unknown option (--help lists them)");
     snprintf(name, sizeof(name), "--%s", row->name);
     if (value)
         value++;

@@ -23,20 +23,6 @@ struct option_row {
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
-/* The known name that somebody may have meant. */
-struct nearest {
-    const char *text; /* what was written */
-    size_t len;       /* of it */
-    const char *name; /* the nearest offered so far; NULL: none is near */
-    size_t n_alike;   /* characters at both ends that it has */
-};
-
-/* A name is near where the text has it but for one character in four, or is an end of it. */
-void nearest_offer(struct nearest *nearest, const char *name);
-
-/* "; is NAME meant?" or nothing. Static storage until the next call. */
-const char *nearest_question(const struct nearest *nearest);
-
 /* What serves in the place of an option or "key value" of earlier versions; NULL: it was none. */
 const char *gone_find(const char *name, size_t len);
 
@@ -52,8 +38,8 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 /* The row of that name, or NULL. */
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
 
-/* "; is NAME meant?" where `text` is near to a name that the kind takes, or what replaced it. */
-const char *option_guess(const struct option_row *row, const char *text);
+/* "; it is gone: INSTEAD" where `text` is what an earlier version took, or nothing. Static. */
+const char *option_gone(const struct option_row *row, const char *text);
 
 /* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
 char *option_print(const struct option_row *row, const void *target);

@@ -84,12 +84,7 @@ static const struct command *find_command(const char *name)
 
 static int refuse_command(const char *name)
 {
-    struct nearest nearest = { name, strlen(name), NULL, 0 };
-
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        nearest_offer(&nearest, commands[i].name);
-    log_answer("%s: unknown command%s (`riptide help` lists them)", name,
-               nearest_question(&nearest));
+    log_answer("%s: unknown command (`riptide help` lists them)", name);
     return EXIT_USAGE;
 }
 

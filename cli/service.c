@@ -9,7 +9,6 @@
 #include "log.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,9 +17,6 @@
 #include <unistd.h>
 
 #define NS_PER_US UINT64_C(1000)
-
-/* Each status wakes the manager and whoever listens to it, so not every round has one. */
-#define STATUS_INTERVAL_NS (10 * NS_PER_S)
 
 /* Never waits: what does not get through is said again. */
 static bool notify(const struct service *service, const char *text)
@@ -99,36 +95,15 @@ void service_close(struct service *service)
     service->fd = service->timer_fd = -1;
 }
 
-static void tell_round(struct service *service, const struct riptide_agent *agent,
-                       const struct riptide_tick *tick)
-{
-    struct riptide_router_stats stats;
-    char text[192];
-
-    if (service->is_ready && service->last_tick_ns - service->status_ns < STATUS_INTERVAL_NS)
-        return;
-    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
-    snprintf(text, sizeof(text),
-             "%sSTATUS=connections %" PRIu64 ", destinations %" PRIu64 ", routes %" PRIu64
-             "; last round %.1f ms, next after %g s",
-             service->is_ready ? "" : "READY=1\n", tick->samples, tick->destinations, stats.routes,
-             (double)(tick->finished_ns - tick->started_ns) / 1e6, (double)tick->interval_ns / 1e9);
-    if (!notify(service, text))
-        return;
-    service->is_ready = true;
-    service->status_ns = service->last_tick_ns;
-}
-
-void service_event(struct service *service, const struct riptide_agent *agent,
-                   const struct riptide_agent_event *event)
+void service_event(struct service *service, const struct riptide_agent_event *event)
 {
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         service->has_failed = true;
     } else if (event->kind == RIPTIDE_AGENT_TICK) {
         service->last_tick_ns = clock_read_ns(CLOCK_MONOTONIC);
         service->interval_ns = event->tick->interval_ns;
-        if (!service->has_failed)
-            tell_round(service, agent, event->tick);
+        if (!service->has_failed && !service->is_ready)
+            service->is_ready = notify(service, "READY=1");
         service->has_failed = false;
     }
 }
@@ -147,5 +122,5 @@ void service_pet(struct service *service)
 
 void service_stopping(struct service *service)
 {
-    notify(service, "STOPPING=1\nSTATUS=ending");
+    notify(service, "STOPPING=1");
 }

@@ -18,7 +18,6 @@ struct service {
     uint64_t watchdog_ns;  /* half of what the manager waits */
     uint64_t last_tick_ns; /* CLOCK_MONOTONIC; 0: no round yet */
     uint64_t interval_ns;  /* from that round to the next */
-    uint64_t status_ns;    /* when the status was last told */
     bool is_ready;         /* and the manager knows */
     bool has_failed;       /* the round that ends next */
 };
@@ -27,9 +26,8 @@ struct service {
 void service_open(struct service *service);
 void service_close(struct service *service);
 
-/* Ready after the first round that did not fail; tells the status now and then. */
-void service_event(struct service *service, const struct riptide_agent *agent,
-                   const struct riptide_agent_event *event);
+/* Ready after the first round that did not fail. */
+void service_event(struct service *service, const struct riptide_agent_event *event);
 
 /* timer_fd is readable: says that the daemon lives, if its rounds come to their end. */
 void service_pet(struct service *service);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Man pages, completion and the example of a configuration, from the tables that the programs print.
 
-    generate.py TABLES man PAGE | example riptided | bash|zsh|fish PROGRAM
+    generate.py TABLES man PAGE | example riptided | bash PROGRAM
 """
 
 import itertools
@@ -176,59 +176,10 @@ _{program}() {{
 complete -F _{program} {program}""".splitlines()
 
 
-def quoted(text, special, quote):
-    """Text for single quotes; `special` are the characters that need a backslash of their own."""
-    return "".join(quote if letter == "'" else "\\" * (letter in special) + letter for letter in text)
-
-
-def zsh_arguments(command):
-    yield "_arguments -S" + "".join(
-        " \\\n    '" + "*" * row["is_list"] + f"--{row['name']}" + "=" * bool(row["argument"])
-        + "[" + quoted(row["help"], "[]:\\", "'\\''") + "]"
-        + (f":{row['argument']}:" if row["argument"] else "") + "_files" * row["is_file"]
-        + (f"({' '.join(row['names'])})" if row["argument"] and row["names"] else "") + "'"
-        for row in command["options"]) + " \\\n    '*:FILE:_files'" * takes_file(command)
-
-
-def zsh(tables, program):
-    yield from (f"#compdef {program}", "# made of its table of options")
-    if program == "riptided":
-        yield from zsh_arguments(*by_program(tables, program))
-        return
-    yield from ("local -a commands", "commands=(")
-    for command in tables["commands"]:
-        help_text = quoted(command["help"], ":\\", "'\\''")
-        yield f"    '{command['name']}:{help_text}'"
-    yield from (")", "if (( CURRENT == 2 )); then", "    _describe command commands", "    return", "fi",
-                "shift words", "(( CURRENT-- ))", "case $words[1] in")
-    for command in tables["commands"]:
-        yield f"{command['name']})"
-        yield from zsh_arguments(command)
-        yield ";;"
-    yield "esac"
-
-
-def fish(tables, program):
-    yield from (f"# fish completion of {program}: made of its table of options", f"complete -c {program} -f")
-    for command in by_program(tables, program):
-        lead = "complete -c riptided"
-        if command["name"]:
-            yield (f"complete -c riptide -n __fish_use_subcommand -a {command['name']} -d '"
-                   + quoted(command["help"], "\\", "\\'") + "'")
-            lead = f"complete -c riptide -n '__fish_seen_subcommand_from {command['name']}'"
-        for row in command["options"]:
-            kind = " -r -F" if row["is_file"] else " -x" if row["argument"] else ""
-            names = f" -a '{' '.join(row['names'])}'" if row["argument"] and row["names"] else ""
-            help_text = quoted(row["help"], "\\", "\\'")
-            yield f"{lead} -l {row['name']}{kind}{names} -d '{help_text}'"
-        if takes_file(command):
-            yield f"{lead} -F"
-
-
 def main(tables_path, what, name):
     with open(tables_path, encoding="utf-8") as file:
         tables = json.load(file)
-    makers = {"man": man, "example": example, "bash": bash, "zsh": zsh, "fish": fish}
+    makers = {"man": man, "example": example, "bash": bash}
     sys.stdout.reconfigure(encoding="utf-8")
     print("\n".join(makers[what](tables, name)))
 

@@ -3,7 +3,6 @@
 what docs/operations.md says of messages."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -124,15 +123,6 @@ def test_bash_takes_it_as_completion(program):
     """In a shell that reads the file as it is installed."""
     said = run("bash", "--norc", "-ec", f'. "{MADE / program}"; complete -p {program}').stdout
     assert said == f"complete -F _{program} {program}\n"
-
-
-@pytest.mark.parametrize("shell, pattern", [("zsh", "_{}"), ("fish", "{}.fish")])
-def test_other_shells_read_it(shell, pattern):
-    if not shutil.which(shell):
-        pytest.skip(f"no {shell} here")
-    for program in PROGRAMS:
-        done = run(shell, "-n", MADE / pattern.format(program))
-        assert (done.returncode, done.stdout) == (0, "")
 
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
