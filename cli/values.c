@@ -31,9 +31,16 @@ static const struct {
 
 #define N_UNITS (sizeof(units) / sizeof(units[0]))
 
-static const char *const level_names[] = { "error", "warning", "info", "debug" };
+/* Which of a kind's names that is. */
+static int find_name(const char *(*name)(size_t n), const char *text, size_t *np)
+{
+    size_t n = 0;
 
-#define N_LEVELS (sizeof(level_names) / sizeof(level_names[0]))
+    while (name(n) && strcmp(text, name(n)) != 0)
+        n++;
+    *np = n;
+    return name(n) ? 0 : -EINVAL;
+}
 
 /* strtoull takes blanks and signs, and wraps "-1" around: only digits get that far. */
 static int parse_digits(const char *text, int base, char **endp, uint64_t *valuep)
@@ -64,20 +71,19 @@ static int parse_number(const char *text, uint64_t max, uint64_t *valuep)
     return 0;
 }
 
-static const char *const flag_names[] = { "yes", "no", "true", "false", "on", "off" };
-
+/* Every other one is no. */
 static const char *flag_name(size_t n)
 {
-    return n < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[n] : NULL;
+    static const char *const names[] = { "yes", "no", "true", "false", "on", "off" };
+
+    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
 }
 
 static int flag_parse(void *target, const char *text)
 {
     size_t n = 0;
 
-    while (text && flag_name(n) && strcmp(text, flag_name(n)))
-        n++;
-    if (text && !flag_name(n))
+    if (text && find_name(flag_name, text, &n) < 0)
         return -EINVAL;
     *(bool *)target = n % 2 == 0;
     return 0;
@@ -96,15 +102,11 @@ static const char *auto_flag_name(size_t n)
 
 static int auto_flag_parse(void *target, const char *text)
 {
-    bool is_on;
+    size_t n = 1;
 
-    if (text && !strcmp(text, "auto")) {
-        *(int8_t *)target = -1;
-        return 0;
-    }
-    if (flag_parse(&is_on, text) < 0)
+    if (text && find_name(auto_flag_name, text, &n) < 0)
         return -EINVAL;
-    *(int8_t *)target = is_on ? 1 : 0;
+    *(int8_t *)target = n == 0 ? -1 : n % 2 != 0;
     return 0;
 }
 
@@ -117,25 +119,23 @@ static void auto_flag_print(FILE *out, const void *target)
 
 static int duration_parse(void *target, const char *text)
 {
-    uint64_t number;
-    uint64_t ns;
+    uint64_t number, ns;
+    size_t i = 0;
     char *unit;
 
     if (parse_digits(text, 10, &unit, &number))
         return -EINVAL;
-    for (size_t i = 0; i < N_UNITS; i++) {
-        if (strcmp(unit, units[i].name))
-            continue;
-        if (__builtin_mul_overflow(number, units[i].ns, &ns))
-            return -EINVAL;
-        *(uint64_t *)target = ns;
-        return 0;
-    }
-    return -EINVAL;
+    while (i < N_UNITS && strcmp(unit, units[i].name) != 0)
+        i++;
+    if (i == N_UNITS || __builtin_mul_overflow(number, units[i].ns, &ns))
+        return -EINVAL;
+    *(uint64_t *)target = ns;
+    return 0;
 }
 
-static void print_ns(FILE *out, uint64_t ns)
+static void duration_print(FILE *out, const void *target)
 {
+    uint64_t ns = *(const uint64_t *)target;
     size_t i = 0;
 
     while (i < N_UNITS - 1 && (ns < units[i].ns || ns % units[i].ns))
@@ -143,37 +143,19 @@ static void print_ns(FILE *out, uint64_t ns)
     fprintf(out, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
 }
 
-static void duration_print(FILE *out, const void *target)
-{
-    print_ns(out, *(const uint64_t *)target);
-}
-
 static int us_parse(void *target, const char *text)
 {
     uint64_t ns;
-    int r = duration_parse(&ns, text);
 
-    if (r == 0 && ns / 1000 > UINT32_MAX)
-        r = -EINVAL;
-    if (r == 0)
-        *(uint32_t *)target = (uint32_t)(ns / 1000);
-    return r;
+    if (duration_parse(&ns, text) < 0 || ns / 1000 > UINT32_MAX)
+        return -EINVAL;
+    *(uint32_t *)target = (uint32_t)(ns / 1000);
+    return 0;
 }
 
 static void us_print(FILE *out, const void *target)
 {
-    print_ns(out, *(const uint32_t *)target * UINT64_C(1000));
-}
-
-static int parse_decimal(const char *text, char **endp, double *valuep)
-{
-    size_t n = strspn(text, "0123456789.");
-
-    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
-    if (n == 0)
-        return -EINVAL;
-    *valuep = strtod(text, endp);
-    return *endp == text + n ? 0 : -EINVAL;
+    duration_print(out, &(uint64_t){ *(const uint32_t *)target * UINT64_C(1000) });
 }
 
 /* Digits enough to read the same number again, and no exponent. */
@@ -192,16 +174,14 @@ static void number_print(FILE *out, const void *target)
 
 static int weight_parse(void *target, const char *text)
 {
-    double value;
+    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
+    size_t n = strspn(text, "0123456789.");
     char *end;
+    double value = strtod(text, &end);
 
-    if (parse_decimal(text, &end, &value))
+    if (n == 0 || end != text + n || (*end && strcmp(end, "%") != 0))
         return -EINVAL;
-    if (!strcmp(end, "%"))
-        value /= 100;
-    else if (*end)
-        return -EINVAL;
-    *(double *)target = value;
+    *(double *)target = *end ? value / 100 : value;
     return 0;
 }
 
@@ -257,11 +237,11 @@ static const char *policy_name(size_t n)
 
 static int policy_parse(void *target, const char *text)
 {
-    const struct riptide_policy *policy = riptide_policy_find(text);
+    size_t n;
 
-    if (!policy)
+    if (find_name(policy_name, text, &n) < 0)
         return -EINVAL;
-    *(const struct riptide_policy **)target = policy;
+    *(const struct riptide_policy **)target = riptide_policy_get(n);
     return 0;
 }
 
@@ -299,18 +279,19 @@ static void path_print(FILE *out, const void *target)
 
 static const char *level_name(size_t n)
 {
-    return n < N_LEVELS ? level_names[n] : NULL;
+    static const char *const names[] = { "error", "warning", "info", "debug" };
+
+    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
 }
 
 static int level_parse(void *target, const char *text)
 {
-    for (size_t i = 0; i < N_LEVELS; i++) {
-        if (strcmp(text, level_names[i]))
-            continue;
-        *(enum log_level *)target = (enum log_level)i;
-        return 0;
-    }
-    return -EINVAL;
+    size_t n;
+
+    if (find_name(level_name, text, &n) < 0)
+        return -EINVAL;
+    *(enum log_level *)target = (enum log_level)n;
+    return 0;
 }
 
 static void level_print(FILE *out, const void *target)
@@ -320,7 +301,7 @@ static void level_print(FILE *out, const void *target)
 
 const char *log_level_name(enum log_level level)
 {
-    return level_names[level];
+    return level_name(level);
 }
 
 /* One word or several, with blanks or commas between. All are added, or none. */
@@ -328,36 +309,30 @@ static int parse_words(void *target, const char *text, size_t item_bytes,
                        int (*parse)(void *item, const char *word))
 {
     static const char between[] = " \t,";
-    /* Longer ways to write a prefix than the shortest: eight groups of four digits. */
-    char word[RIPTIDE_PREFIX_TEXT_BYTES];
+    char *copy = strdup(text), *rest;
+    int r = copy ? -EINVAL : -ENOMEM;
     uint64_t item[4]; /* whatever it is */
     struct prefix_list list;
     size_t n;
-    int r = text[strspn(text, between)] ? 0 : -EINVAL;
 
     memcpy(&list, target, sizeof(list));
     n = list.n;
-    for (text += strspn(text, between); r == 0 && *text; text += strspn(text, between)) {
-        size_t len = strcspn(text, between);
-        void *items;
+    for (char *word = copy; copy && (word = strtok_r(word, between, &rest)); word = NULL) {
+        void *items = NULL;
 
-        snprintf(word, sizeof(word), "%.*s", (int)len, text);
-        text += len;
-        r = len < sizeof(word) ? parse(item, word) : -EINVAL;
+        r = parse(item, word);
+        if (r == 0 && !(items = reallocarray(list.items, n + 1, item_bytes)))
+            r = -ENOMEM;
         if (r < 0)
-            return r;
-        items = reallocarray(list.items, n + 1, item_bytes);
-        if (!items)
-            return -ENOMEM;
+            break;
         memcpy((char *)items + n++ * item_bytes, item, item_bytes);
         list.items = items;
-        memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
     }
-    if (r < 0)
-        return r;
-    list.n = n;
-    memcpy(target, &list, sizeof(list));
-    return 0;
+    free(copy);
+    if (r == 0)
+        list.n = n;
+    memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
+    return r;
 }
 
 static void list_clear(void *target)
@@ -425,37 +400,33 @@ static void ports_print(FILE *out, const void *target)
     }
 }
 
-#define KIND(name, argument, expected, read, write)                                                \
+#define KIND(name, argument, expected, read, write, names, clear)                                  \
     const struct value_kind value_##name = { argument,      expected, read##_parse,                \
-                                             write##_print, NULL,     NULL }
-#define KIND_OF_NAMES(name, argument, expected)                                                    \
-    const struct value_kind value_##name = { argument,     expected,    name##_parse,              \
-                                             name##_print, name##_name, NULL }
+                                             write##_print, names,    clear }
 
-#define KIND_OF_LISTS(name, argument, expected)                                                    \
-    const struct value_kind value_##name = { argument,     expected, name##_parse,                 \
-                                             name##_print, NULL,     list_clear }
-
-KIND_OF_NAMES(flag, NULL, "not yes or no");
-KIND_OF_NAMES(auto_flag, NULL, "not auto, yes or no");
-KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration);
-KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us);
-KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number);
-KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number);
-KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32);
-KIND(u8, "N", "not a number from 0 to 255", u8, u8);
-KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark);
-KIND_OF_NAMES(policy, "NAME", "not a policy (`riptided --help` lists them)");
-KIND(name, "NAME", "not a name", path, path);
+KIND(flag, NULL, "not yes or no", flag, flag, flag_name, NULL);
+KIND(auto_flag, NULL, "not auto, yes or no", auto_flag, auto_flag, auto_flag_name, NULL);
+KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration, NULL,
+     NULL);
+KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL, NULL);
+KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL, NULL);
+KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL, NULL);
+KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL, NULL);
+KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL, NULL);
+KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL, NULL);
+KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name,
+     NULL);
+KIND(name, "NAME", "not a name", path, path, NULL, NULL);
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
      "a blank)",
-     path, path);
-KIND(directory, "DIRECTORY", "not a directory's name", path, path);
-KIND(address, "ADDRESS", "not an address", path, path);
-KIND(user, "NAME", "not a user name", path, path);
-KIND(group, "GROUP", "not a group", path, path);
-KIND_OF_NAMES(level, "LEVEL", "not a level (error, warning, info, debug)");
-KIND_OF_LISTS(prefixes, "PREFIX",
-              "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)");
-KIND_OF_LISTS(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)");
+     path, path, NULL, NULL);
+KIND(directory, "DIRECTORY", "not a directory's name", path, path, NULL, NULL);
+KIND(address, "ADDRESS", "not an address", path, path, NULL, NULL);
+KIND(user, "NAME", "not a user name", path, path, NULL, NULL);
+KIND(group, "GROUP", "not a group", path, path, NULL, NULL);
+KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name, NULL);
+KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
+     prefixes, prefixes, NULL, list_clear);
+KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", ports, ports,
+     NULL, list_clear);
