@@ -119,21 +119,6 @@ static json_t *messages_of(void)
     return messages;
 }
 
-static json_t *counters_of(const struct daemon *daemon)
-{
-    struct riptide_router_stats router;
-    struct riptide_observer_stats observer;
-
-    riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
-    riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
-                               sizeof(observer));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "routes_written",
-                     (json_int_t)router.written, "routes_refused", (json_int_t)router.failed,
-                     "resyncs", (json_int_t)router.resyncs, "lifts", (json_int_t)router.lifts,
-                     "overruns", (json_int_t)router.overruns, "dumps", (json_int_t)observer.dumps,
-                     "dumps_failed", (json_int_t)observer.failures);
-}
-
 json_t *daemon_hints(struct daemon *daemon)
 {
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
@@ -160,21 +145,23 @@ static uint32_t count_hints(const struct riptide_estimator *estimator)
 json_t *daemon_status(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
+    const struct riptide_estimator *known = riptide_agent_get_estimator(daemon->agent);
+    struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
     json_t *status = health_of(daemon);
 
-    json_object_set_new(status, "hints",
-                        json_integer(count_hints(riptide_agent_get_estimator(daemon->agent))));
-    riptide_estimator_get_stats(riptide_agent_get_estimator(daemon->agent), &estimator,
-                                sizeof(estimator));
+    riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
+                               sizeof(observer));
+    riptide_estimator_get_stats(known, &estimator, sizeof(estimator));
     riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
     json_object_update_new(
         status,
         json_pack(
-            "{s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-            "s:o, s:o, s:o}",
-            "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
+            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+            "s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
+            (int)getpid(), "uptime_s",
             s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
             settings->router.dry_run, "paused", daemon->is_paused, "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
@@ -185,13 +172,16 @@ json_t *daemon_status(struct daemon *daemon)
             "left_alone", (json_int_t)router.left_alone, "max_routes",
             (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "counters", counters_of(daemon), "messages", messages_of()));
+            "counters", "routes_written", (json_int_t)router.written, "routes_refused",
+            (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs, "lifts",
+            (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
+            (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "messages",
+            messages_of()));
     return status;
 }
 
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-
     if (riptide_router_next(riptide_agent_get_router(daemon->agent), cursor, &row->route) != 0)
         return false;
     row->estimate = (struct riptide_estimate){ .cwnd = 0 };

@@ -18,12 +18,6 @@
 
 #define MS_PER_S 1e3
 
-/* An answer that is being read. */
-struct reading {
-    int fd;
-    int code; /* errno, or -1 where the daemon has ended */
-};
-
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
@@ -42,7 +36,7 @@ static int fail(struct riptide_error *error, const char *path, unsigned int time
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
-static int open_socket(const char *path, unsigned int timeout_ms, int *fdp,
+static int open_socket(const char *path, unsigned int timeout_ms, FILE **filep,
                        struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = timeout_ms / 1000,
@@ -61,13 +55,12 @@ static int open_socket(const char *path, unsigned int timeout_ms, int *fdp,
         return fail(error, path, timeout_ms, errno);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        !(*filep = fdopen(fd, "r"))) {
         r = fail(error, path, timeout_ms, errno);
         close(fd);
-        return r;
     }
-    *fdp = fd;
-    return 0;
+    return r;
 }
 
 static int find_peer(int fd)
@@ -78,48 +71,29 @@ static int find_peer(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) == 0 ? peer.pid : 0;
 }
 
-static int send_line(int fd, const char *line, size_t n)
+/* A daemon that turns us away has said why before it closed. */
+static int send_line(int fd, const char *line)
 {
-    while (n > 0) {
-        ssize_t sent = send(fd, line, n, MSG_NOSIGNAL);
-
-        /* A daemon that turns us away has said why before it closed. */
-        if (sent < 0)
-            return errno == EPIPE ? 0 : -errno;
-        line += sent;
-        n -= (size_t)sent;
-    }
-    return 0;
+    return dprintf(fd, "%s\n", line) < 0 && errno != EPIPE ? errno : 0;
 }
 
-static size_t on_room(void *buffer, size_t size, void *userdata)
-{
-    struct reading *reading = userdata;
-    ssize_t n;
-
-    do
-        n = recv(reading->fd, buffer, size, 0);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        reading->code = n < 0 && errno != ECONNRESET ? errno : -1;
-    return n < 0 ? (size_t)-1 : (size_t)n;
-}
-
-static int read_answer(int fd, const char *path, unsigned int timeout_ms, json_t **answerp,
+static int read_answer(FILE *file, const char *path, unsigned int timeout_ms, json_t **answerp,
                        struct riptide_error *error)
 {
-    struct reading reading = { .fd = fd };
-    json_t *answer = json_load_callback(on_room, &reading, JSON_DISABLE_EOF_CHECK, NULL);
-    const char *reason = json_string_value(json_object_get(answer, "error"));
+    json_t *answer;
+    const char *reason;
 
+    errno = 0;
+    answer = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+    reason = json_string_value(json_object_get(answer, "error"));
     if (json_is_true(json_object_get(answer, "ok"))) {
         json_object_del(answer, "ok");
         *answerp = answer;
         return 0;
     }
-    if (!answer && reading.code > 0)
-        return fail(error, path, timeout_ms, reading.code);
-    if (!answer && reading.code < 0)
+    if (ferror(file) && errno != ECONNRESET)
+        return fail(error, path, timeout_ms, errno);
+    if (feof(file) || ferror(file))
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
              reason ? reason : "riptided gave an answer that is none");
@@ -131,19 +105,17 @@ int client_ask_within(const char *path, unsigned int timeout_ms, json_t *request
                       int *pidp, struct riptide_error *error)
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
-    int fd = -1, r = line ? open_socket(path, timeout_ms, &fd, error) : -ENOMEM;
+    FILE *file = NULL;
+    int code, r = line ? open_socket(path, timeout_ms, &file, error) : -ENOMEM;
 
     json_decref(request);
     if (pidp)
-        *pidp = r == 0 ? find_peer(fd) : 0;
+        *pidp = r == 0 ? find_peer(fileno(file)) : 0;
     if (r == 0) {
-        size_t n = strlen(line);
-
-        line[n] = '\n'; /* for the zero: the length is known */
-        r = send_line(fd, line, n + 1);
-        r = r < 0 ? fail(error, path, timeout_ms, -r)
-                  : read_answer(fd, path, timeout_ms, answerp, error);
-        close(fd);
+        code = send_line(fileno(file), line);
+        r = code ? fail(error, path, timeout_ms, code)
+                 : read_answer(file, path, timeout_ms, answerp, error);
+        fclose(file);
     }
     free(line);
     return r;
