@@ -41,13 +41,6 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
     report_filter(agent);
 }
 
-/* What became of routes since that was last said. */
-static struct {
-    uint64_t set;
-    uint64_t withdrawn;
-    uint64_t said_ns; /* 0: never */
-} routes;
-
 /* One route is for those who ask for it, but of a dry run all that there is. */
 static enum log_level route_level(const struct settings *settings)
 {
@@ -108,12 +101,10 @@ static void report_route(const struct settings *settings, const struct riptide_a
     riptide_prefix_format(&route->dst, dst);
     switch (route->state) {
     case RIPTIDE_ROUTE_APPLIED:
-        routes.set++;
         if (route_level(settings) <= settings->log_level)
             report_applied(settings, agent, event, dst);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
-        routes.withdrawn++;
         report_withdrawn(settings, event, dst);
         break;
     case RIPTIDE_ROUTE_LEFT_ALONE:
@@ -125,24 +116,6 @@ static void report_route(const struct settings *settings, const struct riptide_a
                  strerror(-route->error));
         break;
     }
-}
-
-/* At once where it is the first, then once a minute where there is something to say. */
-static void report_routes(const struct settings *settings, const struct riptide_agent *agent,
-                          uint64_t now_ns)
-{
-    static const uint64_t minute_ns = UINT64_C(60000000000);
-    struct riptide_router_stats stats;
-
-    if (routes.set + routes.withdrawn == 0 || settings->router.dry_run ||
-        (routes.said_ns != 0 && now_ns - routes.said_ns < minute_ns))
-        return;
-    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
-    log_line(LOG_LEVEL_INFO,
-             "routes set: %" PRIu64 ", withdrawn: %" PRIu64 ", in the kernel: %" PRIu64, routes.set,
-             routes.withdrawn, stats.routes);
-    routes.set = routes.withdrawn = 0;
-    routes.said_ns = now_ns;
 }
 
 static void report_failed(int error)
@@ -191,28 +164,21 @@ static void report_overflow(const struct settings *settings, const struct riptid
     is_said = tick->overflow > 0;
 }
 
-/* How looks and --max-share stand: each of them is said where it begins. */
-static void report_interval(const struct settings *settings, const struct riptide_tick *tick)
+/* That the longest interval is too short for --max-share. Likewise. */
+static void report_share(const struct settings *settings, const struct riptide_tick *tick)
 {
-    static enum { ENOUGH, STRETCHED, EXCEEDED } said;
-    double cpu_ms = (double)tick->observe_mean_ns / 1e6, max_share = settings->agent.max_share;
+    static bool is_said;
+    double max_share = settings->agent.max_share;
     double share = (double)tick->observe_mean_ns / (double)tick->interval_ns;
-    bool is_stretched = tick->interval_ns > settings->agent.interval_ns;
     bool is_exceeded = max_share > 0 && share > max_share;
 
-    if (is_exceeded && said != EXCEEDED)
+    if (is_exceeded && !is_said)
         log_line(LOG_LEVEL_WARNING,
                  "a look takes %.1f ms of a core: even at %g s, the longest interval that --ttl "
                  "allows, that is a share of %.2g, %.2g times --max-share %g",
-                 cpu_ms, (double)tick->interval_ns / 1e9, share, share / max_share, max_share);
-    else if (!is_exceeded && is_stretched && said != STRETCHED)
-        log_line(LOG_LEVEL_INFO,
-                 "a look takes %.1f ms of a core: the interval is stretched to %g s to keep to "
-                 "--max-share %g",
-                 cpu_ms, (double)tick->interval_ns / 1e9, max_share);
-    else if (!is_exceeded && !is_stretched && said != ENOUGH)
-        log_line(LOG_LEVEL_INFO, "the interval as configured is enough again");
-    said = is_exceeded ? EXCEEDED : is_stretched ? STRETCHED : ENOUGH;
+                 (double)tick->observe_mean_ns / 1e6, (double)tick->interval_ns / 1e9, share,
+                 share / max_share, max_share);
+    is_said = is_exceeded;
 }
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
@@ -223,9 +189,8 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         report_rules(event, is_paused);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_routes(settings, agent, event->tick->finished_ns);
         report_overflow(settings, event->tick);
-        report_interval(settings, event->tick);
+        report_share(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
                  " changes, %" PRIu64 " refused, %.1f ms; %" PRIu64

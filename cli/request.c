@@ -22,7 +22,8 @@ typedef json_t *verb_function(struct call *call);
 struct verb {
     const char *name;
     bool changes; /* root and the control group only */
-    verb_function *run;
+    verb_function *run;                   /* NULL: it takes no members, and `ask` answers */
+    json_t *(*ask)(struct daemon *daemon); /* NULL without memory */
 };
 
 /* What a request needs while it is carried out. */
@@ -65,21 +66,6 @@ static bool take_prefix(struct call *call, const char *text, struct riptide_pref
         return true;
     fail(call, "%s: not a prefix", text);
     return false;
-}
-
-static json_t *run_status(struct call *call)
-{
-    return take_members(call, "{}") ? daemon_status(call->daemon) : NULL;
-}
-
-static json_t *run_metrics(struct call *call)
-{
-    return take_members(call, "{}") ? daemon_metrics(call->daemon) : NULL;
-}
-
-static json_t *run_hints(struct call *call)
-{
-    return take_members(call, "{}") ? daemon_hints(call->daemon) : NULL;
 }
 
 /* One line, which is a fifth of the work that an array of its places would be, at both ends. */
@@ -162,8 +148,7 @@ static json_t *run_hint(struct call *call)
         return NULL;
     hint.cwnd_max = (uint32_t)cwnd_max;
     hint.scale = scale;
-    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &hinted,
-                           &call->error) != 0)
+    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &hinted, &call->error) != 0)
         return NULL;
     return json_pack("{s:s, s:I, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
                      (json_int_t)hinted.cwnd_min, "destinations", (json_int_t)hinted.destinations);
@@ -184,15 +169,9 @@ static json_t *run_pause(struct call *call)
 {
     bool is_paused = !strcmp(call->verb->name, "pause");
 
-    if (!take_members(call, "{}") ||
-        daemon_pause(call->daemon, is_paused, &call->error) != 0)
+    if (!take_members(call, "{}") || daemon_pause(call->daemon, is_paused, &call->error) != 0)
         return NULL;
     return json_pack("{s:b}", "paused", is_paused);
-}
-
-static json_t *run_save(struct call *call)
-{
-    return take_members(call, "{}") ? daemon_save(call->daemon) : NULL;
 }
 
 static json_t *run_load(struct call *call)
@@ -212,12 +191,12 @@ static json_t *run_load(struct call *call)
 }
 
 static const struct verb verbs[] = {
-    { "status", false, run_status }, { "metrics", false, run_metrics },
-    { "show", false, run_show },     { "explain", false, run_explain },
-    { "hints", false, run_hints },   { "hint", true, run_hint },
-    { "unhint", true, run_unhint },  { "pause", true, run_pause },
-    { "resume", true, run_pause },   { "save", true, run_save },
-    { "load", true, run_load },      { "merge", true, run_load },
+    { "status", false, NULL, daemon_status }, { "metrics", false, NULL, daemon_metrics },
+    { "hints", false, NULL, daemon_hints },   { "save", true, NULL, daemon_save },
+    { "show", false, run_show, NULL },        { "explain", false, run_explain, NULL },
+    { "hint", true, run_hint, NULL },         { "unhint", true, run_unhint, NULL },
+    { "pause", true, run_pause, NULL },       { "resume", true, run_pause, NULL },
+    { "load", true, run_load, NULL },         { "merge", true, run_load, NULL },
 };
 
 static const struct verb *find_verb(struct call *call)
@@ -253,7 +232,9 @@ static json_t *run(struct call *call, const char *line, size_t n, bool may_chang
         return NULL;
     }
     json_object_del(call->document, "request");
-    return call->verb->run(call);
+    if (call->verb->run)
+        return call->verb->run(call);
+    return take_members(call, "{}") ? call->verb->ask(call->daemon) : NULL;
 }
 
 /* As a line; `object`, which may be NULL, is freed. */
@@ -279,8 +260,7 @@ char *request_refuse(const char *reason, size_t *np)
                    np);
 }
 
-char *request_answer(struct daemon *daemon, const char *line, size_t n,
-                     bool may_change, size_t *np)
+char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)
 {
     struct call call = { .daemon = daemon };
     json_t *answer = run(&call, line, n, may_change);

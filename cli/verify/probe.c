@@ -31,35 +31,31 @@ static int fail(struct riptide_error *error, const char *what, int r)
     return r;
 }
 
+static uint8_t *bytes_of(union address *address)
+{
+    return address->any.sa_family == AF_INET ? (uint8_t *)&address->v4.sin_addr
+                                             : address->v6.sin6_addr.s6_addr;
+}
+
+/* Families and ports are at the same place in both. */
 static socklen_t to_address(union address *address, const struct riptide_prefix *prefix,
                             uint16_t port, const char *interface)
 {
-    *address = (union address){ .any.sa_family = prefix->family };
-    if (prefix->family == AF_INET) {
-        address->v4.sin_port = htons(port);
-        memcpy(&address->v4.sin_addr, prefix->addr, sizeof(address->v4.sin_addr));
+    *address = (union address){ .v6 = { .sin6_family = prefix->family, .sin6_port = htons(port) } };
+    memcpy(bytes_of(address), prefix->addr, prefix_family_bits(prefix->family) / 8);
+    if (prefix->family == AF_INET)
         return sizeof(address->v4);
-    }
-    address->v6.sin6_port = htons(port);
-    memcpy(&address->v6.sin6_addr, prefix->addr, sizeof(address->v6.sin6_addr));
-    if (interface)
-        address->v6.sin6_scope_id = if_nametoindex(interface);
+    address->v6.sin6_scope_id = interface ? if_nametoindex(interface) : 0;
     return sizeof(address->v6);
 }
 
-static void from_address(struct riptide_prefix *prefix, uint16_t *port,
-                         const union address *address)
+static void from_address(struct riptide_prefix *prefix, uint16_t *port, union address *address)
 {
-    *prefix = (struct riptide_prefix){ .family = (uint8_t)address->any.sa_family };
-    if (prefix->family == AF_INET) {
-        prefix->len = 32;
-        *port = ntohs(address->v4.sin_port);
-        memcpy(prefix->addr, &address->v4.sin_addr, sizeof(address->v4.sin_addr));
-    } else {
-        prefix->len = 128;
-        *port = ntohs(address->v6.sin6_port);
-        memcpy(prefix->addr, &address->v6.sin6_addr, sizeof(address->v6.sin6_addr));
-    }
+    const uint8_t family = (uint8_t)address->any.sa_family;
+
+    *prefix = (struct riptide_prefix){ .family = family, .len = prefix_family_bits(family) };
+    memcpy(prefix->addr, bytes_of(address), prefix->len / 8);
+    *port = ntohs(address->v6.sin6_port);
 }
 
 /* What an application might have set before connect(2). */
