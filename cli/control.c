@@ -42,8 +42,7 @@ struct control {
     struct listener listener;
     struct daemon *daemon;
     int epoll_fd;
-    int timer_fd; /* runs while somebody is connected */
-    bool is_deaf; /* there was no fd for another client: accepts again when the timer says so */
+    int timer_fd; /* runs while somebody is connected, or could not be */
     unsigned int n_clients;
     struct client *clients[MAX_CLIENTS];
 };
@@ -214,7 +213,7 @@ static void accept_client(struct control *control)
     if (fd < 0) {
         if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
             return;
-        control->is_deaf = true;
+        /* There was no fd for another client: it is tried again when the timer says so. */
         watch(control, EPOLL_CTL_MOD, control->listener.fd, 0, &control->listener);
         set_timer(control, true);
         return;
@@ -246,44 +245,31 @@ static void on_timer(struct control *control)
         if (control->clients[i]->deadline <= time)
             remove_client(control, control->clients[i]);
     }
-    if (control->is_deaf)
-        control->is_deaf =
-            watch(control, EPOLL_CTL_MOD, control->listener.fd, EPOLLIN, &control->listener) < 0;
-    if (control->n_clients == 0 && !control->is_deaf)
+    if (watch(control, EPOLL_CTL_MOD, control->listener.fd, EPOLLIN, &control->listener) == 0 &&
+        control->n_clients == 0)
         set_timer(control, false);
-}
-
-static bool is_connected(const struct control *control, const struct client *client)
-{
-    for (unsigned int i = 0; i < control->n_clients; i++) {
-        if (control->clients[i] == client)
-            return true;
-    }
-    return false;
-}
-
-static void on_client(struct control *control, struct client *client)
-{
-    /* The timer of the same dispatch may have closed it. */
-    if (!is_connected(control, client))
-        return;
-    if (!(client->answer ? answer(control, client) : receive(control, client)))
-        remove_client(control, client);
 }
 
 void control_dispatch(struct control *control)
 {
     struct epoll_event events[MAX_EVENTS];
     int n = epoll_wait(control->epoll_fd, events, MAX_EVENTS, 0);
+    bool is_time = false;
 
     for (int i = 0; i < n; i++) {
-        if (events[i].data.ptr == &control->listener)
+        void *what = events[i].data.ptr;
+        struct client *client = what;
+
+        if (what == &control->listener)
             accept_client(control);
-        else if (events[i].data.ptr == &control->timer_fd)
-            on_timer(control);
-        else
-            on_client(control, events[i].data.ptr);
+        else if (what == &control->timer_fd)
+            is_time = true;
+        else if (!(client->answer ? answer(control, client) : receive(control, client)))
+            remove_client(control, client);
     }
+    /* Last, as it closes clients that may be among the events. */
+    if (is_time)
+        on_timer(control);
 }
 
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,

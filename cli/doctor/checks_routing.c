@@ -15,27 +15,25 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Rules of one family, counted. */
-struct rule_counts {
-    size_t n;
-    size_t n_ours;
-};
-
-static struct rule_counts count_rules(const struct host *host, uint8_t family)
+static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
-    struct rule_counts counts = { 0 };
-
     for (size_t i = 0; i < host->n_rules; i++) {
-        counts.n += host->rules[i].family == family;
-        counts.n_ours += host->rules[i].family == family && host->rules[i].role != RULE_FOREIGN;
+        if (host->rules[i].family == family &&
+            (!is_ours || host->rules[i].role != RULE_FOREIGN))
+            return true;
     }
-    return counts;
+    return false;
+}
+
+static bool is_in_place(const struct host *host, uint8_t family)
+{
+    return rules_are_in_place(host->rules, host->n_rules, family);
 }
 
 /* A family without a rule is one that the host does not have. */
-static bool is_incomplete(struct rule_counts counts)
+static bool is_incomplete(const struct host *host, uint8_t family)
 {
-    return counts.n > 0 && counts.n_ours != 2;
+    return has_rule(host, family, false) && !is_in_place(host, family);
 }
 
 /* It is there and does nothing: stopped by a signal or a debugger, or caught in a call. */
@@ -57,7 +55,7 @@ static void find_hanging(const struct host *host, struct finding *finding)
 
 void check_daemon(const struct host *host, struct finding *finding)
 {
-    struct rule_counts counts[] = { count_rules(host, AF_INET), count_rules(host, AF_INET6) };
+    const bool lacks4 = is_incomplete(host, AF_INET), lacks6 = is_incomplete(host, AF_INET6);
     bool is_riptided = host->control_pid == host->holder_pid &&
                        (host->control_error == 0 || host->control_error == -ETIMEDOUT);
     char holder[48] = "held by nobody", manager[144] = "a riptided runs";
@@ -72,11 +70,13 @@ void check_daemon(const struct host *host, struct finding *finding)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)
         snprintf(holder, sizeof(holder), "held by a process out of sight");
-    finding_read(
-        finding,
-        "claim of this network namespace: %s; our rules: IPv4 %zu, IPv6 %zu; our routes: %zu",
-        holder, counts[0].n_ours, counts[1].n_ours, host->n_routes);
-    if (!host->has_holder && counts[0].n_ours + counts[1].n_ours + host->n_routes > 0) {
+    finding_read(finding,
+                 "claim of this network namespace: %s; our rules in place: IPv4 %s, IPv6 %s; our "
+                 "routes: %zu",
+                 holder, is_in_place(host, AF_INET) ? "yes" : "no",
+                 is_in_place(host, AF_INET6) ? "yes" : "no", host->n_routes);
+    if (!host->has_holder && (has_rule(host, AF_INET, true) || has_rule(host, AF_INET6, true) ||
+                              host->n_routes > 0)) {
         finding_is(finding, SEVERITY_WARNING,
                    "rules or routes of ours are there, and nobody looks after them: left by --once "
                    "or by a crash");
@@ -90,11 +90,11 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_NOTE,
                    "a riptided runs and is paused: connections start without us");
         finding_do(finding, "riptide resume");
-    } else if (is_incomplete(counts[0]) || is_incomplete(counts[1])) {
+    } else if (lacks4 || lacks6) {
         finding_is(finding, SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
                    "others): connections start without us",
-                   manager, is_incomplete(counts[0]) ? "IPv4" : "IPv6");
+                   manager, lacks4 ? "IPv4" : "IPv6");
         finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
                                         : "the log of that process says why");
     } else {
@@ -178,8 +178,8 @@ void check_networkd(const struct host *host, struct finding *finding)
     finding_read(finding,
                  "/run/systemd/netif/state: %s; systemd-analyze cat-config systemd/networkd.conf: "
                  "ManageForeignRoutes=%s, ManageForeignRoutingPolicyRules=%s",
-                 networkd->is_in_use ? "there" : "not there", networkd->leaves_routes ? "no" : "yes",
-                 networkd->leaves_rules ? "no" : "yes");
+                 networkd->is_in_use ? "there" : "not there",
+                 networkd->leaves_routes ? "no" : "yes", networkd->leaves_rules ? "no" : "yes");
     if (!networkd->is_in_use) {
         finding_is(finding, SEVERITY_OK, "systemd-networkd is not in use");
     } else if (networkd->leaves_routes && networkd->leaves_rules) {

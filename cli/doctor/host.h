@@ -58,7 +58,7 @@ struct host {
     size_t n_rules;
     int rules_error;
     size_t n_routes;        /* ours, in the kernel */
-    size_t n_not_taken;     /* of these, whose connections take another although our rules are there */
+    size_t n_not_taken;     /* of these, not taken by connections although our rules are there */
     struct start not_taken; /* the first of them, */
     struct riptide_prefix not_taken_dst;
     bool has_holder;    /* some router manages this namespace */
