@@ -183,22 +183,3 @@ TEST(other_hash_seeds_hold_the_same)
         assert_int_equal(first[i].slot, second[i].slot);
     }
 }
-
-TEST(a_full_table_takes_one_more_after_a_removal)
-{
-    struct riptide_prefix keys[] = { key_of(0), key_of(1) };
-    struct prefix_table table;
-    uint32_t slot = 99;
-
-    prefix_table_init(&table, sizeof(struct entry), 1, 7);
-    assert_int_equal(prefix_table_insert(&table, &keys[0], &slot), 0);
-    entry_at(&table, slot)->value = 5;
-    assert_int_equal(prefix_table_insert(&table, &keys[1], &slot), RIPTIDE_E_FULL);
-    assert_int_equal(prefix_table_insert(&table, &keys[0], &slot), 0);
-    assert_true(entry_at(&table, slot)->value == 5);
-    prefix_table_remove(&table, slot);
-    assert_int_equal(prefix_table_insert(&table, &keys[1], &slot), 0);
-    assert_true(entry_at(&table, slot)->value == 0);
-    assert_int_equal(prefix_table_find(&table, &keys[0]), NONE);
-    prefix_table_deinit(&table);
-}
