@@ -12,7 +12,7 @@
 #include "internal.h"
 #include <string.h>
 
-/* Segments of first flights, and how many of them were lost and sent again. */
+/* Segments of first flights together, and how many of them were lost and sent again. */
 struct flights {
     uint16_t segs;
     uint16_t lost_segs;
@@ -84,14 +84,11 @@ enum { MEMORY = 256 };
 enum { WAIT = 8, MOST_CUTS = 4 };
 static const double healing_ns = 100e9;
 
-/* Ticks after a cut in which connections end that began before it; some waited for a timeout. */
-enum { SETTLE = 2 };
-
-/* The same after a raise: by a tick, and by other bounds, at any time between two. */
-enum { RAISED = 1, RAISED_BETWEEN = 2 };
-
-/* Round trip times below this one differ by what processors do, microseconds. */
-enum { SHORTEST_US = 1000 };
+/*
+ * Ticks in which connections end that began before: a cut, as some waited for a timeout; a raise by
+ * a tick; and one by other bounds, at any time between two.
+ */
+enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
 
 /* BBR sends its first flight in RTT / 2.89 (bbr_high_gain in net/ipv4/tcp_bbr.c). */
 static const double pacing_gain = 2.89;
@@ -99,33 +96,6 @@ static const double pacing_gain = 2.89;
 static uint16_t to_u16(double value)
 {
     return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
-}
-
-/*
- * What the buffer at the bottleneck was seen to take at once, segments: what waits there, RTT above
- * the smallest times the rate. A window that grew without a single retransmission was sent in slow
- * start at twice the rate of the bottleneck, which left half of it in the queue.
- */
-static double burst_of(const struct riptide_sample *sample, double capacity)
-{
-    bool is_slow_start = sample->retrans_segs == 0 && sample->data_segs_out >= sample->cwnd;
-    double queue = 0;
-
-    if (sample->rtt_us > sample->min_rtt_us)
-        queue = capacity * (sample->rtt_us - sample->min_rtt_us) / sample->min_rtt_us;
-    return is_slow_start ? greater(queue, sample->cwnd / 2.0) : queue;
-}
-
-/*
- * Whether the connection lost something, or waits in a queue: an eighth of the smallest round trip
- * time, within 4 and 16 ms, is where slow start ends before it loses (RFC 9406, Sec. 4.2).
- */
-static bool has_met_limit(const struct riptide_sample *sample)
-{
-    uint32_t eighth_us = sample->min_rtt_us / 8;
-    double queue_us = lesser(greater(eighth_us, 4000), 16000);
-
-    return sample->retrans_segs > 0 || sample->rtt_us >= sample->min_rtt_us + queue_us;
 }
 
 /* Of more than can be counted the share is kept, which is what counts. Neither is above 65535. */
@@ -137,62 +107,20 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
     *flights = (struct flights){ (uint16_t)(all >> half), (uint16_t)(all_lost >> half) };
 }
 
-/*
- * Takes in what the counters of a new connection tell of its first flight. True where they tell
- * anything. An open one is asked when its flight is over, acknowledged to the end, or has lost; a
- * flight that a dump has counted is not counted again when the connection closes.
- *
- * One that sent no more than two windows can only be in the flights that ours allowed. One that is
- * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
- * lost and closed after up to four windows is judged by what is left of its own: slow start adds
- * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
- * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
- * Where more is left or was sent, later flights may have lost: that is doubtful.
- */
-static bool add_first_flight(struct careful *careful, const struct riptide_policy_input *input,
-                             const struct riptide_sample *sample)
-{
-    uint64_t sent = evidence_segs_sent_once(sample), window = input->cwnd;
-    uint64_t ago_ns = (uint64_t)sample->last_data_sent_ms * 1000000;
-    uint32_t flight = (uint32_t)(sent < window ? sent : window), lost = sample->retrans_segs;
-    bool is_bbr = careful->known.is_bbr, has_used_window;
-
-    if (sent == 0 || sent > 16 * window || (!sample->closed && lost == 0 && sent > 2 * window) ||
-        (input->interval_ns > 0 && ago_ns > input->interval_ns) ||
-        (!sample->closed && lost == 0 &&
-         sample->acked_bytes < (uint64_t)flight * sample->mss_bytes))
-        return false;
-    if (lost > 0 &&
-        (sent > 4 * window ||
-         (sent > 2 * window &&
-          (!sample->closed || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window))))) {
-        if (careful->n_doubtful < MOST_COUNTED)
-            careful->n_doubtful++;
-        return false;
-    }
-    /*
-     * What was sent in all does not tell how much of it was under way at once. The window does
-     * where nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
-     * include/net/tcp.h). BBR's grows with all that arrives. A flight that was smaller says nothing
-     * of the window, but where it could not be in vain.
-     */
-    has_used_window = lost > 0 || sample->cwnd > window || is_bbr;
-    if ((flight < window || !has_used_window) && lost <= flight / 8)
-        return true;
-    add_flight(&careful->flights, flight, lost < flight ? lost : flight);
-    if (lost == 0 && careful->n_filled < MOST_COUNTED)
-        careful->n_filled++;
-    return true;
-}
-
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
                                          const struct riptide_sample *sample)
 {
     enum riptide_left_out reason = evidence_check(sample);
     struct careful *careful = memory;
-    bool has_flight = add_first_flight(careful, input, sample);
+    struct first_flight first = first_flight_of(sample, input, careful->known.is_bbr);
     double capacity, burst;
 
+    if (first.kind == FLIGHT_DOUBTFUL && careful->n_doubtful < MOST_COUNTED)
+        careful->n_doubtful++;
+    if (first.kind == FLIGHT_WHOLE)
+        add_flight(&careful->flights, first.segs, first.lost_segs);
+    if (first.kind == FLIGHT_WHOLE && first.lost_segs == 0 && careful->n_filled < MOST_COUNTED)
+        careful->n_filled++;
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
         /* Those that closed did so all over the interval, not together. */
@@ -200,12 +128,12 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     }
     /* A first flight counts even where the connection has nothing more to say. */
     if (reason != RIPTIDE_LEFT_OUT_NOT)
-        return has_flight ? RIPTIDE_LEFT_OUT_NOT : reason;
+        return first.kind >= FLIGHT_SMALL ? RIPTIDE_LEFT_OUT_NOT : reason;
 
-    if (has_met_limit(sample))
+    if (evidence_has_met_limit(sample))
         careful->is_full = true;
     capacity = evidence_capacity(sample);
-    burst = burst_of(sample, capacity);
+    burst = evidence_burst(sample, capacity);
     if (burst > careful->burst)
         careful->burst = to_u16(burst);
     if (careful->min_rtt_us == 0 || sample->min_rtt_us < careful->min_rtt_us)
@@ -228,11 +156,11 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
  */
 static bool is_other_path(const struct careful *careful)
 {
-    if (careful->min_rtt_us == 0 || careful->path_min_rtt_us == 0)
-        return false;
-    return (careful->path_min_rtt_us > 2 * SHORTEST_US &&
-            careful->min_rtt_us < careful->path_min_rtt_us / 2) ||
-           !careful->is_near;
+    enum { SHORTEST_US = 1000 }; /* below it round trip times differ by what processors do */
+    uint32_t now_us = careful->min_rtt_us, kept_us = careful->path_min_rtt_us;
+
+    return now_us > 0 && kept_us > 0 &&
+           ((kept_us > 2 * SHORTEST_US && now_us < kept_us / 2) || !careful->is_near);
 }
 
 /*
@@ -242,15 +170,12 @@ static bool is_other_path(const struct careful *careful)
  */
 static void keep_min_rtt(struct careful *careful, enum halves_step step)
 {
-    uint64_t highest_us = careful->path_min_rtt_us;
+    uint32_t now_us = careful->min_rtt_us, kept_us = careful->path_min_rtt_us;
+    uint64_t highest_us = kept_us + (step == HALVES_STAY ? UINT64_C(0) : kept_us / 4);
 
-    if (careful->min_rtt_us == 0)
-        return;
-    if (step != HALVES_STAY)
-        highest_us += highest_us / 4;
-    if (highest_us == 0 || careful->min_rtt_us < highest_us)
-        highest_us = careful->min_rtt_us;
-    careful->path_min_rtt_us = (uint32_t)highest_us;
+    if (now_us > 0)
+        careful->path_min_rtt_us =
+            kept_us == 0 || now_us < highest_us ? now_us : (uint32_t)highest_us;
 }
 
 /*
@@ -366,7 +291,7 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     double fitted = (double)careful->fitted / FITTED_ONE;
     bool is_raised = careful->n_raised > 0 && input->since_ns <= input->interval_ns;
     double start = greater(START, input->base_cwnd);
-    uint32_t cwnd;
+    uint32_t cwnd = input->cwnd;
 
     if (careful->n_raised > 0)
         careful->n_raised--;
@@ -376,7 +301,6 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     }
     if (fitted == 0)
         return start;
-    cwnd = input->cwnd;
     if (is_raised && careful->cwnd_before < cwnd)
         cwnd = careful->cwnd_before;
     if (is_too_large(careful, cwnd))
@@ -407,7 +331,6 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     uint8_t opening = opening_sharers(&careful->opening);
     uint8_t sharers = opening > careful->n_filled ? opening : careful->n_filled;
     enum halves_step step;
-    double fitted;
 
     if (is_other_path(careful))
         forget_path(careful);
@@ -418,11 +341,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
                 careful->is_full ? to_u16((double)careful->capacity) : 0);
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
-    fitted = learn(careful, input);
-    careful->fitted = to_u16(fitted * FITTED_ONE);
-    /* Rounded up. */
-    careful->fitted = (uint16_t)(careful->fitted + (careful->fitted < fitted * FITTED_ONE &&
-                                                    careful->fitted < UINT16_MAX));
+    careful->fitted = to_u16(learn(careful, input) * FITTED_ONE + 0.999999); /* rounded up */
     return (double)careful->fitted / FITTED_ONE;
 }
 
@@ -438,14 +357,13 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
 static void careful_explain(const void *memory, struct riptide_explanation *explanation)
 {
     const struct careful *careful = memory;
-    double fitted = (double)careful->fitted / FITTED_ONE;
+    double fitted = (double)careful->fitted / FITTED_ONE, capacity = HALVES_MAX(careful->capacities);
 
-    explanation->evidence.capacity = HALVES_MAX(careful->capacities);
+    explanation->evidence.capacity = capacity;
     explanation->evidence.burst = HALVES_MAX(careful->bursts);
     explanation->evidence.sharers = HALVES_MAX(careful->sharers);
-    explanation->evidence.brake = 1;
-    if (careful->known.n_cuts > 0 && explanation->evidence.capacity > fitted)
-        explanation->evidence.brake = fitted / explanation->evidence.capacity;
+    explanation->evidence.brake =
+        careful->known.n_cuts > 0 && capacity > fitted ? fitted / capacity : 1;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
 }
 
@@ -461,9 +379,7 @@ static void careful_raised(void *memory, uint32_t cwnd)
 
 static bool careful_is_cut(const void *memory)
 {
-    const struct careful *careful = memory;
-
-    return careful->known.is_cut;
+    return ((const struct careful *)memory)->known.is_cut;
 }
 
 const struct riptide_policy policy_careful = {

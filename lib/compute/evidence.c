@@ -3,6 +3,7 @@
  * Evidence in samples; see evidence.h. The kernel's side of it is in docs/policies.md.
  */
 #include "evidence.h"
+#include "internal.h"
 
 enum { US_PER_S = 1000000, NS_PER_MS = 1000000 };
 
@@ -28,6 +29,61 @@ double evidence_capacity(const struct riptide_sample *sample)
     double rtt_s = (double)sample->min_rtt_us / US_PER_S;
 
     return (double)sample->delivery_rate_Bps * rtt_s / sample->mss_bytes;
+}
+
+double evidence_burst(const struct riptide_sample *sample, double capacity)
+{
+    bool is_slow_start = sample->retrans_segs == 0 && sample->data_segs_out >= sample->cwnd;
+    double queue = 0;
+
+    if (sample->rtt_us > sample->min_rtt_us)
+        queue = capacity * (sample->rtt_us - sample->min_rtt_us) / sample->min_rtt_us;
+    return is_slow_start ? greater(queue, sample->cwnd / 2.0) : queue;
+}
+
+bool evidence_has_met_limit(const struct riptide_sample *sample)
+{
+    uint32_t eighth_us = sample->min_rtt_us / 8;
+    double queue_us = lesser(greater(eighth_us, 4000), 16000);
+
+    return sample->retrans_segs > 0 || sample->rtt_us >= sample->min_rtt_us + queue_us;
+}
+
+/*
+ * One that sent no more than two windows can only be in the flights that ours allowed. One that is
+ * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
+ * lost and closed after up to four windows is judged by what is left of its own: slow start adds
+ * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
+ * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
+ * Where more is left or was sent, later flights may have lost: that is doubtful.
+ */
+struct first_flight first_flight_of(const struct riptide_sample *sample,
+                                    const struct riptide_policy_input *input, bool is_bbr)
+{
+    uint64_t sent = evidence_segs_sent_once(sample), window = input->cwnd;
+    uint64_t ago_ns = (uint64_t)sample->last_data_sent_ms * NS_PER_MS;
+    uint32_t segs = (uint32_t)(sent < window ? sent : window), lost = sample->retrans_segs;
+    bool is_open = !sample->closed, has_used_window;
+
+    if (sent == 0 || sent > 16 * window || (input->interval_ns > 0 && ago_ns > input->interval_ns))
+        return (struct first_flight){ FLIGHT_NONE, 0, 0 };
+    if (is_open && lost == 0 &&
+        (sent > 2 * window || sample->acked_bytes < (uint64_t)segs * sample->mss_bytes))
+        return (struct first_flight){ FLIGHT_NONE, 0, 0 };
+    if (lost > 0 && (sent > 4 * window ||
+                     (sent > 2 * window &&
+                      (is_open || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window)))))
+        return (struct first_flight){ FLIGHT_DOUBTFUL, 0, 0 };
+    /*
+     * What was sent in all does not tell how much of it was under way at once. The window does
+     * where nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
+     * include/net/tcp.h). BBR's grows with all that arrives. A flight that was smaller says nothing
+     * of the window, but where it could not be in vain.
+     */
+    has_used_window = lost > 0 || sample->cwnd > window || is_bbr;
+    if ((segs < window || !has_used_window) && lost <= segs / 8)
+        return (struct first_flight){ FLIGHT_SMALL, segs, lost };
+    return (struct first_flight){ FLIGHT_WHOLE, segs, lost < segs ? lost : segs };
 }
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample, uint32_t cwnd)

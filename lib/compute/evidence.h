@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What "careful" and "bdp" both read out of samples: whether one says anything, how many
- * connections open together, and the highest of the last evidence_ns in bounded memory. Pure.
+ * What "careful" and "bdp" read out of samples: whether one says anything, what it says of the path
+ * and of its first flight, how many connections open together, and the highest of the last
+ * evidence_ns in bounded memory. Pure.
  */
 #ifndef RIPTIDE_LIB_COMPUTE_EVIDENCE_H
 #define RIPTIDE_LIB_COMPUTE_EVIDENCE_H
@@ -24,6 +25,39 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample);
 
 /* Segments that the path delivered in its smallest round trip. Needs evidence_check. */
 double evidence_capacity(const struct riptide_sample *sample);
+
+/*
+ * What the buffer at the bottleneck was seen to take at once, segments: what waits there, RTT above
+ * the smallest times the rate. A window that grew without a single retransmission was sent in slow
+ * start at twice the rate of the bottleneck, which left half of it in the queue.
+ */
+double evidence_burst(const struct riptide_sample *sample, double capacity);
+
+/*
+ * Whether the connection lost something, or waits in a queue: an eighth of the smallest round trip
+ * time, within 4 and 16 ms, is where slow start ends before it loses (RFC 9406, Sec. 4.2).
+ */
+bool evidence_has_met_limit(const struct riptide_sample *sample);
+
+enum flight {
+    FLIGHT_NONE,     /* nothing is known of it */
+    FLIGHT_DOUBTFUL, /* it, or a later one, has lost */
+    FLIGHT_SMALL,    /* over, but less than the window */
+    FLIGHT_WHOLE,    /* took the whole window, or lost much of less */
+};
+
+struct first_flight {
+    enum flight kind;
+    uint32_t segs, lost_segs;
+};
+
+/*
+ * What the counters of a new connection tell of its first flight under the window of the input. An
+ * open one is asked when its flight is over, acknowledged to the end, or has lost; a flight that a
+ * dump has counted is not counted again when the connection closes.
+ */
+struct first_flight first_flight_of(const struct riptide_sample *sample,
+                                    const struct riptide_policy_input *input, bool is_bbr);
 
 /* Segments with data, without those sent again, which data_segs_out counts as well. */
 static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
