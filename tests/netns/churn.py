@@ -369,10 +369,10 @@ def main():
     parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
                         help="of it; hosts, half IPv6")
     options = parser.parse_args()
+    mount_build()
     if options.invariant:
         return run_invariant(options)
 
-    mount_build()
     print(f"churn: seed {options.seed}", flush=True)
     beside = None if options.alone else start_invariant(options.minutes, options.seed)
     figures = Figures()

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from netns import Host, Network, mount_build
-from twins import Driver
+from programs import Driver
 from xdist.scheduler import LoadScopeScheduling
 
 # Whose tests are long and need nothing of each other: they are dealt out one by one, and first.

@@ -11,7 +11,8 @@ from socket import AF_INET, AF_INET6
 from routing_base import addresses_of, default_line, destinations
 from routing_events import Routing
 from rtnetlink import Batch, query
-from twins import Parted, Twins, Violation
+from programs import Violation
+from twins import Parted, Twins
 from waiting import percentile
 
 N_HOSTS = 90   # of each family, besides some prefixes

@@ -224,9 +224,17 @@ class Network:
         connection = self.connect(address, **options)
         if n_bytes:
             connection.send(n_bytes)
+        self.finish(connection)
+
+    def finish(self, connection):
+        """As a server that has answered: the host closes first."""
         self.connections.remove(connection)
         connection.near.close()
         connection.far.close()
+
+    def reset(self, connection):
+        self.connections.remove(connection)
+        connection.close()
 
 
 class Daemon:
@@ -333,35 +341,6 @@ def metric(route, name):
 def windows(host, table=TABLE):
     """{destination: initcwnd} of our routes."""
     return {dst: metric(route, "initcwnd") for dst, route in routes(host, table).items()}
-
-
-class Program:
-    """A program of tests/netns on a host: it says lines, and may read some."""
-
-    def __init__(self, host, name, *arguments, prefix=()):
-        with host.entered():
-            self.process = subprocess.Popen(
-                [str(word) for word in (*prefix, MOUNTED / "tests/netns" / name, *arguments)],
-                bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
-        host.processes.append(self.process)
-        self.pid = self.process.pid
-
-    def line(self):
-        return self.process.stdout.readline().rstrip("\n")
-
-    def say(self, line):
-        self.process.stdin.write(line + "\n")
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait(DEADLINE_S)
-
-
-def start_agent(host):
-    """An agent that embeds the library, on a host."""
-    agent = Program(host, "containers", f"/run/netns/{host.name}")
-    wait_until(lambda: len(rules(host)) == 2, "its rules")
-    return agent
 
 
 def add_wg_quick_rules(host):

@@ -7,7 +7,7 @@ from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snap
                    wait_until, wait_window)
 from test_doctor import find
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
-from twins import Driver
+from programs import Driver
 
 
 def refusal(host, *options):
@@ -115,11 +115,7 @@ def in_table(host, family):
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, kind):
     other = 10 - family
-    for dst in (PEER[family], PEER[other]):
-        net.learned(dst, 30)
-    with Daemon(net.host, "--log-level", "debug") as daemon:
-        for dst in (PEER[family], PEER[other]):
-            wait_window(net.host, dst)
+    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30), "--log-level", "debug") as daemon:
         net.host.ip(f"-{family}", *FOREIGN[kind][family].split(), "via", SECOND[family], "table",
                     TABLE)
         foreign = in_table(net.host, family)
@@ -150,11 +146,9 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
 @families
 def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_the_end(net, family):
     """Its link goes down: IPv4 announces no route of that, and main has none there."""
-    net.learned(PEER[family], 30)
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")
-    with Daemon(net.host) as daemon:
-        wait_window(net.host, PEER[family])
+    with Daemon.learned(net, PEER[family]) as daemon:
         net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
         wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")

@@ -152,10 +152,7 @@ class Monitor:
 def test_reload_takes_effect_and_no_route_goes(net, config):
     path = config("[compute]\nttl = 2h\n")
     peers = [f"203.0.113.{n}" for n in range(1, 6)] + ["2001:db8::1", "198.51.100.1"]
-    for peer in peers:
-        net.learned(peer, 60)
-    with Daemon(net.host, "--config", path) as daemon:
-        wait_until(lambda: windows(net.host).keys() == set(peers), "all routes")
+    with Daemon.learned(net, dict.fromkeys(peers, 60), "--config", path) as daemon:
         before = windows(net.host)
         monitor = Monitor(net.host)
         path = config("[prefix 203.0.113.0/24]\ncwnd-max = 30\n")
@@ -227,10 +224,8 @@ def test_usual_file_is_read_where_it_is_and_missed_where_it_is_gone(net):
 
 def test_scope_that_shrinks_withdraws_at_once(net, config):
     path = config("[observe]\n")
-    net.learned("203.0.113.1", 30)
-    net.learned("203.0.113.2", 30)
-    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
-        wait_until(lambda: len(windows(net.host)) == 2, "both")
+    peers = {"203.0.113.1": 30, "203.0.113.2": 30}
+    with Daemon.learned(net, peers, "--config", path, "--log-level", "debug") as daemon:
         config("[observe]\nexclude = 203.0.113.2\n")
         reload(daemon, "exclude nothing -> 203.0.113.2")
         wait_until(lambda: windows(net.host).keys() == {"203.0.113.1"}, "the excluded one withdrawn")

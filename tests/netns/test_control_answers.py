@@ -5,16 +5,12 @@ import os
 from pathlib import Path
 
 from control import ask, riptide_json, status
-from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, wait_window, windows
+from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
 
 
 def test_status_says_how_it_is(net):
-    net.learned("203.0.113.1", 30)
-    net.learned("2001:db8::1", 60)
     assert riptide_json(net.host, "status", check=False) == {"health": "not running"}
-    with Daemon(net.host) as daemon:
-        for address in ("203.0.113.1", "2001:db8::1"):
-            wait_window(net.host, address)
+    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}) as daemon:
         found = riptide_json(net.host, "status")
         assert (found["health"], found["reason"]) == ("ok", None)
         assert (found["pid"], found["interval_s"], found["policy"]) == (daemon.pid, 0.05, "paper")

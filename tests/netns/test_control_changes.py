@@ -179,8 +179,7 @@ def test_state_goes_from_one_daemon_to_the_next(net):
         saved = riptide_json(net.host, "save", "/run/state")
         assert saved == {"file": "/run/state", "bytes": Path("/run/state").stat().st_size}
         assert Path("/run/state").stat().st_mode & 0o777 == 0o600
-    net.connections.remove(connection)
-    connection.close()
+    net.reset(connection)
     with Daemon(net.host):
         assert riptide_json(net.host, "load", "/run/state")["loaded"] == 1
         assert wait_window(net.host, "203.0.113.1") == window

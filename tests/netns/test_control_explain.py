@@ -5,8 +5,9 @@ import re
 
 import pytest
 from control import PATH, riptide_json, status, verdict
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules, start_agent,
+from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules, 
                    wait_until, wait_window, windows)
+from programs import start_agent
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
@@ -54,8 +55,7 @@ def test_explain_says_what_was_left_out_when_it_is_gone(net):
             "left_out"] == {"unused": 2, "idle": 0, "unmeasured": 0}
         with daemon.stopped():  # no round sees one of them closed alone
             for connection in connections:
-                net.connections.remove(connection)
-                connection.close()
+                net.reset(connection)
         found = verdict(net.host, "203.0.113.3")
         assert found["verdict"] == ("nothing: none of the 2 connections that riptided saw last "
                                     "counts (unused 2, idle 0, unmeasured 0)")
@@ -73,11 +73,7 @@ def taken(net):
     """A daemon whose routes to TAKEN no connection takes; the priority of the rules to blame."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
-    for address in (*TAKEN, "198.51.100.1"):
-        net.learned(address, 40)
-    with Daemon(net.host):
-        for address in (*TAKEN, "198.51.100.1"):
-            wait_window(net.host, address)
+    with Daemon.learned(net, dict.fromkeys((*TAKEN, "198.51.100.1"), 40)):
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
         yield priority
@@ -137,11 +133,10 @@ def test_explain_and_show_say_what_a_pause_does(net):
 
 
 def test_explain_of_a_prefix_shows_the_destinations_within(net):
-    for last in range(1, 13):
-        net.learned(f"203.0.113.{last}", 30)
     net.learned("198.51.100.1", 30)
-    with Daemon(net.host, "--aggregate", "198.51.100.0/22"):
-        wait_until(lambda: len(windows(net.host)) == 13, "windows")
+    with Daemon.learned(net, {f"203.0.113.{last}": 30 for last in range(1, 13)},
+                        "--aggregate", "198.51.100.0/22"):
+        wait_window(net.host, "198.51.100.0/22")
         inside = verdict(net.host, "203.0.113.0/24")
         assert inside["verdict"] == "destinations within it that are known: 12, each starts as shown"
         assert inside["inside"]["destinations"] == 12 and inside["kernel"] is None

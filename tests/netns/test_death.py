@@ -9,7 +9,8 @@ from invariant import Run
 from netns import (PROTOCOL, RIPTIDE, TABLE, Daemon, routes, rules, snapshot, wait_until, windows)
 from routing_base import default_line
 from rtnetlink import routes_of_table
-from twins import Driver, prefix_key
+from programs import Driver
+from twins import prefix_key
 
 KILLS = 200
 DAEMON_KILLS = 20

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 from control import one_line, said_json
 from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
-                   add_wg_quick_rules, rules, snapshot, start_agent, wait_until)
+                   add_wg_quick_rules, rules, snapshot, wait_until)
+from programs import start_agent
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
 STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}

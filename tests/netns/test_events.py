@@ -2,14 +2,14 @@
 """Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
 
 import re
-import select
 import signal
 import socket
 import subprocess
 
 import pytest
-from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, PATIENCE, RIPTIDE, WITHOUT_NET_ADMIN, Daemon,
-                   Program, wait_until, wait_window)
+from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, RIPTIDE, WITHOUT_NET_ADMIN,
+                   Daemon, wait_until, wait_window)
+from programs import Program
 
 CHURN = MOUNTED / "lab" / "bench" / "events"
 
@@ -24,7 +24,7 @@ class Observer(Program):
         self.first = self.line()
 
     def ask(self, line, answer):
-        self.say(line)
+        self.send([line])
         while True:
             said = self.line()
             if said.startswith(answer):
@@ -60,13 +60,6 @@ def observer(net):
     return Observer(net.host)
 
 
-def close(net, connection):
-    """As a server that has answered: the host closes first."""
-    connection.near.close()
-    connection.far.close()
-    net.connections.remove(connection)
-
-
 @pytest.mark.parametrize("address, options", [
     ("203.0.113.1", {}),
     ("203.0.113.1", {"passive": True}),
@@ -95,7 +88,7 @@ def test_what_stays_half_closed_counts_no_more(net, observer):
     for _ in range(4):
         observer.dump()
         observer.stats()
-    close(net, connection)
+    net.finish(connection)
     stats = observer.wait_closed(1)
     assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.1"] == ["open"]
     assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.2"] == 5 * ["open"]
@@ -118,7 +111,7 @@ def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
     shown = net.learned("203.0.113.1")
     observer.dump()
     observer.deaf()
-    close(net, shown)
+    net.finish(shown)
     for _ in range(20):
         net.short("203.0.113.2")
     observer.dump()
@@ -159,7 +152,7 @@ def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, o
 
 def memory_kb(observer):
     """What it has written to, exactly: what is resident is counted for each processor apart."""
-    with open(f"/proc/{observer.process.pid}/smaps_rollup") as sums:
+    with open(f"/proc/{observer.pid}/smaps_rollup") as sums:
         return next(int(line.split()[1]) for line in sums if line.startswith("Anonymous:"))
 
 
@@ -262,9 +255,7 @@ def test_an_overrun_wakes_nobody_before_it_is_read(net):
         net.host.socket(socket.AF_INET).close()
     wait_until(lambda: any(line.split()[8] not in ("0", "Drops") for line in
                            net.host.run("cat", "/proc/net/netlink").stdout.splitlines()), "drops")
-    observer.say("stats")  # read until nothing is left
-    assert select.select([observer.process.stdout], [], [], DEADLINE_S * PATIENCE)[0]
-    assert observer.line().startswith("stats ")
+    assert Program.ask(observer, "stats").startswith("stats ")  # read until nothing is left
     observer.dump()
     assert observer.stats()["overruns"] == 1
 

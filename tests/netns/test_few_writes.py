@@ -7,43 +7,38 @@ import time
 
 import pytest
 from netns import IS_SANITIZED, RIPTIDE, Daemon, Host, wait_until, windows
-from twins import Driver
+from programs import Driver
 
 N_DESTINATIONS = 1000
 N_TICKS = 60
 NOISE = 0.03  # of the window, from tick to tick, as a moving average over many connections has it
 
 
-def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, capsys):
+def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, driver, capsys):
     seed = time.time_ns() % 10 ** 9
     rng = random.Random(seed)
     dsts = [f"198.51.{n // 256}.{n % 256}" for n in range(N_DESTINATIONS)]
     means = {dst: rng.uniform(10, 100) for dst in dsts}
     asked = {}
     n_changes = 0
-    driver = Driver(net.host)
-    driver.wait_ready()
-    try:
-        for tick in range(N_TICKS):
-            wanted = {dst: min(100, max(10, round(rng.gauss(mean, NOISE * mean))))
-                      for dst, mean in means.items()}
-            changed = [dst for dst in dsts if wanted[dst] != asked.get(dst)]
-            driver.send(f"set {dst} {wanted[dst]}" for dst in changed)
-            asked = wanted
-            written = driver.quiet()["written"]
-            n_changes += len(changed) if tick else 0
-            n_first = n_first if tick else written
-        n_written = written - n_first
-        with capsys.disabled():
-            print(f"\nfew writes: seed {seed}; {n_changes} changes of {N_DESTINATIONS} windows in"
-                  f" {N_TICKS} ticks, {n_written} routes written: "
-                  f"{100 * (1 - n_written / n_changes):.1f} % fewer")
-        assert n_first == N_DESTINATIONS
-        assert n_written <= 0.1 * n_changes
-        for dst, cwnd in windows(net.host).items():
-            assert abs(cwnd - asked[dst]) <= max(2, cwnd * 0.1)
-    finally:
-        driver.kill()
+    for tick in range(N_TICKS):
+        wanted = {dst: min(100, max(10, round(rng.gauss(mean, NOISE * mean))))
+                  for dst, mean in means.items()}
+        changed = [dst for dst in dsts if wanted[dst] != asked.get(dst)]
+        driver.send(f"set {dst} {wanted[dst]}" for dst in changed)
+        asked = wanted
+        written = driver.quiet()["written"]
+        n_changes += len(changed) if tick else 0
+        n_first = n_first if tick else written
+    n_written = written - n_first
+    with capsys.disabled():
+        print(f"\nfew writes: seed {seed}; {n_changes} changes of {N_DESTINATIONS} windows in"
+              f" {N_TICKS} ticks, {n_written} routes written: "
+              f"{100 * (1 - n_written / n_changes):.1f} % fewer")
+    assert n_first == N_DESTINATIONS
+    assert n_written <= 0.1 * n_changes
+    for dst, cwnd in windows(net.host).items():
+        assert abs(cwnd - asked[dst]) <= max(2, cwnd * 0.1)
 
 
 def test_hint_is_written_whatever_the_step(net):

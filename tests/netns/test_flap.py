@@ -11,7 +11,7 @@ import pytest
 from routing_ask import families
 from rtnetlink import (RTA_DST, RTA_GATEWAY, RTM_NEWROUTE, Batch, Rtnetlink, attribute, packed,
                        query)
-from twins import Driver
+from programs import Driver
 from waiting import percentile
 
 FLAPS = 12

@@ -7,7 +7,8 @@ import os
 import signal
 
 import pytest
-from netns import MOUNTED, RIPTIDE, Program, rules, wait_until, wait_window, windows
+from netns import MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
+from programs import Program
 
 #: Those that give the line of an error; all others only return it.
 WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
@@ -20,11 +21,6 @@ class Forks(Program):
     def __init__(self, host):
         super().__init__(host, "forks")
         self.first = self.line()
-
-    def ask(self, command):
-        """The first line of the answer."""
-        self.say(command)
-        return self.line()
 
     def n_dispatches(self):
         """How many calls the next two ticks take."""
@@ -60,7 +56,7 @@ def assert_as_before(net, forks, n_samples):
 
 
 def test_whatever_does_io_is_refused_in_a_child(net, forks):
-    refused = f"{-errno.ECHILD} made before fork(2), in process {forks.process.pid}; "
+    refused = f"{-errno.ECHILD} made before fork(2), in process {forks.pid}; "
     lines = [forks.ask("fork calls")]
     while lines[-1] != "child 0":
         lines.append(forks.line())
@@ -74,16 +70,14 @@ def test_whatever_does_io_is_refused_in_a_child(net, forks):
 def test_a_reconfigured_agent_sleeps_while_a_child_has_its_old_sockets(net, forks):
     child = int(forks.ask("fork keep").split()[1])
     assert forks.ask("reconfigure") == "reconfigure 0"
-    net.connect("203.0.113.3")
-    net.connections.pop().close()
+    net.reset(net.connect("203.0.113.3"))
     assert max(forks.n_dispatches() for _ in range(3)) < 1000
     os.kill(child, signal.SIGKILL)
 
 
 def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
     child = int(forks.ask("fork free").split()[1])
-    forks.process.kill()
-    forks.process.wait()
+    forks.kill()
     other = Forks(net.host)
     assert other.first == "ready"
     assert other.end() == 0
@@ -92,10 +86,9 @@ def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
 
 def test_a_claim_that_a_child_keeps_is_said_to_be_one(net, forks):
     child = int(forks.ask("fork keep").split()[1])
-    forks.process.kill()
-    forks.process.wait()
+    forks.kill()
     assert Forks(net.host).first == (
-        f"error process {forks.process.pid} has ended, but a child that it forked keeps this "
+        f"error process {forks.pid} has ended, but a child that it forked keeps this "
         "network namespace; end that child, or let it free its copy")
     os.kill(child, signal.SIGKILL)
 

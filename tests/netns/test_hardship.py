@@ -19,8 +19,7 @@ def test_after_a_stop_of_ten_ttls_old_windows_go_and_new_ones_come(net):
         wait_window(net.host, "203.0.113.1")
         wait_window(net.host, "203.0.113.2")
         daemon.process.send_signal(signal.SIGSTOP)
-        gone.close()
-        net.connections.remove(gone)
+        net.reset(gone)
         kept.grow(60)
         time.sleep(10 * TTL_S)  # time must pass; nothing can be waited for
         daemon.process.send_signal(signal.SIGCONT)

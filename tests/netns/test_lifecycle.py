@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
 
+import contextlib
 import errno
 import re
 import signal
@@ -10,9 +11,9 @@ import time
 import pytest
 from control import one_line
 from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
-                   WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, start_agent, wait_until,
+                   WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
-from twins import Driver
+from programs import Driver, start_agent
 
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
 PAPER = ("--policy", "paper")  # whose windows are those of the connections
@@ -23,16 +24,23 @@ def learn(net):
     return {peer: net.learned(peer, 20 + 20 * n).cwnd() for n, peer in enumerate(PEERS)}
 
 
-def wait_learned(host, expected):
-    wait_until(lambda: windows(host) == expected, f"the windows {expected}")
+def wait_learned(host, expected, table=TABLE):
+    wait_until(lambda: windows(host, table) == expected, f"the windows {expected}")
+
+
+@contextlib.contextmanager
+def learned(net, *options, table=TABLE):
+    """A daemon and its windows: those of the connections to PEERS."""
+    expected = learn(net)
+    with Daemon(net.host, *options, table=table) as daemon:
+        wait_learned(net.host, expected, table)
+        yield daemon, expected
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_takes_back_all_that_carries_our_protocol(net, number):
     before = snapshot(net.host)
-    expected = learn(net)
-    with Daemon(net.host) as daemon:
-        wait_learned(net.host, expected)
+    with learned(net) as (daemon, expected):
         new = set(snapshot(net.host).splitlines()) - set(before.splitlines())
         assert len(new) == 5  # three routes, and rules that read the same in both families
         for line in new:
@@ -49,9 +57,7 @@ def one_tick(net):
 
 
 def test_flush_pauses_a_riptided_that_runs(net):
-    expected = learn(net)
-    with Daemon(net.host):
-        wait_learned(net.host, expected)
+    with learned(net) as (_, expected):
         done = net.host.run(RIPTIDE, "flush")
         assert done.stdout == (
             "removed: rules 2, routes 0\npaused: riptided keeps its rules away until `riptide "
@@ -71,9 +77,7 @@ def test_flush_pauses_a_riptided_that_runs(net):
 
 
 def test_flush_names_a_riptided_that_does_not_answer(net):
-    expected = learn(net)
-    with Daemon(net.host) as daemon:
-        wait_learned(net.host, expected)
+    with learned(net) as (daemon, expected):
         with daemon.stopped():
             flush = net.host.start(RIPTIDE, "flush", stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
@@ -155,9 +159,7 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net):
         nexthop add id 7 via 10.0.0.2 dev eth0
     """)
     before = snapshot(net.host)
-    expected = learn(net)
-    with Daemon(net.host) as daemon:
-        wait_learned(net.host, expected)
+    with learned(net) as (daemon, expected):
         daemon.kill()
     assert windows(net.host) == expected
     assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 4, routes 3\n"
@@ -171,8 +173,7 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
     with Daemon(net.host, "--ttl", "300ms", "--log-level", "debug") as daemon:
         wait_window(net.host, "203.0.113.1")
         wait_window(net.host, "203.0.113.2")
-        connection.close()
-        net.connections.remove(connection)
+        net.reset(connection)
         wait_until(lambda: "203.0.113.1" not in windows(net.host), "withdrawal")
         assert "203.0.113.2" in windows(net.host)
         assert net.connect("203.0.113.1").cwnd() == 10
@@ -184,9 +185,7 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
 
 
 def test_second_riptided_names_the_first_and_leaves_it_alone(net):
-    expected = learn(net)
-    with Daemon(net.host) as first:
-        wait_learned(net.host, expected)
+    with learned(net) as (first, expected):
         before = snapshot(net.host)
         second = net.host.run(RIPTIDED, check=False)
         assert second.returncode == 1
@@ -199,20 +198,20 @@ def test_second_riptided_names_the_first_and_leaves_it_alone(net):
 
 def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):
     def is_still(router):
-        return router.say("dispatch", "dispatched") < 100 and not routes(net.host)
+        return router.call("dispatch", "dispatched") < 100 and not routes(net.host)
 
     with Driver(net.host, "unstarted") as router:
         router.send(["set 203.0.113.1 40", "set 198.51.100.0/24 30"])
         assert is_still(router)
         with Driver(net.host):
-            assert router.say("start", "start") == errno.EBUSY
+            assert router.call("start", "start") == errno.EBUSY
             router.send(["set 203.0.113.2 50", "set 198.51.100.0/24 0"])
             net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.2")
             assert is_still(router)
-        wait_until(lambda: router.say("start", "start") == 0, "the claim")
+        wait_until(lambda: router.call("start", "start") == 0, "the claim")
         router.quiet()
         assert windows(net.host) == {"203.0.113.1": 40, "203.0.113.2": 50}
-        assert router.say("stop", "stop") == 0
+        assert router.call("stop", "stop") == 0
         assert is_still(router)
         router.send(["set 203.0.113.3 60"])
         assert router.process.wait(DEADLINE_S) == 1
@@ -241,9 +240,7 @@ def test_dry_run_says_the_windows_changes_nothing_and_needs_no_privilege(net):
 
 def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
     """A unit whose start failed because another one runs has its stop hook called as well."""
-    expected = learn(net)
-    with Daemon(net.host) as daemon:
-        wait_learned(net.host, expected)
+    with learned(net) as (daemon, expected):
         before = snapshot(net.host)
         done = net.host.run(RIPTIDED, "--flush")
         assert f"nothing removed: process {daemon.pid} manages this" in done.stderr
@@ -260,10 +257,8 @@ def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
 ], ids=["value", "number", "line", "range", "refused", "gone"])
 def test_stop_hook_needs_no_valid_file(net, tmp_path, text, numbers):
     before = snapshot(net.host)
-    expected = learn(net)
     table, protocol = numbers
-    with Daemon(net.host, "--protocol", protocol, table=table) as daemon:
-        wait_until(lambda: windows(net.host, table) == expected, "windows")
+    with learned(net, "--protocol", protocol, table=table) as (daemon, expected):
         daemon.kill()
     path = tmp_path / "riptided.conf"
     if text:
@@ -287,9 +282,7 @@ def test_stop_hook_needs_no_valid_file(net, tmp_path, text, numbers):
                          ids=["riptide", "riptided"])
 def test_flush_names_a_table_of_ours_that_it_leaves(net, command):
     before = snapshot(net.host)
-    expected = learn(net)
-    with Daemon(net.host, table=99) as daemon:
-        wait_until(lambda: windows(net.host, 99) == expected, "windows")
+    with learned(net, table=99) as (daemon, expected):
         daemon.kill()
     done = net.host.run(*command, check=False)
     assert done.returncode == 1

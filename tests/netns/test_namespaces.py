@@ -6,8 +6,9 @@ import os
 import subprocess
 
 import pytest
-from netns import (DEADLINE_S, RIPTIDE, RIPTIDED, Network, Program, rules, snapshot, wait_until,
+from netns import (DEADLINE_S, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until,
                    wait_window, windows)
+from programs import Program
 from test_scope import established
 
 

@@ -15,7 +15,7 @@ from invariant import Run
 from netns import PROTOCOL, rules
 from routing_base import OUR_TABLE
 from rtnetlink import Rtnetlink, attributes, u32
-from twins import DRIVER, Driver
+from programs import Driver
 
 CHANGES = 50000
 RTM_NEWRULE, RTM_DELRULE = 32, 33
@@ -154,8 +154,8 @@ def test_interrupted_look_is_made_again(net, tmp_path, preload, change):
     net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
     flag = tmp_path / "flag"
     flag.touch()
-    with Driver(net.host, command=("env", preload(CHANGING), f"FLAG={flag}", f"CHANGE={change}",
-                                   DRIVER)) as driver:
+    with Driver(net.host, prefix=("env", preload(CHANGING), f"FLAG={flag}",
+                                  f"CHANGE={change}")) as driver:
         assert not flag.exists()
         before = driver.follow("set 198.18.0.1 40")
         assert bool(before["resyncs"]) == (change != "true")

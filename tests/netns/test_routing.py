@@ -8,9 +8,9 @@ import re
 import pytest
 from netns import DEADLINE_S, Daemon, metric, routes, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, families, wait_ours, way
-from routing_base import mac
 from rtnetlink import routes_of_table
-from twins import Driver, Twins, prefix_key
+from programs import Driver
+from twins import Twins, prefix_key
 
 # What lines below call these names.
 WORDS = {
@@ -160,13 +160,6 @@ STORIES = {
         link set far0 down
         ? sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 0
     """,
-    # A host that forwards does not pass a failed IPv6 gateway over.
-    "forwarding begun": f"""
-        route add default via {{other}} dev eth1 metric 2000
-        ip neigh replace {{first}} dev eth0 lladdr {mac(16)} nud stale
-        ip neigh replace {{first}} dev eth0 lladdr {mac(16)} nud failed
-        ? sysctl ipv{{family}}/conf/all/forwarding 1
-    """,
 } | {f"rule {rule}": f"""
         route add default via {{second}} table 100 mtu 1333
         {"-" if "peer" in rule else ""} rule add {rule} lookup 100
@@ -222,7 +215,7 @@ def test_event_is_followed_before_the_next_round_and_by_a_start(family, name):
         for line in lines:
             sign = story.tell(line)
         story.judge()
-        assert story.driver.stop() == 0
+        assert story.driver.end() == 0
         story.driver = Driver(story.with_us.host).wait_ready()
         story.begin()
         story.judge()

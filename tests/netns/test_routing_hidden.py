@@ -9,7 +9,7 @@ import time
 from netns import Daemon, wait_until, wait_window
 from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import mac
-from twins import Driver
+from programs import Driver
 
 # Another router of the first link, and who is behind it.
 BETTER = {4: "10.0.0.77", 6: "fe80::77"}

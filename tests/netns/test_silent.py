@@ -11,7 +11,8 @@ import pytest
 from netns import MARK, Host, join, wait_until
 from routing_base import default_line, mac
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query
-from twins import Driver, Side
+from programs import Driver
+from twins import Side
 
 DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
 ALL_NODES = "ff02::1"
@@ -154,10 +155,24 @@ def asked():
     side.close()
 
 
+GATEWAY = f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud"
+FAILED = f"{default_line(6, 'add', 1)} metric 2000", f"{GATEWAY} stale", f"{GATEWAY} failed"
+
+
+def test_host_that_begins_to_forward_is_followed(asked):
+    """It does not pass a failed IPv6 gateway over any more."""
+    asked.run(*FAILED)
+    with Driver(asked.host) as driver:
+        driver.follow(f"set {DSTS[0]} 40")
+        around = str(asked.answer(MARK)[0])
+        asked.host.sysctl("ipv6/conf/all/forwarding", 1)
+        assert str(asked.answer(MARK)[0]) != around
+        wait_until(asked.is_same, "the same way as without us")
+
+
 def test_neighbour_that_is_asked_for_again_makes_no_difference(asked):
     """While it is, main leads through a gateway that has failed before; nobody is told."""
-    gateway = f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud"
-    asked.run(f"{default_line(6, 'add', 1)} metric 2000", f"{gateway} stale", f"{gateway} failed")
+    asked.run(*FAILED)
     with Driver(asked.host) as driver:
         driver.follow(f"set {DSTS[0]} 40")
         around = str(asked.answer(MARK)[0])
@@ -165,7 +180,7 @@ def test_neighbour_that_is_asked_for_again_makes_no_difference(asked):
             udp.sendto(b"", ("fd00::1", 9))
         assert str(asked.answer(MARK)[0]) != around, "the kernel does not ask for it again"
         assert asked.is_same()
-        asked.run(f"{gateway} reachable")
+        asked.run(f"{GATEWAY} reachable")
         wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
         assert asked.is_same()
 

@@ -9,7 +9,7 @@ import struct
 import termios
 
 from control import ask, status, write_state
-from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
+from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, windows
 
 
 class Terminal:
@@ -54,10 +54,8 @@ def on_terminal(host, columns, *command, **environment):
 def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
     net.host.ip("route", "add", "blackhole", "203.0.113.2")
     net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1")
-    net.learned("203.0.113.1", 30)
     write_state("/run/state", {"203.0.113.2": 33})
-    with Daemon(net.host):
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1"):
         net.host.run(RIPTIDE, "merge", "/run/state")
         wait_until(lambda: status()["left_alone"] == 1, "a destination that is left alone")
         plain = net.host.run(RIPTIDE, "show").stdout
@@ -77,10 +75,7 @@ def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
 
 def test_tables_fit_eighty_columns(net):
     """With the longest address that a table has to show."""
-    for address in ("203.0.113.1", "2001:db8::1", "198.51.100.100"):
-        net.learned(address, 60)
-    with Daemon(net.host):
-        wait_until(lambda: len(windows(net.host)) == 3, "all routes")
+    with Daemon.learned(net, {"203.0.113.1": 60, "2001:db8::1": 60, "198.51.100.100": 60}):
         for command in ("observe", "show", "status"):
             text = on_terminal(net.host, 80, RIPTIDE, command, NO_COLOR="1")
             lines = text.partition("  messages\n")[0].splitlines()  # which are as long as they are

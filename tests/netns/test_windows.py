@@ -23,8 +23,7 @@ def test_new_connection_starts_with_the_learned_window(net, address, passive, ma
     assert 30 <= cwnd <= 100
     without_us = net.connect(address, passive=passive, mapped=mapped)
     assert without_us.cwnd() == 10
-    net.connections.remove(without_us)
-    without_us.close()
+    net.reset(without_us)
     with Daemon(net.host):
         assert wait_window(net.host, address) == cwnd
         assert net.connect(address, passive=passive, mapped=mapped).cwnd() == cwnd

@@ -5,29 +5,22 @@ Links, numbers and addresses are the same in both, and everything that happens t
 other, so that every difference between their kernels' answers is Riptide's doing.
 """
 
-import collections
 import contextlib
 import os
-import select
 import socket
 import struct
 import subprocess
 import time
 
 import rtnetlink
-from netns import BUILD, Host
+from netns import Host
+from programs import Driver, Violation
 from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines,
                           link_lines)
 from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
                        is_alike, link_mtus, query)
 
-DRIVER = BUILD / "tests" / "netns" / "driver"
-QUIET_S = 60
 FAMILIES = (), ("-4",), ("-6",)
-
-
-class Violation(Exception):
-    """Riptide made a difference; the text says which."""
 
 
 class Parted(Exception):
@@ -88,98 +81,6 @@ class Shell:
             at = said.find(b'Object "%s"' % end.encode())
             if at >= 0 and said.count(b"Command failed", at):
                 return " ".join(said[:at].decode().split("Command failed")[0].split())
-
-
-class Driver:
-    """The host of libriptide under test: see driver.c."""
-
-    def __init__(self, host, *arguments, command=(DRIVER,)):
-        self.n = 0
-        self.routes = {}  # destination: what was last said of it
-        self.stats = {}
-        with host.entered():
-            self.process = subprocess.Popen([*map(str, command), *map(str, arguments)],
-                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for pipe in (self.process.stdin, self.process.stdout):
-            os.set_blocking(pipe.fileno(), False)
-        self.lines, self.unread = collections.deque(), b""
-
-    def wait_ready(self):
-        self._read_until("ready")
-        return self
-
-    def send(self, lines):
-        """Reads beside it: the driver may wait for room for what it says."""
-        data = "".join(line + "\n" for line in lines).encode()
-        try:
-            while data:
-                readable, writable, _ = select.select([self.process.stdout], [self.process.stdin], [])
-                if readable:
-                    self._read()
-                if writable:
-                    data = data[os.write(self.process.stdin.fileno(), data):]
-        except BrokenPipeError:
-            self._read_until("its last words")
-
-    def quiet(self):
-        """Waits until all that has happened has been followed; returns the router's counters."""
-        self.n += 1
-        self.send([f"quiet {self.n}"])
-        words = self._read_until(f"quiet {self.n} ").split()[2:]
-        self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
-        return self.stats
-
-    def say(self, line, start):
-        """Sends it; returns the number behind the answer's first word."""
-        self.send([line])
-        return int(self._read_until(start + " ").split()[1])
-
-    def follow(self, *lines):
-        """Sends them, and waits until all of it has been followed; returns the router's counters."""
-        self.send(lines)
-        return self.quiet()
-
-    def __enter__(self):
-        return self.wait_ready()
-
-    def __exit__(self, *_):
-        self.kill()
-
-    def _read_until(self, start):
-        end = time.monotonic() + QUIET_S
-        while True:
-            while not self.lines:
-                left_s = max(0, end - time.monotonic())
-                if not select.select([self.process.stdout], [], [], left_s)[0]:
-                    raise Violation(f"not quiet within {QUIET_S} s: {self.stats}")
-                self._read()
-            text = self.lines.popleft()
-            if text.startswith(start):
-                return text
-            if text.startswith("route "):
-                self.routes[text.split()[1]] = text
-            elif text.startswith("error "):
-                raise Violation(f"the router ended: {text}")
-
-    def _read(self):
-        data = os.read(self.process.stdout.fileno(), 1 << 16)
-        if not data:
-            raise Violation(f"the router ended with {self.process.wait()}")
-        *lines, self.unread = (self.unread + data).split(b"\n")
-        self.lines.extend(line.decode() for line in lines)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-
-    def stop(self):
-        """Ends it in peace; returns its exit status."""
-        self.process.stdin.close()
-        status = self.process.wait(QUIET_S)
-        self.process.stdout.close()
-        return status
 
 
 class Side:
@@ -387,7 +288,7 @@ class Twins:
     def is_without_riptide(self, found):
         """Takes Riptide away: whether each of the differences is there all the same. Links that go
         down and up in a hurry can leave hops of a route dead in one kernel and not in the other."""
-        self.driver.stop()
+        self.driver.end()
         both = self.ask(self.with_us), self.ask(self.without_us)
         return all(not is_alike(*(self.read(answers[n], n) for answers in both), self.mtus())
                    for n in found)
