@@ -121,8 +121,8 @@ static struct nlmsghdr *put(const struct base *base, const struct riptide_prefix
 {
     static struct netlink_room room;
 
-    return message_route_put(&room, message_route_begin(&room, base, table, PROTOCOL), base, dst,
-                             metrics);
+    return message_route_put(
+        &room, &(struct rule_identity){ .table = table, .protocol = PROTOCOL }, base, dst, metrics);
 }
 
 /* As an answer of main, the message is the same base. */

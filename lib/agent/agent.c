@@ -223,10 +223,7 @@ static int dispatch_backend(struct riptide_agent *agent)
     return r;
 }
 
-/*
- * Each of these fds is readable for something that is done now. A backend's alone may stay so with
- * nothing to be done: for those who ask who it is, where the process has no fd left to accept.
- */
+/* Each of these fds is readable for something that is done now; a backend says itself if more is. */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     int r;

@@ -22,8 +22,8 @@
 
 static const char name[] = "\0riptide.router";
 
-/* Who wait to be answered, and as many are in one dispatch: anybody may ask, as fast as he can. */
-enum { BACKLOG = 8 };
+/* Who wait to be let go; later ones do not see who we are. Anybody may ask, as fast as he can. */
+enum { BACKLOG = 64 };
 
 static socklen_t address_of(struct sockaddr_un *address)
 {
@@ -73,16 +73,16 @@ static int take_name(int *fdp, int *holderp)
     return 0;
 }
 
-bool claim_answer(int fd)
+void claim_answer(int lock_fd)
 {
-    for (int i = 0; i < BACKLOG; i++) {
-        int visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    int visitor;
 
+    for (int i = 0; i <= BACKLOG; i++) {
+        visitor = accept4(lock_fd, NULL, NULL, SOCK_CLOEXEC);
         if (visitor < 0)
-            return false;
+            return;
         close(visitor);
     }
-    return true;
 }
 
 static int take_lock(struct riptide_router *router, struct riptide_error *error)

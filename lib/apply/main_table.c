@@ -13,18 +13,31 @@
 /* Each destination is compared with all: beyond this all of IPv6 counts as contested. */
 enum { MAX_FAILED = 256 };
 
+static void forget_contests(struct main_table *main)
+{
+    prefix_table_deinit(&main->contested);
+    prefix_table_init(&main->contested, sizeof(struct contested), UINT32_MAX, 0);
+    main->n_failed = 0;
+}
+
+void main_table_init(struct main_table *main)
+{
+    *main = (struct main_table){ 0 };
+    forget_contests(main);
+}
+
 void main_table_deinit(struct main_table *main)
 {
-    free(main->contested);
+    prefix_table_deinit(&main->contested);
     free(main->neighbours);
-    *main = (struct main_table){ 0 };
 }
 
 void main_table_begin(struct main_table *main)
 {
     uint32_t n = 0;
 
-    main->n_contested = main->n_failed = main->n_routes = 0;
+    forget_contests(main);
+    main->n_routes = 0;
     main->is_stale = false;
     for (uint32_t i = 0; i < main->n_neighbours; i++) {
         if (!main->neighbours[i].is_failed)
@@ -35,39 +48,19 @@ void main_table_begin(struct main_table *main)
     main->n_neighbours = n;
 }
 
-static bool is_contested(const struct main_table *main, const struct riptide_prefix *prefix)
-{
-    for (uint32_t i = 0; i < main->n_contested; i++) {
-        if (riptide_prefix_equal(&main->contested[i].prefix, prefix))
-            return true;
-    }
-    return false;
-}
-
-static int add_contested(struct main_table *main, const struct riptide_prefix *prefix,
-                         enum contest contest)
-{
-    struct contested *list = array_reserve(main->contested, main->n_contested,
-                                           &main->contested_capacity, sizeof(*list));
-
-    if (!list)
-        return -ENOMEM;
-    main->contested = list;
-    main->contested[main->n_contested++] =
-        (struct contested){ .prefix = *prefix, .contest = contest };
-    return 0;
-}
-
 /* A storm says the same of a prefix again and again. */
-static int add_contested_once(struct main_table *main, const struct riptide_prefix *prefix,
-                              enum contest contest)
+static int add_contest(struct main_table *main, const struct riptide_prefix *prefix,
+                       enum contest contest)
 {
-    for (uint32_t i = 0; i < main->n_contested; i++) {
-        if (main->contested[i].contest == contest &&
-            riptide_prefix_equal(&main->contested[i].prefix, prefix))
-            return 0;
-    }
-    return add_contested(main, prefix, contest);
+    struct contested *contested;
+    uint32_t slot;
+
+    if (prefix_table_insert(&main->contested, prefix, &slot) != 0)
+        return -ENOMEM;
+    contested = prefix_table_at(&main->contested, slot);
+    main->n_failed += contest == CONTEST_NEIGHBOUR && !(contested->contests & contest);
+    contested->contests |= (uint8_t)contest;
+    return 0;
 }
 
 bool main_table_is_of_every_link(const struct riptide_prefix *dst)
@@ -140,26 +133,33 @@ static bool depends_on_packet(const struct route *route)
     return route->tos != 0 || route->src_len != 0;
 }
 
+/* `has_rival`: there is another of its prefix and metric. */
+static int take_in(struct main_table *main, const struct route *route,
+                   const struct nlmsghdr *message, bool has_rival)
+{
+    const struct riptide_prefix all = { .family = AF_INET6 };
+    int r = add_gateways(main, route, message);
+
+    if (r > 0)
+        r = add_contest(main, main->n_failed < MAX_FAILED ? &route->dst : &all,
+                        CONTEST_NEIGHBOUR);
+    if (r == 0 && depends_on_packet(route))
+        r = add_contest(main, &route->dst, CONTEST_PACKET);
+    else if (r == 0 && has_rival)
+        r = add_contest(main, &route->dst, CONTEST_METRIC);
+    return r;
+}
+
 int main_table_add(struct main_table *main, const struct route *route,
                    const struct nlmsghdr *message)
 {
-    const struct riptide_prefix all = { .family = AF_INET6 };
     const struct route previous = main->previous;
-    int r;
 
     main->n_routes++;
     main->previous = *route;
-    r = add_gateways(main, route, message);
-    if (r > 0 && main->n_failed <= MAX_FAILED)
-        r = add_contested(main, main->n_failed++ < MAX_FAILED ? &route->dst : &all,
-                          CONTEST_NEIGHBOUR);
-    if (r < 0)
-        return r;
-    if (depends_on_packet(route))
-        return add_contested(main, &route->dst, CONTEST_PACKET);
-    if (riptide_prefix_equal(&route->dst, &previous.dst) && route->priority == previous.priority)
-        return add_contested(main, &route->dst, CONTEST_METRIC);
-    return 0;
+    return take_in(main, route, message,
+                   riptide_prefix_equal(&route->dst, &previous.dst) &&
+                       route->priority == previous.priority);
 }
 
 /*
@@ -170,20 +170,11 @@ int main_table_add(struct main_table *main, const struct route *route,
 int main_table_follow(struct main_table *main, const struct route *route,
                       const struct nlmsghdr *message)
 {
-    int r;
-
     if (message->nlmsg_type == RTM_DELROUTE || (message->nlmsg_flags & NLM_F_REPLACE))
-        main->is_stale |= is_contested(main, &route->dst);
+        main->is_stale |= prefix_table_find(&main->contested, &route->dst) != PREFIX_TABLE_NONE;
     if (message->nlmsg_type == RTM_DELROUTE)
         return 0;
-    r = add_gateways(main, route, message);
-    if (r > 0)
-        r = add_contested_once(main, &route->dst, CONTEST_NEIGHBOUR);
-    if (r == 0 && depends_on_packet(route))
-        r = add_contested_once(main, &route->dst, CONTEST_PACKET);
-    else if (r == 0 && !(message->nlmsg_flags & (NLM_F_EXCL | NLM_F_REPLACE)))
-        r = add_contested_once(main, &route->dst, CONTEST_METRIC);
-    return r;
+    return take_in(main, route, message, !(message->nlmsg_flags & (NLM_F_EXCL | NLM_F_REPLACE)));
 }
 
 static const char *reason_of(const struct contested *contested, const struct riptide_prefix *match,
@@ -191,29 +182,26 @@ static const char *reason_of(const struct contested *contested, const struct rip
 {
     bool is_inside = riptide_prefix_contains(&contested->prefix, dst);
 
-    switch (contested->contest) {
-    case CONTEST_METRIC:
-        return riptide_prefix_equal(&contested->prefix, match)
-                   ? "several routes of main compete for it"
-                   : NULL;
-    case CONTEST_PACKET:
-        return is_inside || riptide_prefix_contains(dst, &contested->prefix)
-                   ? "a route of main depends on tos or source"
-                   : NULL;
-    case CONTEST_NEIGHBOUR:
-        return is_inside ? "a gateway of main's routes to it does not answer" : NULL;
-    }
-    return NULL;
+    if (contested->contests & CONTEST_METRIC && riptide_prefix_equal(&contested->prefix, match))
+        return "several routes of main compete for it";
+    if (contested->contests & CONTEST_PACKET &&
+        (is_inside || riptide_prefix_contains(dst, &contested->prefix)))
+        return "a route of main depends on tos or source";
+    return contested->contests & CONTEST_NEIGHBOUR && is_inside
+               ? "a gateway of main's routes to it does not answer"
+               : NULL;
 }
 
 const char *main_table_contested_reason(const struct main_table *main,
                                         const struct riptide_prefix *match,
                                         const struct riptide_prefix *dst)
 {
+    const struct prefix_table *contested = &main->contested;
     const char *reason = NULL;
 
-    for (uint32_t i = 0; i < main->n_contested && !reason; i++)
-        reason = reason_of(&main->contested[i], match, dst);
+    for (uint32_t slot = 0; !reason && (slot = prefix_table_next(contested, slot)) !=
+                                           PREFIX_TABLE_NONE; slot++)
+        reason = reason_of(prefix_table_at(contested, slot), match, dst);
     return reason;
 }
 

@@ -8,18 +8,19 @@
 #ifndef RIPTIDE_LIB_APPLY_MAIN_TABLE_H
 #define RIPTIDE_LIB_APPLY_MAIN_TABLE_H
 
+#include "prefix_table.h"
 #include "route.h"
 
 enum contest {
-    CONTEST_METRIC,    /* several routes of one prefix and metric */
-    CONTEST_PACKET,    /* by tos or source: whatever overlaps is contested, not this prefix alone */
-    CONTEST_NEIGHBOUR, /* its gateway has failed: whatever is inside goes elsewhere for a while */
+    CONTEST_METRIC = 1,    /* several routes of one prefix and metric */
+    CONTEST_PACKET = 2,    /* by tos or source: whatever overlaps is contested as well */
+    CONTEST_NEIGHBOUR = 4, /* its gateway has failed: what is inside goes elsewhere for a while */
 };
 
 /* A prefix of main for which the kernel chooses between several routes, by more than the metric. */
 struct contested {
     struct riptide_prefix prefix;
-    enum contest contest;
+    uint8_t contests; /* enum contest */
 };
 
 /*
@@ -35,8 +36,7 @@ struct neighbour {
 };
 
 struct main_table {
-    struct contested *contested;
-    uint32_t n_contested, contested_capacity;
+    struct prefix_table contested;
     struct neighbour *neighbours;
     uint32_t n_neighbours, neighbours_capacity;
     uint32_t n_failed;     /* prefixes that are contested for a neighbour */
@@ -47,7 +47,7 @@ struct main_table {
     bool is_stale;         /* some contest may have ended since the scan */
 };
 
-/* For the end. */
+void main_table_init(struct main_table *main);
 void main_table_deinit(struct main_table *main);
 
 /*

@@ -67,11 +67,14 @@ static void put_metrics(struct nlmsghdr *request, const struct base *base,
     mnl_attr_nest_end(request, nest);
 }
 
-uint32_t message_route_begin(void *room, const struct base *base, uint32_t table, uint8_t protocol)
+struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
+                                   const struct base *base, const struct riptide_prefix *dst,
+                                   const struct metrics *metrics)
 {
     const struct rtmsg rtm = {
-        .rtm_family = base->route.dst.family,
-        .rtm_protocol = protocol,
+        .rtm_family = dst->family,
+        .rtm_dst_len = dst->len,
+        .rtm_protocol = identity->protocol,
         .rtm_scope = base->route.scope,
         .rtm_type = RTN_UNICAST,
         .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0,
@@ -79,26 +82,11 @@ uint32_t message_route_begin(void *room, const struct base *base, uint32_t table
     struct nlmsghdr *request =
         netlink_begin(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
 
-    /* The first attribute, so that each destination finds its place. */
-    put_address(request, RTA_DST, &base->route.dst);
-    mnl_attr_put_u32(request, RTA_TABLE, table);
+    put_address(request, RTA_DST, dst);
+    mnl_attr_put_u32(request, RTA_TABLE, identity->table);
     if (base->route.priority)
         mnl_attr_put_u32(request, RTA_PRIORITY, base->route.priority);
     put_run(request, base->attrs.bytes, base->attrs.n_bytes - base->metrics_bytes);
-    return request->nlmsg_len;
-}
-
-struct nlmsghdr *message_route_put(void *room, uint32_t begun_bytes, const struct base *base,
-                                   const struct riptide_prefix *dst,
-                                   const struct metrics *metrics)
-{
-    struct nlmsghdr *request = room;
-    struct rtmsg *rtm = mnl_nlmsg_get_payload(request);
-    struct nlattr *address = mnl_nlmsg_get_payload_offset(request, sizeof(*rtm));
-
-    request->nlmsg_len = begun_bytes;
-    rtm->rtm_dst_len = dst->len;
-    memcpy(mnl_attr_get_payload(address), dst->addr, mnl_attr_get_payload_len(address));
     put_metrics(request, base, metrics);
     return request;
 }

@@ -18,14 +18,11 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
                                      uint32_t mark, uint8_t ip_protocol);
 
 /*
- * A route of ours is written in two parts, for there are thousands of them: what all routes with
- * that base have, and what completes it for one destination after the other. The request adds our
- * route, or overwrites the one of the same table, prefix and priority. What begin returns goes from
- * the first part to the second, of the same room.
+ * Adds our route to `dst`, which is its base's but for these metrics, or overwrites the one of the
+ * same table, prefix and priority.
  */
-uint32_t message_route_begin(void *room, const struct base *base, uint32_t table, uint8_t protocol);
-struct nlmsghdr *message_route_put(void *room, uint32_t begun_bytes, const struct base *base,
-                                   const struct riptide_prefix *dst,
+struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
+                                   const struct base *base, const struct riptide_prefix *dst,
                                    const struct metrics *metrics);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */

@@ -29,6 +29,7 @@ void plan_init(struct plan *plan, const struct riptide_router_config *config)
 {
     *plan = (struct plan){ .config = *config, .identity = router_config_identity(config) };
     targets_init(&plan->targets, config->max_routes, config->hash_seed);
+    main_table_init(&plan->main);
     plan_set_round(plan, 0);
 }
 

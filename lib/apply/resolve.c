@@ -12,21 +12,28 @@
 #include <netinet/in.h>
 
 /*
- * A destination is asked for once, by TCP with our mark. Rules that tell marks or protocols apart
- * stand before ours, so that whatever comes to ours would come to main, and main knows neither. In
- * a probe the link is asked for as well: the MTU that IPv6 has for it may be set by a router or a
- * sysctl.
+ * A destination is asked for by TCP with our mark, and where this host has rules with conditions,
+ * without it as well: where that is neither the same nor our own route, those rules tell marks
+ * apart. In a probe its link is asked for, too: the MTU that IPv6 has for that may be set by a
+ * router or a sysctl.
  */
-enum { MAX_QUERIES = 2 };
+enum query { QUERY_MARKED, QUERY_PLAIN, QUERY_LINK };
+
+enum { MAX_QUERIES = 3 };
 
 struct resolve {
     struct plan *plan;
+    bool is_plain_asked[2]; /* of each of families[] */
     uint32_t n_asked;
     uint32_t n_answered; /* or lost: answers come in the order of the queries */
     struct {
         struct target *target;
-        bool is_link;
+        enum query query;
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
+    /* The answers about the destination at hand. */
+    struct base base;
+    const char *reason;
+    bool is_refused;      /* one of the queries */
     bool has_probe_moved; /* some base, or link, has changed in silence */
 };
 
@@ -55,28 +62,57 @@ static const char *main_reason(struct plan *plan, const struct target *target,
     return reason;
 }
 
-/* An answer of NULL did not fit. */
-static void note_answer(struct resolve *resolve, struct target *target,
-                        const struct nlmsghdr *answer, bool is_refused)
+static void resolved(struct resolve *resolve, struct target *target)
 {
     struct plan *plan = resolve->plan;
     const struct base *before = target->base;
-    const char *reason = base_malformed;
-    struct base base;
+    const char *reason = resolve->reason;
 
-    if (answer && base_parse(&base, &target->wanted.dst, answer, plan->least_life_s, &reason))
-        reason = main_reason(plan, target, &base);
-    else
-        plan->stats.malformed += reason == base_malformed;
-    if (targets_set_base(&plan->targets, target, &base, reason) < 0)
-        is_refused = true;
-    target->is_failed = is_refused;
-    plan->has_failures |= is_refused;
+    if (!reason)
+        reason = main_reason(plan, target, &resolve->base);
+    if (targets_set_base(&plan->targets, target, &resolve->base, reason) < 0)
+        resolve->is_refused = true;
+    target->is_failed = resolve->is_refused;
+    plan->has_failures |= resolve->is_refused;
     resolve->has_probe_moved |= target->is_probe && before != target->base;
     target->is_probe = false;
     target_set_failure(target, 0, NULL);
     plan_note_base(plan, target);
     targets_push(&plan->targets, QUEUE_WRITE, target);
+}
+
+/* As base_parse; NULL stands for an answer that did not fit. */
+static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
+                         const struct nlmsghdr *answer)
+{
+    struct plan *plan = resolve->plan;
+    const char *reason = base_malformed;
+
+    if (answer && base_parse(base, &target->wanted.dst, answer, plan->least_life_s, &reason))
+        return NULL;
+    plan->stats.malformed += reason == base_malformed;
+    return reason;
+}
+
+/* Whether TCP already takes a route of our own, which main's rule is behind. */
+static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer)
+{
+    struct route route;
+
+    return answer && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
+           route.table == resolve->plan->config.table;
+}
+
+static void check_plain(struct resolve *resolve, const struct target *target,
+                        const struct nlmsghdr *answer)
+{
+    struct base base;
+
+    if (resolve->reason || is_ours(resolve, answer))
+        return;
+    resolve->reason = parse(resolve, &base, target, answer);
+    if (!resolve->reason && !base_equal(&resolve->base, &base))
+        resolve->reason = "rules of this host tell marks apart";
 }
 
 /* A link that has gone was announced. */
@@ -91,11 +127,25 @@ static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
 static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
 {
     uint32_t n = resolve->n_answered++;
+    struct target *target = resolve->asked[n].target;
+    bool is_refused = error && !base_is_answer(error);
 
-    if (resolve->asked[n].is_link)
+    switch (resolve->asked[n].query) {
+    case QUERY_MARKED:
+        resolve->is_refused = is_refused;
+        resolve->reason = parse(resolve, &resolve->base, target, answer);
+        if (!resolve->is_plain_asked[family_index(target->wanted.dst.family)])
+            resolved(resolve, target);
+        break;
+    case QUERY_PLAIN:
+        resolve->is_refused |= is_refused;
+        check_plain(resolve, target, answer);
+        resolved(resolve, target);
+        break;
+    case QUERY_LINK:
         note_link(resolve, answer);
-    else
-        note_answer(resolve, resolve->asked[n].target, answer, error && !base_is_answer(error));
+        break;
+    }
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -116,15 +166,27 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
 static void ask(struct resolve *resolve, struct netlink *channel, struct target *target)
 {
     struct riptide_prefix address = address_in(&target->wanted.dst);
+    uint32_t ifindex = target->base ? target->base->route.ifindex : 0;
+    const bool is_asked[] = {
+        [QUERY_MARKED] = true,
+        [QUERY_PLAIN] = resolve->is_plain_asked[family_index(address.family)],
+        [QUERY_LINK] = target->is_probe && target->base,
+    };
 
-    resolve->asked[resolve->n_asked++].target = target;
-    netlink_add(channel, message_route_query(netlink_room(channel), &address,
-                                             resolve->plan->config.mark, IPPROTO_TCP));
-    if (!target->is_probe || !target->base)
-        return;
-    resolve->asked[resolve->n_asked++].is_link = true;
-    netlink_add(channel,
-                message_link_query(netlink_room(channel), target->base->route.ifindex));
+    for (enum query query = QUERY_MARKED; query <= QUERY_LINK; query++) {
+        void *room = netlink_room(channel);
+
+        if (!is_asked[query])
+            continue;
+        resolve->asked[resolve->n_asked].target = target;
+        resolve->asked[resolve->n_asked++].query = query;
+        netlink_add(channel, query == QUERY_LINK
+                                 ? message_link_query(room, ifindex)
+                                 : message_route_query(
+                                       room, &address,
+                                       query == QUERY_MARKED ? resolve->plan->config.mark : 0,
+                                       IPPROTO_TCP));
+    }
 }
 
 int resolve_batch(struct plan *plan, struct netlink *channel)
@@ -134,6 +196,8 @@ int resolve_batch(struct plan *plan, struct netlink *channel)
     uint32_t n = 0;
     int r;
 
+    for (int i = 0; i < 2; i++)
+        resolve.is_plain_asked[i] = !rules_are_unconditional(&plan->seen[i]);
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
            (targets[n] = targets_take(&plan->targets, QUEUE_RESOLVE)))
         ask(&resolve, channel, targets[n++]);

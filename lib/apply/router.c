@@ -154,11 +154,6 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     }
     if (!router->plan.config.dry_run)
         r = claim(router, error);
-    if (r == 0 && router->lock_fd >= 0) {
-        r = add_to_epoll(router->epoll_fd, router->lock_fd);
-        if (r < 0)
-            claim_release(router);
-    }
     if (r < 0)
         return error_fill(error, r);
     router->is_started = true;
@@ -257,7 +252,6 @@ bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
 
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
-    bool are_asking = false, had_work = router->plan.has_work;
     int r;
 
     if (is_forked(router->pid, NULL))
@@ -270,15 +264,12 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
         plan_overrun(&router->plan);
         r = sync_lift(&router->plan, &router->channel);
     }
-    if (r == 0 && !had_work && router->lock_fd >= 0)
-        are_asking = claim_answer(router->lock_fd);
     show_work(router);
     if (r < 0)
         return r;
     /* Without the claim there may be more to read still. */
-    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) || are_asking
-               ? RIPTIDE_E_MORE
-               : 0;
+    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) ? RIPTIDE_E_MORE
+                                                                               : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
@@ -313,6 +304,8 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
 {
     if (is_forked(router->pid, NULL))
         return;
+    if (router->lock_fd >= 0)
+        claim_answer(router->lock_fd);
     plan_round(&router->plan);
     show_work(router);
 }

@@ -143,6 +143,15 @@ void rules_deinit(struct rules *rules)
     *rules = (struct rules){ 0 };
 }
 
+bool rules_are_unconditional(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].role == RULE_FOREIGN && !rules->list[i].is_unconditional)
+            return false;
+    }
+    return true;
+}
+
 static const struct rule *find_main(const struct rules *rules)
 {
     for (uint32_t i = 0; i < rules->n; i++) {

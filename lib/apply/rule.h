@@ -57,6 +57,12 @@ int rules_add(struct rules *rules, const struct rule_identity *identity,
 
 void rules_deinit(struct rules *rules);
 
+/*
+ * Whether they treat all packets alike but for our own two: then a query with our mark says as much
+ * as one without.
+ */
+bool rules_are_unconditional(const struct rules *rules);
+
 /* Where our rules go. */
 struct rule_place {
     uint32_t priority;

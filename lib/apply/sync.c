@@ -21,9 +21,6 @@ struct write {
 struct writes {
     struct plan *plan;
     struct netlink *channel;
-    struct netlink_room message; /* used for one route after the other */
-    const struct base *base;     /* that it was begun with; NULL: with none */
-    uint32_t begun_bytes;
     struct write list[BATCH_MAX_REQUESTS];
     uint32_t n;
 };
@@ -57,14 +54,10 @@ static const struct nlmsghdr *delete_message(struct writes *writes, const struct
 
 static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
 {
-    const struct riptide_router_config *config = &writes->plan->config;
-    const struct metrics metrics = target_metrics(target, &writes->plan->links, config);
+    const struct plan *plan = writes->plan;
+    const struct metrics metrics = target_metrics(target, &plan->links, &plan->config);
 
-    if (writes->base != target->base)
-        writes->begun_bytes = message_route_begin(&writes->message, target->base, config->table,
-                                                  config->protocol);
-    writes->base = target->base;
-    return message_route_put(&writes->message, writes->begun_bytes, target->base,
+    return message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
                              &target->wanted.dst, &metrics);
 }
 

@@ -43,8 +43,9 @@ TEST(a_route_beside_another_of_its_metric_begins_a_contest)
     } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct main_table main = { 0 };
+        struct main_table main;
 
+        main_table_init(&main);
         follow(&main, RTM_NEWROUTE, cases[i].flags, "203.0.113.0/24", 0, "192.0.2.1");
         assert_int_equal(is_contested(&main, "203.0.113.0/24", "203.0.113.7"), cases[i].is_contest);
         assert_false(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
@@ -55,8 +56,9 @@ TEST(a_route_beside_another_of_its_metric_begins_a_contest)
 
 TEST(a_route_for_some_packets_contests_what_overlaps)
 {
-    struct main_table main = { 0 };
+    struct main_table main;
 
+    main_table_init(&main);
     follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.0.0/16"));
@@ -66,20 +68,22 @@ TEST(a_route_for_some_packets_contests_what_overlaps)
 
 TEST(a_storm_of_one_prefix_takes_no_memory)
 {
-    struct main_table main = { 0 };
+    struct main_table main;
 
+    main_table_init(&main);
     for (int i = 0; i < 100; i++) {
         follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
         follow(&main, RTM_NEWROUTE, ADDED, "203.0.114.0/24", 8, "192.0.2.1");
     }
-    assert_int_equal(main.n_contested, 2);
+    assert_int_equal(main.contested.n, 2);
     main_table_deinit(&main);
 }
 
 TEST(what_goes_leaves_its_contest_in_doubt)
 {
-    struct main_table main = { 0 };
+    struct main_table main;
 
+    main_table_init(&main);
     follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
     follow(&main, RTM_DELROUTE, 0, "203.0.112.0/24", 0, "192.0.2.1");
     assert_false(main.is_stale);
@@ -100,8 +104,9 @@ static int note(struct main_table *main, const char *text, bool is_failed)
 
 TEST(a_gateway_of_ipv6_that_fails_contests_what_leads_through_it)
 {
-    struct main_table main = { 0 };
+    struct main_table main;
 
+    main_table_init(&main);
     follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
     assert_int_equal(note(&main, "2001:db8::1", false), 0);
     assert_int_equal(note(&main, "2001:db8::1", true), 1); /* to be read again */
@@ -115,8 +120,9 @@ TEST(a_gateway_of_ipv6_that_fails_contests_what_leads_through_it)
 
 TEST(a_neighbour_is_known_to_have_failed_before_it_is_a_gateway)
 {
-    struct main_table main = { 0 };
+    struct main_table main;
 
+    main_table_init(&main);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(note(&main, "2001:db8::1", true), 0);
         assert_int_equal(note(&main, "2001:db8::2", true), 0);

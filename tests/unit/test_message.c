@@ -82,16 +82,13 @@ static const struct rule_identity identity = { .table = TABLE, .protocol = PROTO
 static struct nlmsghdr *put_at(const struct base *base, uint32_t table, const char *dst,
                                const struct metrics *metrics)
 {
-    struct riptide_prefix at_dst = prefix(dst), other_dst = base->route.dst;
-    const struct metrics other = { .initcwnd = 7 };
+    const struct rule_identity ours = { .table = table, .protocol = PROTOCOL };
+    struct riptide_prefix at_dst = prefix(dst);
     static const uint8_t other_header[100];
     void *at = room();
-    uint32_t begun_bytes;
 
     netlink_begin(at, RTM_DELROUTE, NLM_F_DUMP, other_header, sizeof(other_header));
-    begun_bytes = message_route_begin(at, base, table, PROTOCOL);
-    message_route_put(at, begun_bytes, base, &other_dst, &other);
-    return message_route_put(at, begun_bytes, base, &at_dst, metrics);
+    return message_route_put(at, &ours, base, &at_dst, metrics);
 }
 
 /* For all that the base is for. */
