@@ -218,7 +218,7 @@ static int dispatch_backend(struct riptide_agent *agent)
     struct riptide_prefix dst;
     uint32_t initcwnd;
 
-    while (router_take_base(agent->router, &dst, &initcwnd))
+    while (plan_take_base(&agent->router->plan, &dst, &initcwnd))
         estimator_set_base(agent->estimator, &dst, initcwnd);
     return r;
 }

@@ -272,7 +272,7 @@ int round_on_timer(struct riptide_agent *agent)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    router_set_round(agent->router, agent->interval.current_ns);
+    plan_set_round(&agent->router->plan, agent->interval.current_ns);
     riptide_router_retry(agent->router);
     /*
      * A round that takes longer than the interval is not overtaken by the next one; a dump that the

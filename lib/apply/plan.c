@@ -42,7 +42,6 @@ void plan_deinit(struct plan *plan)
     rules_deinit(&plan->seen[1]);
 }
 
-
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config)
 {
     struct target *target;
@@ -50,9 +49,6 @@ void plan_reconfigure(struct plan *plan, const struct riptide_router_config *con
     plan->config = *config;
     plan->targets.table.max = config->max_routes;
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        if (!target_is_wanted(target, config) ||
-            !target_needs_write(target, &plan->links, config))
-            continue;
         targets_push(&plan->targets, QUEUE_WRITE, target);
         plan->has_work = true;
     }
@@ -298,9 +294,6 @@ static void try_again(struct plan *plan)
 {
     struct target *target;
 
-    if (!plan->has_failures)
-        return;
-    plan->has_failures = false;
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
         if (target->is_failed)
             queue(plan, target);

@@ -60,7 +60,6 @@ struct plan {
     uint32_t probe_slot;   /* where the next round looks for targets to probe */
     uint32_t least_life_s; /* a base that ends earlier is left alone */
     bool is_claimed; /* the namespace is ours: rules and routes are written */
-    bool has_failures; /* some target is_failed */
     bool has_work;
     struct riptide_router_stats stats;
 };

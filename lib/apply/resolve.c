@@ -73,7 +73,6 @@ static void resolved(struct resolve *resolve, struct target *target)
     if (targets_set_base(&plan->targets, target, &resolve->base, reason) < 0)
         resolve->is_refused = true;
     target->is_failed = resolve->is_refused;
-    plan->has_failures |= resolve->is_refused;
     resolve->has_probe_moved |= target->is_probe && before != target->base;
     target->is_probe = false;
     target_set_failure(target, 0, NULL);

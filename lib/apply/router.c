@@ -240,16 +240,6 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     return r;
 }
 
-void router_set_round(struct riptide_router *router, uint64_t round_ns)
-{
-    plan_set_round(&router->plan, round_ns);
-}
-
-bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst, uint32_t *initcwnd)
-{
-    return plan_take_base(&router->plan, dst, initcwnd);
-}
-
 RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
 {
     int r;

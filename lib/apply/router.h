@@ -107,13 +107,6 @@ void claim_answer(int lock_fd);
 /* Removes rules and routes, forgets all destinations, gives the lock back. */
 int claim_release(struct riptide_router *router);
 
-/* How long it is from one riptide_router_retry to the next. */
-void router_set_round(struct riptide_router *router, uint64_t round_ns);
-
-/* See plan_take_base. */
-bool router_take_base(struct riptide_router *router, struct riptide_prefix *dst,
-                      uint32_t *initcwnd);
-
 /*
  * Goes on with another cwnd_max, other steps and another max_routes; routes that they move are
  * written anew by dispatch, all others stay. hash_seed stays.

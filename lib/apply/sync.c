@@ -84,7 +84,6 @@ static void add_write(struct writes *writes, struct target *target)
 static void note_failed(struct plan *plan, const struct write *write)
 {
     write->target->is_failed = true;
-    plan->has_failures = true;
     targets_set_state(&plan->targets, write->target, RIPTIDE_ROUTE_FAILED);
     /* What stands there may lead elsewhere by now: without us is better than wrong. */
     if (write->is_put && write->target->kernel.exists)

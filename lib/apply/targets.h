@@ -47,7 +47,7 @@ struct target {
     uint8_t pmtu_use;   /* enum pmtu_use */
     uint32_t next[QUEUES];
     struct base *base;        /* NULL: left alone or not resolved */
-    uint32_t popped_initcwnd; /* its base's, as router_take_base gave it; */
+    uint32_t popped_initcwnd; /* its base's, as plan_take_base gave it; */
     uint32_t judged_initcwnd; /* the one of the time when the window was asked for */
     struct {
         bool exists;
