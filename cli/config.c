@@ -222,9 +222,11 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
 }
 
 /* A line for each word where the key may be given many times: lines have a greatest length. */
-static void print_key(FILE *out, const struct option_row *row, const char *value)
+static void print_key(FILE *out, const struct option_row *row, const void *target)
 {
     bool is_list = row->kind->clear;
+    char *text = option_print(row, target);
+    const char *value = text ? text : "";
 
     if (!*value && !row->kind->argument)
         value = "no"; /* a flag */
@@ -236,34 +238,32 @@ static void print_key(FILE *out, const struct option_row *row, const char *value
         fprintf(out, "%s = %.*s\n", row->name, (int)len, value);
         value += len + (value[len] == ' ');
     }
+    free(text);
 }
 
 static void print_override(FILE *out, const struct settings *settings, size_t i)
 {
+    const struct override_lines *lines = &settings->override_lines[i];
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&settings->overrides[i].dst, dst);
-    fprintf(out, "\n# %s:%d\n[" PREFIX_SECTION " %s]\n", settings->file,
-            settings->override_lines[i].section, dst);
+    fprintf(out, "\n# %s:%d\n[" PREFIX_SECTION " %s]\n", settings->file, lines->section, dst);
     for (const struct option_row *row = override_rows; row->name; row++) {
-        int line = settings->override_lines[i].keys[row - override_rows];
-        char *value = line ? option_print(row, &settings->overrides[i]) : NULL;
+        int line = lines->keys[row - override_rows];
 
-        if (value) {
+        if (line) {
             fprintf(out, "# %s (%s:%d)\n", row->help, settings->file, line);
-            print_key(out, row, value);
+            print_key(out, row, &settings->overrides[i]);
         }
-        free(value);
     }
 }
 
-static void print_sections(FILE *out, const struct settings *settings)
+void config_print(FILE *out, const struct settings *settings)
 {
     const char *section = "";
 
+    fprintf(out, "# riptided %s: what is in force, and where it comes from\n", riptide_version());
     for (const struct option_row *row = settings_rows; row->name; row++) {
-        char *value;
-
         if (!row->section)
             continue;
         if (strcmp(row->section, section)) {
@@ -273,17 +273,8 @@ static void print_sections(FILE *out, const struct settings *settings)
         fprintf(out, "# %s (", row->help);
         settings_describe_origin(settings, row, out);
         fputs(")\n", out);
-        value = option_print(row, settings);
-        if (value)
-            print_key(out, row, value);
-        free(value);
+        print_key(out, row, settings);
     }
-}
-
-void config_print(FILE *out, const struct settings *settings)
-{
-    fprintf(out, "# riptided %s: what is in force, and where it comes from\n", riptide_version());
-    print_sections(out, settings);
     for (size_t i = 0; i < settings->n_overrides; i++)
         print_override(out, settings, i);
 }

@@ -182,14 +182,17 @@ static int finish(const struct daemon *daemon)
     return status;
 }
 
-static int start_failed(const struct settings *settings, struct riptide_error *error, int r)
+/* The line of why not. Returns the exit status. */
+static int refuse(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
-    if (r == -EPERM && !settings->router.dry_run)
+    if (r == -EINVAL)
+        log_answer("%s", error->text);
+    else if (r == -EPERM && !error->field && !settings->router.dry_run)
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
         log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));
-    return EXIT_FAILURE;
+    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 /* Peers choose addresses: where their hashes fall must not be theirs to know. */
@@ -235,17 +238,14 @@ static int serve(struct daemon *daemon)
     struct privileges privileges;
     int r = privileges_find(&privileges, daemon->settings->user, &error);
 
-    if (r < 0) {
-        settings_explain_refusal(daemon->settings, &error);
-        log_answer("%s", error.text);
-        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
-    }
+    if (r < 0)
+        return refuse(daemon->settings, &error, r);
     state_load(daemon);
     daemon->metrics.settings = daemon->settings;
     r = open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
-    return r < 0 ? start_failed(daemon->settings, &error, r) : live(daemon, &privileges);
+    return r < 0 ? refuse(daemon->settings, &error, r) : live(daemon, &privileges);
 }
 
 /* Who is named must exist. Whether we may become that user is for the start to see. */
@@ -273,11 +273,7 @@ int daemon_check(struct settings *settings)
     riptide_agent_free(agent);
     if (r == 0)
         r = check_names(settings, &error);
-    if (r == 0)
-        return EXIT_SUCCESS;
-    settings_explain_refusal(settings, &error);
-    log_answer("%s", log_error_text(&error, r));
-    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    return r == 0 ? EXIT_SUCCESS : refuse(settings, &error, r);
 }
 
 int daemon_serve(struct settings *settings)
@@ -292,13 +288,10 @@ int daemon_serve(struct settings *settings)
     if (!settings->router.dry_run)
         log_limit_repeats();
     r = draw_seeds(settings);
+    if (r == 0)
+        r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r < 0)
-        return start_failed(settings, &error, r);
-    r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
-    if (r == -EINVAL)
-        return daemon_check(settings);
-    if (r < 0)
-        return start_failed(settings, &error, r);
+        return refuse(settings, &error, r);
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

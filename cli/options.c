@@ -171,16 +171,11 @@ char *option_print(const struct option_row *row, const void *target)
     return text;
 }
 
-char *option_print_default(const struct option_row *row, const void *defaults)
-{
-    return row->is_unset ? strdup("") : option_print(row, defaults);
-}
-
 void options_print_help(FILE *out, const struct option_row *rows, const void *defaults)
 {
     for (; rows->name; rows++) {
         const char *argument = rows->kind->argument ? rows->kind->argument : "";
-        char *value = option_print_default(rows, defaults);
+        char *value = rows->is_unset ? NULL : option_print(rows, defaults);
 
         fprintf(out, "  --%s %-*s  %s", rows->name, (int)(22 - strlen(rows->name)), argument,
                 rows->help);

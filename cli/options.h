@@ -44,9 +44,6 @@ const char *option_gone(const struct option_row *row, const char *text);
 /* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
 char *option_print(const struct option_row *row, const void *target);
 
-/* As option_print, of what is in force where the option is not given: empty where nothing is. */
-char *option_print_default(const struct option_row *row, const void *defaults);
-
 /* A line for each option, with the value that `defaults` has for it. */
 void options_print_help(FILE *out, const struct option_row *rows, const void *defaults);
 
