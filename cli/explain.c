@@ -143,11 +143,12 @@ static json_t *inside_to_json(const struct destination *row)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct told *told = row->told;
+    const char *reason = told && told->reason[0] ? told->reason : NULL;
 
     riptide_prefix_format(row->dst, dst);
     return json_pack("{s:s, s:o, s:s?, s:s?, s:s?, s:o}", "dst", dst, "starts_with",
                      figure_or_null(row->starts_with), "not_ours", row->not_ours, "state",
-                     told ? told->state : NULL, "reason", told && told->reason[0] ? told->reason : NULL, "connections",
+                     told ? told->state : NULL, "reason", reason, "connections",
                      told ? json_integer(told->connections) : json_null());
 }
 

@@ -65,7 +65,8 @@ int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_repl
  * Reads the line (without its newline) and does what it asks for. Returns the answer, a line for
  * the caller to free, of *np bytes with its newline; errors are answers, too. NULL without memory.
  */
-char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np);
+char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change,
+                     size_t *np);
 
 /* An answer that says no, for a client whose line is not even looked at. */
 char *request_refuse(const char *reason, size_t *np);

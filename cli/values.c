@@ -43,7 +43,7 @@ static int find_name(const char *(*name)(size_t n), const char *text, size_t *np
 }
 
 /* strtoull takes blanks and signs, and wraps "-1" around: only digits get that far. */
-static int parse_digits(const char *text, int base, char **endp, uint64_t *valuep)
+int value_parse_digits(const char *text, int base, char **endp, uint64_t *valuep)
 {
     size_t n = strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
     unsigned long long value;
@@ -65,7 +65,8 @@ static int parse_number(const char *text, uint64_t max, uint64_t *valuep)
     uint64_t value;
     char *end;
 
-    if (parse_digits(hex ? text + 2 : text, hex ? 16 : 10, &end, &value) || *end || value > max)
+    if (value_parse_digits(hex ? text + 2 : text, hex ? 16 : 10, &end, &value) || *end ||
+        value > max)
         return -EINVAL;
     *valuep = value;
     return 0;
@@ -123,7 +124,7 @@ static int duration_parse(void *target, const char *text)
     size_t i = 0;
     char *unit;
 
-    if (parse_digits(text, 10, &unit, &number))
+    if (value_parse_digits(text, 10, &unit, &number))
         return -EINVAL;
     while (i < N_UNITS && strcmp(unit, units[i].name) != 0)
         i++;
@@ -304,129 +305,27 @@ const char *log_level_name(enum log_level level)
     return level_name(level);
 }
 
-/* One word or several, with blanks or commas between. All are added, or none. */
-static int parse_words(void *target, const char *text, size_t item_bytes,
-                       int (*parse)(void *item, const char *word))
-{
-    static const char between[] = " \t,";
-    char *copy = strdup(text), *rest;
-    int r = copy ? -EINVAL : -ENOMEM;
-    uint64_t item[4]; /* whatever it is */
-    struct prefix_list list;
-    size_t n;
-
-    memcpy(&list, target, sizeof(list));
-    n = list.n;
-    for (char *word = copy; copy && (word = strtok_r(word, between, &rest)); word = NULL) {
-        void *items = NULL;
-
-        r = parse(item, word);
-        if (r == 0 && !(items = reallocarray(list.items, n + 1, item_bytes)))
-            r = -ENOMEM;
-        if (r < 0)
-            break;
-        memcpy((char *)items + n++ * item_bytes, item, item_bytes);
-        list.items = items;
-    }
-    free(copy);
-    if (r == 0)
-        list.n = n;
-    memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
-    return r;
-}
-
-static void list_clear(void *target)
-{
-    struct prefix_list list;
-
-    memcpy(&list, target, sizeof(list));
-    free(list.items);
-    memset(target, 0, sizeof(list));
-}
-
-static int prefix_parse(void *item, const char *word)
-{
-    return riptide_prefix_parse(item, word) ? -EINVAL : 0;
-}
-
-static int prefixes_parse(void *target, const char *text)
-{
-    return parse_words(target, text, sizeof(struct riptide_prefix), prefix_parse);
-}
-
-static void prefixes_print(FILE *out, const void *target)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct prefix_list list;
-
-    memcpy(&list, target, sizeof(list));
-    for (size_t i = 0; i < list.n; i++) {
-        riptide_prefix_format(&list.items[i], text);
-        fprintf(out, "%s%s", i ? " " : "", text);
-    }
-}
-
-/* FIRST-LAST, or one port. */
-static int port_parse(void *item, const char *word)
-{
-    uint64_t first, last;
-    char *end;
-
-    if (parse_digits(word, 10, &end, &first) || first > UINT16_MAX)
-        return -EINVAL;
-    last = first;
-    if (*end &&
-        (*end != '-' || parse_digits(end + 1, 10, &end, &last) || *end || last > UINT16_MAX))
-        return -EINVAL;
-    *(struct riptide_port_range *)item =
-        (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };
-    return first <= last ? 0 : -EINVAL;
-}
-
-static int ports_parse(void *target, const char *text)
-{
-    return parse_words(target, text, sizeof(struct riptide_port_range), port_parse);
-}
-
-static void ports_print(FILE *out, const void *target)
-{
-    struct port_list list;
-
-    memcpy(&list, target, sizeof(list));
-    for (size_t i = 0; i < list.n; i++) {
-        fprintf(out, "%s%u", i ? " " : "", list.items[i].first);
-        if (list.items[i].last != list.items[i].first)
-            fprintf(out, "-%u", list.items[i].last);
-    }
-}
-
-#define KIND(name, argument, expected, read, write, names, clear)                                  \
+#define KIND(name, argument, expected, read, write, names)                                         \
     const struct value_kind value_##name = { argument,      expected, read##_parse,                \
-                                             write##_print, names,    clear }
+                                             write##_print, names,    NULL }
 
-KIND(flag, NULL, "not yes or no", flag, flag, flag_name, NULL);
-KIND(auto_flag, NULL, "not auto, yes or no", auto_flag, auto_flag, auto_flag_name, NULL);
-KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration, NULL,
-     NULL);
-KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL, NULL);
-KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL, NULL);
-KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL, NULL);
-KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL, NULL);
-KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL, NULL);
-KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL, NULL);
-KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name,
-     NULL);
-KIND(name, "NAME", "not a name", path, path, NULL, NULL);
+KIND(flag, NULL, "not yes or no", flag, flag, flag_name);
+KIND(auto_flag, NULL, "not auto, yes or no", auto_flag, auto_flag, auto_flag_name);
+KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration, NULL);
+KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL);
+KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL);
+KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL);
+KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL);
+KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL);
+KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL);
+KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name);
+KIND(name, "NAME", "not a name", path, path, NULL);
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
      "a blank)",
-     path, path, NULL, NULL);
-KIND(directory, "DIRECTORY", "not a directory's name", path, path, NULL, NULL);
-KIND(address, "ADDRESS", "not an address", path, path, NULL, NULL);
-KIND(user, "NAME", "not a user name", path, path, NULL, NULL);
-KIND(group, "GROUP", "not a group", path, path, NULL, NULL);
-KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name, NULL);
-KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
-     prefixes, prefixes, NULL, list_clear);
-KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", ports, ports,
-     NULL, list_clear);
+     path, path, NULL);
+KIND(directory, "DIRECTORY", "not a directory's name", path, path, NULL);
+KIND(address, "ADDRESS", "not an address", path, path, NULL);
+KIND(user, "NAME", "not a user name", path, path, NULL);
+KIND(group, "GROUP", "not a group", path, path, NULL);
+KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name);

@@ -56,6 +56,12 @@ extern const struct value_kind value_group;     /* const char *, the argument it
 extern const struct value_kind value_user;      /* const char *, the argument itself */
 extern const struct value_kind value_level;     /* enum log_level */
 
+/*
+ * The digits that text begins with, and where they end; no sign or blank is taken for one. Errors:
+ * -EINVAL.
+ */
+int value_parse_digits(const char *text, int base, char **endp, uint64_t *valuep);
+
 const char *log_level_name(enum log_level level);
 
 #endif
