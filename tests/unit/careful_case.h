@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections and ticks for the tests of policy careful.
+ * Connections and ticks for the tests of policies that go by evidence.
  */
 #ifndef TESTS_UNIT_CAREFUL_CASE_H
 #define TESTS_UNIT_CAREFUL_CASE_H
 
-#include "evidence_case.h"
+#include "estimators.h"
 
-enum { START = 24 };
+enum { START = 24, RTT_US = 100000, MSS_BYTES = 1000 };
+
+/* A busy connection of 100 ms that delivers `capacity` segments in each of its round trips. */
+static inline struct riptide_sample busy(uint32_t capacity)
+{
+    return (struct riptide_sample){
+        .dst = prefix_of_text("192.0.2.1"),
+        .cwnd = capacity,
+        .rtt_us = RTT_US,
+        .min_rtt_us = RTT_US,
+        .mss_bytes = MSS_BYTES,
+        .data_segs_out = 100000,
+        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 10,
+    };
+}
+
+static inline void add(struct riptide_estimator *estimator, struct riptide_sample sample)
+{
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+}
 
 /* One that waits in a queue: it has met the limit of the path. */
 static inline struct riptide_sample queued(uint32_t capacity)

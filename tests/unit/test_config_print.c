@@ -6,12 +6,6 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <time.h>
-
-static uint32_t below(uint32_t n)
-{
-    return (uint32_t)random() % n;
-}
 
 static bool is_share(const struct option_row *row)
 {
@@ -98,11 +92,8 @@ static void assert_same(const struct settings *a, const struct settings *b, cons
 
 TEST(what_is_printed_reads_back)
 {
-    const char *seed = getenv("SEED");
-    unsigned int drawn = seed ? (unsigned int)strtoul(seed, NULL, 10) : (unsigned int)time(NULL);
 
-    print_message("# seed %u\n", drawn);
-    srandom(drawn);
+    seed_random();
     for (int i = 0; i < 300; i++) {
         struct settings written, again;
         char *text = NULL, *printed;

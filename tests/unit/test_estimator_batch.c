@@ -8,14 +8,8 @@
 #include "tools.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { STEPS = 2000, MOST = 40, ROOM = 1 << 16 };
-
-static uint32_t below(uint32_t n)
-{
-    return (uint32_t)random() % n;
-}
 
 /* Of a few hosts in both families; one in four is none, in one of the ways there are. */
 static struct riptide_sample any_sample(void)
@@ -102,14 +96,11 @@ static void add_batch(struct riptide_estimator *one_by_one, struct riptide_estim
 
 TEST(many_at_a_time_are_as_one_by_one)
 {
-    const char *text = getenv("SEED");
-    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
     struct riptide_estimator_config config;
     struct riptide_estimator *one_by_one, *together;
     uint64_t now_ns = S;
 
-    print_message("# seed %u\n", seed);
-    srandom(seed);
+    seed_random();
     config = any_config();
     one_by_one = estimator_of_config(&config);
     together = estimator_of_config(&config);

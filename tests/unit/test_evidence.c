@@ -2,8 +2,8 @@
 /*
  * Policy bdp on literal samples and times, and what it shares with careful (test_careful.c).
  */
+#include "careful_case.h"
 #include "compute/estimator.h"
-#include "evidence_case.h"
 
 /* One that sent a first flight of `cwnd` in the last round trip. */
 static struct riptide_sample first_flight(uint32_t cwnd)

@@ -8,7 +8,6 @@
 #include "scope_case.h"
 
 #include <arpa/inet.h>
-#include <time.h>
 
 enum { CASES = 400, CASE_BYTES = 600 };
 
@@ -218,12 +217,9 @@ TEST(the_largest_scope_fits)
 
 TEST(any_scope_on_any_socket)
 {
-    const char *text = getenv("SEED");
-    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
     uint8_t bytes[CASE_BYTES];
 
-    print_message("# seed %u\n", seed);
-    srandom(seed);
+    seed_random();
     for (int i = 0; i < CASES; i++) {
         for (size_t at = 0; at < sizeof(bytes); at++)
             bytes[at] = (uint8_t)(random() >> 8);

@@ -148,7 +148,7 @@ static void run(uint32_t max, uint64_t hash_seed, struct model *model)
     assert_int_equal(prefix_table_next(&table, 0), NONE);
 }
 
-static void seed_random(void)
+static void seed_steps(void)
 {
     const char *text = getenv("TEST_SEED");
 
@@ -162,7 +162,7 @@ TEST(random_steps_agree_with_the_model)
 {
     static const uint32_t maxima[] = { KEYS, 100, 16, 16, 16, 3, 1 };
 
-    seed_random();
+    seed_steps();
     for (size_t i = 0; i < sizeof(maxima) / sizeof(*maxima); i++) {
         struct model model[KEYS] = { 0 };
 
@@ -174,9 +174,9 @@ TEST(other_hash_seeds_hold_the_same)
 {
     struct model first[KEYS] = { 0 }, second[KEYS] = { 0 };
 
-    seed_random();
+    seed_steps();
     run(KEYS, 0, first);
-    seed_random();
+    seed_steps();
     run(KEYS, UINT64_MAX, second);
     for (uint32_t i = 0; i < KEYS; i++) {
         assert_int_equal(first[i].is_there, second[i].is_there);

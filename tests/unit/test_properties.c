@@ -9,23 +9,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { HOSTS = 24, STEPS = 4000 };
-
-static void seed_random(void)
-{
-    const char *text = getenv("SEED");
-    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
-
-    print_message("# seed %u\n", seed);
-    srandom(seed);
-}
-
-static uint32_t below(uint32_t n)
-{
-    return (uint32_t)random() % n;
-}
 
 static struct riptide_prefix host(uint32_t n)
 {

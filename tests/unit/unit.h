@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,21 @@ static inline void unit_add(struct CMUnitTest test)
     static void function(void **state)
 
 #define TEST(function) TEST_WITH(function, NULL, NULL)
+
+/* Another one in each run; it is printed, and SEED=N in the environment repeats it. */
+static inline void seed_random(void)
+{
+    const char *text = getenv("SEED");
+    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
+
+    print_message("# seed %u\n", seed);
+    srandom(seed);
+}
+
+static inline uint32_t below(uint32_t n)
+{
+    return (uint32_t)random() % n;
+}
 
 int main(void)
 {
