@@ -109,8 +109,7 @@ static int add_left_alone(const struct command_options *options, json_t *documen
     int r = 0;
 
     if (is_destination && json_is_true(get(document, "in_scope")))
-        r = resolve(&settings->router, dst, 1, settings->estimator.cwnd_max, false, on_route,
-                    &route, error);
+        r = resolve(&settings->router, dst, 1, on_route, &route, error);
     json_object_set_new(document, "left_alone",
                         route.state == RIPTIDE_ROUTE_APPLIED ? json_null()
                                                              : json_string(route.reason));

@@ -34,8 +34,7 @@ static int run(struct riptide_router *router, resolve_answer_fn *on_answer, void
 }
 
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            uint32_t cwnd, bool may_lower, resolve_answer_fn *on_answer, void *userdata,
-            struct riptide_error *error)
+            resolve_answer_fn *on_answer, void *userdata, struct riptide_error *error)
 {
     struct riptide_router_config dry = *config;
     struct riptide_router *router;
@@ -50,8 +49,7 @@ int resolve(const struct riptide_router_config *config, const struct riptide_pre
     r = riptide_router_start(router, error);
     for (size_t i = 0; i < n && r == 0; i++)
         r = riptide_router_set(router, &(struct riptide_wanted){ .dst = dsts[i],
-                                                                 .initcwnd = cwnd,
-                                                                 .may_lower = may_lower });
+                                                                 .initcwnd = config->cwnd_max });
     if (r == 0)
         r = run(router, on_answer, userdata);
     riptide_router_free(router);
@@ -83,7 +81,7 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
 static struct probe first_address(const struct riptide_prefix *dst)
 {
     struct probe probe = { .peer = *dst };
-    uint8_t bits = probe.peer.family == AF_INET ? 32 : 128;
+    const uint8_t bits = prefix_family_bits(dst->family);
 
     if (probe.peer.len + 1 < bits)
         probe.peer.addr[bits / 8 - 1] |= 1;

@@ -12,12 +12,11 @@ typedef void resolve_answer_fn(void *userdata, const struct riptide_route *route
 
 /*
  * Calls on_answer for each destination, with state APPLIED where it could have a route of ours with
- * the window `cwnd` (and may_lower: see struct riptide_wanted), else LEFT_ALONE or FAILED and the
- * reason. Needs no privilege. Errors: those of the router; its line is in `error`.
+ * the window config->cwnd_max, else LEFT_ALONE or FAILED and the reason. Needs no privilege. Errors:
+ * those of the router; its line is in `error`.
  */
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            uint32_t cwnd, bool may_lower, resolve_answer_fn *on_answer, void *userdata,
-            struct riptide_error *error);
+            resolve_answer_fn *on_answer, void *userdata, struct riptide_error *error);
 
 /*
  * The longest of our routes that holds the destination: what a connection would take. Errors:

@@ -165,8 +165,7 @@ int verify_run(const struct command_options *options)
     if (wrong)
         return command_refuse(options, "%s", wrong);
     /* First, for it says in words what is wrong with the numbers. */
-    r = resolve(&evidence.router, &evidence.probe.peer, 1, evidence.router.cwnd_max, false,
-                on_answer, &evidence.dry, &error);
+    r = resolve(&evidence.router, &evidence.probe.peer, 1, on_answer, &evidence.dry, &error);
     if (r == -EINVAL)
         return command_fail(options, &error, r);
     if (r == 0)
