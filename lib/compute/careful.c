@@ -49,7 +49,7 @@ struct careful {
 };
 ASSERT_MEMORY_FITS(struct careful);
 
-enum { FITTED_ONE = 16, MOST_COUNTED = 127 };
+enum { FITTED_ONE = 16, MOST_COUNTED = 127, MOST_BEFORE = (1 << 14) - 1 };
 
 /*
  * Where nothing is known of first flights: an initial window that is in wide use, and harmless.
@@ -261,9 +261,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
 /* In the next `n_ticks` connections end that may have begun with `cwnd`. */
 static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ticks)
 {
-    enum { MOST = (1 << 14) - 1 };
-
-    careful->cwnd_before = (cwnd < MOST ? cwnd : MOST) & MOST;
+    careful->cwnd_before = (cwnd < MOST_BEFORE ? cwnd : MOST_BEFORE) & MOST_BEFORE;
     careful->n_raised = n_ticks & 3;
 }
 
