@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/message: requests read back attribute by attribute. That routes of each kind mean what
- * their base does, to our reader and to one that shares nothing with it, is in fuzz/base.c.
+ * their base does, to our reader and to one that shares nothing with it, is in fuzz/base.c; that
+ * what deletes a rule says what added it is in fuzz/rule.c.
  */
 #include "apply/message.h"
 #include "bytes.h"
@@ -78,28 +79,6 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 
 static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
 
-/* Into a room that held something else before, as they are used one after the other. */
-static struct nlmsghdr *put_at(const struct base *base, uint32_t table, const char *dst,
-                               const struct metrics *metrics)
-{
-    const struct rule_identity ours = { .table = table, .protocol = PROTOCOL };
-    struct riptide_prefix at_dst = prefix(dst);
-    static const uint8_t other_header[100];
-    void *at = room();
-
-    netlink_begin(at, RTM_DELROUTE, NLM_F_DUMP, other_header, sizeof(other_header));
-    return message_route_put(at, &ours, base, &at_dst, metrics);
-}
-
-/* For all that the base is for. */
-static struct nlmsghdr *put(const struct base *base, uint32_t table, const struct metrics *metrics)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&base->route.dst, text);
-    return put_at(base, table, text, metrics);
-}
-
 static void add(struct attrs *attrs, int type, const void *payload, size_t n)
 {
     struct bytes bytes;
@@ -109,131 +88,26 @@ static void add(struct attrs *attrs, int type, const void *payload, size_t n)
     assert_true(attrs_add(attrs, bytes_header(&bytes)));
 }
 
-static void add_u32(struct attrs *attrs, int type, uint32_t value)
-{
-    add(attrs, type, &value, sizeof(value));
-}
-
-static void add_address(struct attrs *attrs, int type, const char *text)
-{
-    struct riptide_prefix address = prefix(text);
-
-    add(attrs, type, address.addr, address.family == AF_INET ? 4 : 16);
-}
-
-static void base_init(struct base *base, const char *match)
-{
-    memset(base, 0, sizeof(*base));
-    base->route.dst = prefix(match);
-    base->route.table = RT_TABLE_MAIN;
-    base->route.type = RTN_UNICAST;
-    base->route.expires_s = ROUTE_NEVER_S;
-}
-
-static void init_gateway(struct base *base)
-{
-    base_init(base, "203.0.113.0/24");
-    base->route.priority = 100;
-    base->route.metrics.initrwnd = 20;
-    base->route.gateway = prefix("192.0.2.254");
-    base->route.ifindex = 3;
-    add_address(&base->attrs, RTA_GATEWAY, "192.0.2.254");
-    add_u32(&base->attrs, RTA_OIF, 3);
-    base->route.prefsrc = prefix("192.0.2.1");
-    add_address(&base->attrs, RTA_PREFSRC, "192.0.2.1");
-    base->route.metrics.locks = 1u << RTAX_MTU;
-    base->route.metrics.mtu_bytes = 1400;
-}
-
-static struct metrics metrics_on(const struct base *base)
-{
-    struct metrics metrics = base->route.metrics;
-
-    metrics.initcwnd = 36;
-    return metrics;
-}
-
-TEST(a_route_is_its_base_and_the_windows)
-{
-    struct metrics metrics;
-    struct nlmsghdr *message;
-    struct base base;
-
-    init_gateway(&base);
-    metrics = metrics_on(&base);
-    message = put_at(&base, TABLE, "203.0.113.9", &metrics);
-    assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
-                  &(struct rtmsg){ .rtm_family = AF_INET,
-                                   .rtm_dst_len = 32,
-                                   .rtm_protocol = PROTOCOL,
-                                   .rtm_type = RTN_UNICAST },
-                  RTM);
-    assert_types(message, RTM,
-                 TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC,
-                       RTA_METRICS));
-    assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
-    assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
-    assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 100);
-    assert_payload(find(message, RTM, RTA_GATEWAY), "\xc0\0\x02\xfe", 4);
-    assert_int_equal(u32_of(message, RTM, RTA_OIF), 3);
-    assert_payload(find(message, RTM, RTA_PREFSRC), "\xc0\0\x02\x01", 4);
-}
-
-/* Of the message's own; 0: not set. */
-static uint32_t metric(const struct nlmsghdr *message, uint16_t type)
-{
-    const struct nlattr *metrics = find(message, RTM, RTA_METRICS);
-    const struct nlattr *found = netlink_find(netlink_nested(metrics), type);
-    uint32_t value = 0;
-
-    assert_true(!found || netlink_u32(found, &value));
-    return value;
-}
-
-TEST(metrics_are_the_bases_and_ours)
-{
-    struct metrics metrics;
-    struct nlmsghdr *message;
-    struct base base;
-
-    init_gateway(&base);
-    metrics = metrics_on(&base);
-    /* What was learned counts, not what the base says. */
-    metrics.mtu_bytes = 1300;
-    metrics.initrwnd = 100;
-    metrics.rto_min_ms = 50;
-    metrics.locks |= 1u << RTAX_RTO_MIN;
-    message = put(&base, RT_TABLE_MAIN, &metrics);
-    assert_int_equal(metric(message, RTAX_LOCK), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
-    assert_int_equal(metric(message, RTAX_RTO_MIN), 50);
-    assert_int_equal(metric(message, RTAX_INITCWND), 36);
-    assert_int_equal(metric(message, RTAX_MTU), 1300);
-    assert_int_equal(metric(message, RTAX_INITRWND), 100);
-    metrics = (struct metrics){ .initcwnd = 36 };
-    message = put(&base, RT_TABLE_MAIN, &metrics);
-    assert_int_equal(metric(message, RTAX_INITCWND), 36);
-    assert_int_equal(metric(message, RTAX_MTU), 0);
-    assert_int_equal(metric(message, RTAX_INITRWND), 0);
-    assert_int_equal(metric(message, RTAX_RTO_MIN), 0);
-}
-
 TEST(the_largest_base_fits_a_message)
 {
     enum { HALF = ATTRS_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
-    struct metrics metrics;
+    const struct metrics metrics = { .initcwnd = 36, .initrwnd = 1, .mtu_bytes = 1 };
+    struct riptide_prefix dst = prefix("2001:db8::1");
+    struct base base = { .route = { .priority = 100, .is_onlink = true }, .metrics_bytes = HALF };
     struct nlmsghdr *message;
-    struct base base;
 
-    base_init(&base, "2001:db8::1");
-    base.route.priority = 100;
     add(&base.attrs, RTA_ENCAP, payload, sizeof(payload));
     add(&base.attrs, RTAX_CC_ALGO, payload, sizeof(payload));
-    base.metrics_bytes = HALF;
-    metrics = metrics_on(&base);
-    metrics.initrwnd = metrics.mtu_bytes = 1;
-    message = put(&base, RT_TABLE_MAIN, &metrics);
-    assert_non_null(message);
+    message = message_route_put(room(), &identity, &base, &dst, &metrics);
+    assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
+                  &(struct rtmsg){ .rtm_family = AF_INET6,
+                                   .rtm_dst_len = 128,
+                                   .rtm_protocol = PROTOCOL,
+                                   .rtm_type = RTN_UNICAST,
+                                   .rtm_flags = RTNH_F_ONLINK },
+                  RTM);
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_ENCAP, RTA_METRICS));
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
     assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
 }
@@ -309,25 +183,9 @@ TEST(rules_say_nothing_more_than_they_must)
     message = message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_LOOKUP, &identity);
     assert_types(message, FRH,
                  TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
-}
-
-/* Somebody else's rule may look up our table: the kernel takes the first that fits. */
-TEST(a_rule_is_deleted_by_all_that_it_was_added_with)
-{
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-
-    for (enum rule_role role = RULE_SKIP; role <= RULE_LOOKUP; role++) {
-        struct netlink_room other;
-        struct nlmsghdr *added =
-            message_rule(&other, RTM_NEWRULE, AF_INET6, &place, role, &identity);
-        struct nlmsghdr *message =
-            message_rule(room(), RTM_DELRULE, AF_INET6, &place, role, &identity);
-
-        assert_int_equal(message->nlmsg_type, RTM_DELRULE);
-        assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);
-        assert_int_equal(message->nlmsg_len, added->nlmsg_len);
-        assert_memory_equal(message + 1, added + 1, added->nlmsg_len - sizeof(*added));
-    }
+    assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL);
+    message = message_rule(room(), RTM_DELRULE, AF_INET, &place, RULE_LOOKUP, &identity);
+    assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);
 }
 
 /* The kernel refuses strict dumps with anything more in the header. */
