@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/rule: rule messages in the order of the kernel's fib_nl_fill_rule, and such that no
- * kernel sends; the place that a host's rules leave for ours.
+ * kernel sends; the place that a host's rules leave for ours. Whose a rule is, whatever its bytes
+ * are, is held against another reader in fuzz/rule.c.
  */
 #include "apply/rule.h"
 #include "bytes.h"
@@ -134,20 +135,6 @@ TEST(figures_of_rules)
     assert_int_equal(rule.role, RULE_LOOKUP);
 }
 
-TEST(only_a_lookup_has_a_table)
-{
-    struct bytes bytes;
-
-    for (uint8_t action = 0; action < 16; action++) {
-        put_rule(&bytes, &(struct row)MAIN);
-        ((struct fib_rule_hdr *)bytes_header(&bytes))->action = action;
-        assert_int_equal(parsed(&bytes).table, action == FR_ACT_TO_TBL ? RT_TABLE_MAIN : 0);
-        put_rule(&bytes, &(struct row)LOOKUP(100));
-        ((struct fib_rule_hdr *)bytes_header(&bytes))->action = action;
-        assert_int_equal(parsed(&bytes).role, action == FR_ACT_TO_TBL ? RULE_LOOKUP : RULE_FOREIGN);
-    }
-}
-
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
 TEST(every_selector_makes_a_rule_conditional_and_foreign)
 {
@@ -188,74 +175,6 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
     }
 }
 
-TEST(selectors_of_the_header_count_too)
-{
-    static const struct row rows[] = { MAIN, LOOKUP(100), SKIP_TO(100, 32766) };
-    static const enum rule_role roles[] = { RULE_FOREIGN, RULE_LOOKUP, RULE_SKIP };
-    static const struct fib_rule_hdr selectors[] = {
-        { .dst_len = 8 }, { .src_len = 8 }, { .tos = 8 }, { .flags = FIB_RULE_INVERT }
-    };
-
-    for (size_t i = 0; i < 4; i++) {
-        for (size_t j = 0; j < 3; j++) {
-            struct fib_rule_hdr *header;
-            struct bytes bytes;
-
-            put_rule(&bytes, &rows[j]);
-            header = bytes_header(&bytes);
-            header->dst_len = selectors[i].dst_len;
-            header->src_len = selectors[i].src_len;
-            header->tos = selectors[i].tos;
-            header->flags = selectors[i].flags | FIB_RULE_PERMANENT;
-            assert_false(parsed(&bytes).is_unconditional);
-            assert_int_equal(parsed(&bytes).role, RULE_FOREIGN);
-            /* What is no selector changes nothing. */
-            *header = (struct fib_rule_hdr){ .table = header->table,
-                                             .action = header->action,
-                                             .flags = FIB_RULE_PERMANENT };
-            assert_int_equal(parsed(&bytes).is_unconditional, j == 0);
-            assert_int_equal(parsed(&bytes).role, roles[j]);
-        }
-    }
-}
-
-TEST(ours_are_ours_by_all_that_they_say)
-{
-    struct bytes bytes;
-    struct rule rule;
-
-    put_rule(&bytes, &(struct row)LOOKUP(9));
-    bytes_put_u8(&bytes, FRA_PROTOCOL, PROTOCOL + 1);
-    assert_int_equal(parsed(&bytes).role, RULE_FOREIGN);
-    assert_int_equal(parsed_row((struct row){ 9, .table = TABLE }).role, RULE_FOREIGN);
-    assert_int_equal(parsed_row((struct row){ 9, TABLE + 1, .is_ours = true }).role, RULE_FOREIGN);
-    assert_int_equal(parsed_row((struct row){ 9, TABLE, 0, MARK, .is_ours = true }).role,
-                     RULE_FOREIGN);
-    assert_int_equal(parsed_row((struct row){ 9, .target = 32766, .fwmark = MARK }).role,
-                     RULE_FOREIGN);
-    assert_int_equal(parsed_row((struct row){ 9, 0, 32766, MARK + 1, .is_ours = true }).role,
-                     RULE_FOREIGN);
-    rule = parsed_row((struct row){ 9, 0, 32766, .is_ours = true });
-    assert_int_equal(rule.role, RULE_FOREIGN);
-    assert_false(rule.is_unconditional);
-}
-
-TEST(half_of_what_ours_say_is_foreign_and_conditional)
-{
-    struct bytes bytes;
-
-    for (int half = 0; half < 2; half++) {
-        put_rule(&bytes, &(struct row){ 9, .table = TABLE });
-        bytes_put_u8(&bytes, FRA_PROTOCOL, PROTOCOL);
-        if (half == 0)
-            bytes_put(&bytes, FRA_IIFNAME, "lo", 3);
-        else
-            bytes_put_u8(&bytes, FRA_IP_PROTO, IPPROTO_TCP);
-        assert_int_equal(parsed(&bytes).role, RULE_FOREIGN);
-        assert_false(parsed(&bytes).is_unconditional);
-    }
-}
-
 TEST(messages_that_make_no_sense_are_refused)
 {
     static const int types[] = { FRA_TABLE,           FRA_PRIORITY, FRA_GOTO,
@@ -281,21 +200,6 @@ TEST(messages_that_make_no_sense_are_refused)
     put_rule(&bytes, &(struct row)MAIN);
     bytes_message(&bytes)->nlmsg_type = RTM_DELRULE;
     assert_int_equal(rule_parse(&rule, &identity, bytes_message(&bytes)), -EBADMSG);
-}
-
-static bool parses(const struct nlmsghdr *message)
-{
-    struct rule rule;
-
-    return rule_parse(&rule, &identity, message) == 0;
-}
-
-TEST(a_cut_inside_an_attribute_is_refused)
-{
-    struct bytes bytes;
-
-    put_rule(&bytes, &(struct row)SKIP_TO(100, 32766));
-    bytes_check_cuts(&bytes, sizeof(struct fib_rule_hdr), parses);
 }
 
 TEST(a_list_grows_and_a_bad_rule_is_left_out)
