@@ -133,3 +133,27 @@ TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
                                     "directory");
     riptide_estimator_free(estimator);
 }
+
+/* It is written a piece at a time. */
+TEST_WITH(each_of_many_lines_is_written_once, make_directory, remove_directory)
+{
+    enum { HOSTS = 250 };
+    ESTIMATOR *saved = estimator_of_policy("paper");
+    ESTIMATOR *loaded = estimator_of_policy("paper");
+    struct riptide_load_counts counts;
+    char dst[sizeof("192.0.2.255")];
+
+    for (uint32_t i = 1; i <= HOSTS; i++) {
+        snprintf(dst, sizeof(dst), "192.0.2.%u", i & 255);
+        add_host(saved, dst, 20 + i % 70);
+    }
+    riptide_estimator_tick(saved, now());
+    assert_int_equal(riptide_state_save(saved, path, NULL), 0);
+    assert_int_equal(riptide_state_load(loaded, path, &counts, NULL), 0);
+    assert_int_equal(counts.loaded, HOSTS);
+    assert_int_equal(counts.skipped + counts.older, 0);
+    for (uint32_t i = 1; i <= HOSTS; i++) {
+        snprintf(dst, sizeof(dst), "192.0.2.%u", i & 255);
+        assert_int_equal(find_host(loaded, dst).cwnd, 20 + i % 70);
+    }
+}
