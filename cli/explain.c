@@ -121,7 +121,7 @@ static int add_kernel(const struct command_options *options, json_t *document,
 {
     const struct riptide_route asked = { .dst = *dst };
     struct riptide_route route;
-    struct start *start = NULL;
+    struct start *start;
     int r = resolve_find_ours(&options->settings.router, dst, &route);
 
     if (r < 0 && r != -ENOENT)

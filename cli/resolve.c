@@ -89,52 +89,47 @@ static struct probe first_address(const struct riptide_prefix *dst)
     return probe;
 }
 
-static bool has_doubt(const struct rule *rules, size_t n_rules,
-                      const struct riptide_route *routes, size_t n)
+/* Asks for those that the rules leave in doubt; each is an exchange with the kernel. */
+static int ask_starts(const struct riptide_router_config *config, const struct rule *rules,
+                      size_t n_rules, const struct riptide_route *routes, size_t n,
+                      struct start *starts)
 {
+    struct netlink netlink = { 0 };
+    struct route_answer answer;
     bool is_ours[2];
+    int r = netlink_init(&netlink);
 
-    for (int i = 0; i < 2; i++) {
-        uint8_t family = i ? AF_INET6 : AF_INET;
+    for (int i = 0; i < 2; i++)
+        is_ours[i] = rules_are_in_place(rules, n_rules, families[i]) &&
+                     !rules_find_before(rules, n_rules, families[i], 0);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const struct probe probe = first_address(&routes[i].dst);
 
-        is_ours[i] = rules_are_in_place(rules, n_rules, family) &&
-                     !rules_find_before(rules, n_rules, family, 0);
+        starts[i] = (struct start){ .cwnd = routes[i].initcwnd, .table = config->table };
+        if (routes[i].initcwnd && is_ours[family_index(probe.peer.family)])
+            continue;
+        probe_ask_route(&netlink, &probe, &answer);
+        rules_judge_start(rules, n_rules, probe.peer.family, config->table, &answer, &starts[i]);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!routes[i].initcwnd || !is_ours[routes[i].dst.family == AF_INET6])
-            return true;
-    }
-    return false;
+    netlink_deinit(&netlink);
+    return r;
 }
 
 int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp)
 {
-    struct netlink netlink = { 0 };
-    struct rule *rules;
-    struct route_answer answer;
+    struct start *starts = calloc(n + 1, sizeof(*starts));
+    struct rule *rules = NULL;
     size_t n_rules;
-    int r = riptide_rules_read(config, &rules, &n_rules);
+    int r = starts ? riptide_rules_read(config, &rules, &n_rules) : -ENOMEM;
 
-    *startsp = NULL;
-    if (r < 0)
-        return r;
-    if (has_doubt(rules, n_rules, routes, n)) {
-        *startsp = calloc(n, sizeof(**startsp));
-        r = *startsp ? netlink_init(&netlink) : -ENOMEM;
-        for (size_t i = 0; r == 0 && i < n; i++) {
-            const struct probe probe = first_address(&routes[i].dst);
-
-            probe_ask_route(&netlink, &probe, &answer);
-            rules_judge_start(rules, n_rules, probe.peer.family, config->table, &answer,
-                              &(*startsp)[i]);
-        }
-        netlink_deinit(&netlink);
-    }
+    if (r == 0)
+        r = ask_starts(config, rules, n_rules, routes, n, starts);
     free(rules);
     if (r < 0) {
-        free(*startsp);
-        *startsp = NULL;
+        free(starts);
+        return r;
     }
-    return r;
+    *startsp = starts;
+    return 0;
 }

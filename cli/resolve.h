@@ -27,9 +27,9 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
 
 /*
  * How plain TCP connections to the first address of each destination start, without a mark, from
- * whichever source. NULL where the rules leave no doubt that each takes the route given here;
- * otherwise the kernel's own answers, an array that free(3) takes. A route without an initcwnd is
- * always asked about. Errors: -ENOMEM, those of the kernel.
+ * whichever source: with the route given here where the rules leave no doubt, else as the kernel
+ * answers. A route without an initcwnd is always asked about. The array is the caller's, to be given
+ * to free(3). Errors: -ENOMEM, those of the kernel.
  */
 int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp);

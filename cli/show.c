@@ -138,9 +138,8 @@ static int merge(struct sides *sides)
         row->dst = order <= 0 ? &sides->routes[i].dst : &sides->told[k].dst;
         if (order <= 0) {
             row->route = &sides->routes[i];
-            row->starts_with = sides->starts ? sides->starts[i].cwnd : row->route->initcwnd;
-            row->not_ours =
-                sides->starts && sides->starts[i].text[0] ? sides->starts[i].text : NULL;
+            row->starts_with = sides->starts[i].cwnd;
+            row->not_ours = sides->starts[i].text[0] ? sides->starts[i].text : NULL;
             i++;
         }
         if (order >= 0)

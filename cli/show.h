@@ -31,7 +31,7 @@ struct destination {
 struct sides {
     struct riptide_route *routes; /* the kernel's */
     size_t n_routes;
-    struct start *starts; /* of connections to each; NULL: with these */
+    struct start *starts; /* of connections to each */
     struct told *told;    /* the daemon's */
     size_t n_told;
     struct destination *rows; /* both together, sorted by destination */

@@ -48,7 +48,7 @@ static int count_not_taken(const struct riptide_router_config *config, json_int_
         return r;
     r = resolve_starts(config, routes, n, &starts);
     *np = 0;
-    for (size_t i = 0; starts && i < n; i++)
+    for (size_t i = 0; r == 0 && i < n; i++)
         *np += starts[i].text[0] != 0;
     free(starts);
     free(routes);

@@ -101,11 +101,11 @@ static void read_queues(struct queues *queues)
 
 static void read_starts(struct host *host, const struct riptide_route *routes)
 {
-    struct start *starts = NULL;
+    struct start *starts;
 
     if (resolve_starts(&host->router, routes, host->n_routes, &starts) < 0)
         return;
-    for (size_t i = 0; starts && i < host->n_routes; i++) {
+    for (size_t i = 0; i < host->n_routes; i++) {
         if (!starts[i].text[0] ||
             !rules_are_in_place(host->rules, host->n_rules, routes[i].dst.family))
             continue;
