@@ -2,18 +2,11 @@
 /*
  * The options engine with riptided's own table: parsing, errors, help, the line of settings.
  */
+#include "config_case.h"
 #include "options.h"
-#include "settings.h"
-#include "unit.h"
 
 #include <errno.h>
 #include <sys/socket.h>
-
-#define ARGV(...)                                                                                  \
-    (char *[])                                                                                     \
-    {                                                                                              \
-        "riptided", __VA_ARGS__, NULL                                                              \
-    }
 
 static int parse(struct settings *settings, char **argv, struct riptide_error *error)
 {
