@@ -10,16 +10,12 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
-#include "show.h"
 #include "verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* Of the destinations within a prefix, those that are shown. */
-enum { MAX_INSIDE = 10 };
 
 const struct option_row explain_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not there"),
@@ -101,14 +97,13 @@ static void on_route(void *userdata, const struct riptide_route *route)
 
 /* Without a window there is no route, but perhaps a reason that there will never be one. */
 static int add_left_alone(const struct command_options *options, json_t *document,
-                          const struct riptide_prefix *dst, bool is_destination,
-                          struct riptide_error *error)
+                          const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct settings *settings = &options->settings;
     struct riptide_route route = { .state = RIPTIDE_ROUTE_APPLIED };
     int r = 0;
 
-    if (is_destination && json_is_true(get(document, "in_scope")))
+    if (json_is_true(get(document, "in_scope")))
         r = resolve(&settings->router, dst, 1, on_route, &route, error);
     json_object_set_new(document, "left_alone",
                         route.state == RIPTIDE_ROUTE_APPLIED ? json_null()
@@ -138,67 +133,20 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
-static json_t *inside_to_json(const struct destination *row)
+/* What it is counted as: of a prefix that holds several destinations, there is not one way. */
+static int find_destination(const json_t *document, const struct riptide_prefix *dst,
+                            struct riptide_prefix *destination, struct riptide_error *error)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct told *told = row->told;
-    const char *reason = told && told->reason[0] ? told->reason : NULL;
+    const char *text = text_of(document, "dst");
 
-    riptide_prefix_format(row->dst, dst);
-    return json_pack("{s:s, s:o, s:s?, s:s?, s:s?, s:o}", "dst", dst, "starts_with",
-                     figure_or_null(row->starts_with), "not_ours", row->not_ours, "state",
-                     told ? told->state : NULL, "reason", reason, "connections",
-                     told ? json_integer(told->connections) : json_null());
-}
-
-/* The destinations within a prefix, whichever side knows them; null for an address. */
-static int add_inside(const struct command_options *options, json_t *document,
-                      const struct riptide_prefix *dst)
-{
-    struct command_options asked = *options;
-    struct sides sides;
-    json_t *first;
-    json_int_t n = 0;
-    int r;
-
-    if (dst->len == prefix_family_bits(dst->family)) {
-        json_object_set_new(document, "inside", json_null());
-        return 0;
-    }
-    /* Who has not answered is not waited for again. */
-    if (!json_is_true(get(document, "daemon_is_running")))
-        asked.settings.control = "none";
-    r = sides_read(&sides, &asked, dst);
-    first = json_array();
-    for (size_t i = 0; r == 0 && i < sides.n_rows; i++) {
-        if (!riptide_prefix_equal(sides.rows[i].dst, dst) && n++ < MAX_INSIDE)
-            json_array_append_new(first, inside_to_json(&sides.rows[i]));
-    }
-    json_object_set_new(document, "inside",
-                        json_pack("{s:I, s:o}", "destinations", n, "first", first));
-    sides_deinit(&sides);
-    return r;
-}
-
-/*
- * What it is counted as: `dst` itself where it holds several destinations and is none. What the
- * daemon said is then about its first address. Returns whether it is one, or an error.
- */
-static int take_destination(json_t *document, const struct riptide_prefix *dst,
-                            struct riptide_prefix *destination)
-{
-    const char *text = json_string_value(json_object_get(document, "destination"));
-
-    if (!text || riptide_prefix_parse(destination, text) != 0)
+    if (riptide_prefix_parse(destination, text_of(document, "destination")) != 0)
         return -EBADMSG;
     if (destination->len <= dst->len)
-        return true;
-    *destination = *dst;
-    json_object_set_new(document, "destination", json_null());
-    json_object_set_new(document, "window", json_null());
-    json_object_set_new(document, "seen", json_null());
-    json_object_set_new(document, "route", json_null());
-    return false;
+        return 0;
+    snprintf(error->text, sizeof(error->text),
+             "%s: holds several destinations; `riptide show %s` lists those with a route", text,
+             text);
+    return -EINVAL;
 }
 
 static int complete(const struct command_options *options, const struct riptide_prefix *dst,
@@ -206,14 +154,12 @@ static int complete(const struct command_options *options, const struct riptide_
 {
     struct riptide_prefix destination;
     char verdict[VERDICT_BYTES];
-    int r = take_destination(document, dst, &destination);
+    int r = find_destination(document, dst, &destination, error);
 
-    if (r >= 0)
-        r = add_left_alone(options, document, &destination, r, error);
+    if (r == 0)
+        r = add_left_alone(options, document, &destination, error);
     if (r == 0)
         r = add_kernel(options, document, dst);
-    if (r == 0)
-        r = add_inside(options, document, dst);
     if (r != 0)
         return r;
     render_string(verdict, sizeof(verdict), verdict_sentence, document);
@@ -239,20 +185,12 @@ static int gather(const struct command_options *options, const struct riptide_pr
 
 static void print_steps(const json_t *document)
 {
-    const json_t *first = get(get(document, "inside"), "first"), *row;
-    const bool is_itself = !strcmp(text_of(document, "dst"), text_of(document, "destination"));
-    json_t *counted = json_pack("{s:b, s:I}", "is_itself", is_itself, "more",
-                                number(get(document, "inside"), "destinations") -
-                                    (json_int_t)json_array_size(first));
-    size_t i;
+    json_t *compared =
+        json_pack("{s:b}", "is_itself",
+                  !strcmp(text_of(document, "dst"), text_of(document, "destination")));
 
-    render(stdout, verdict_steps, counted, document, NULL);
-    json_array_foreach(first, i, row)
-    {
-        render(stdout, verdict_inside, counted, row, NULL);
-    }
-    render(stdout, verdict_end, counted, document, NULL);
-    json_decref(counted);
+    render(stdout, verdict_steps, compared, document, NULL);
+    json_decref(compared);
 }
 
 int explain_run(const struct command_options *options)

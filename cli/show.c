@@ -3,9 +3,8 @@
  * riptide show: asks the daemon, reads the kernel, and finds where they differ. Without a daemon
  * the kernel's side alone.
  */
-#include "show.h"
-
 #include "client.h"
+#include "commands.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
@@ -21,6 +20,43 @@ const struct option_row show_rows[] = {
     COMMAND_CONTROL,
     COMMAND_KERNEL,
     COMMAND_END,
+};
+
+/* A destination as the daemon has it. */
+struct told {
+    struct riptide_prefix dst;
+    char state[16];
+    uint32_t initcwnd; /* as written, segments */
+    uint32_t cwnd;     /* as wanted; 0: no window */
+    uint32_t connections;
+    char reason[96]; /* empty: none */
+};
+
+/* A destination of either side. */
+struct destination {
+    const struct riptide_prefix *dst;
+    const struct riptide_route *route; /* NULL: the kernel has none */
+    const struct told *told;           /* NULL: the daemon does not know it */
+    uint32_t starts_with;              /* first window of a connection, segments; 0: none */
+    const char *not_ours;              /* why that is not the route's; NULL: it is */
+    const char *difference;            /* NULL: none */
+};
+
+struct sides {
+    struct riptide_route *routes; /* the kernel's */
+    size_t n_routes;
+    struct start *starts; /* of connections to each */
+    struct told *told;    /* the daemon's */
+    size_t n_told;
+    struct destination *rows; /* both together, sorted by destination */
+    size_t n_rows;
+    bool is_running; /* the daemon */
+    bool is_paused;
+    int64_t step_segments; /* what it wants may be so far from what it has written */
+    int64_t step_percent;
+    struct riptide_error absence; /* why the daemon could not be asked */
+    size_t n_differences;
+    size_t n_not_taken; /* routes */
 };
 
 /* What the places of a row are, run_show of request.c says. */
@@ -154,7 +190,7 @@ static int merge(struct sides *sides)
     return 0;
 }
 
-void sides_deinit(struct sides *sides)
+static void sides_deinit(struct sides *sides)
 {
     free(sides->routes);
     free(sides->starts);
@@ -174,8 +210,9 @@ static int read_once(struct sides *sides, const struct command_options *options,
     return r == 0 ? merge(sides) : r;
 }
 
-int sides_read(struct sides *sides, const struct command_options *options,
-               const struct riptide_prefix *within)
+/* Where the daemon cannot be asked, there is the kernel's side alone. */
+static int sides_read(struct sides *sides, const struct command_options *options,
+                      const struct riptide_prefix *within)
 {
     int r = read_once(sides, options, within);
 

@@ -26,14 +26,6 @@
     "|connections start with {lookup.starts_with} segments[, without us, the route is not looked " \
     "at: {rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
 
-#define OF_SEVERAL                                                                                 \
-    "[{!inside.destinations}{?daemon_is_running}no destination within it is known"                 \
-    "|{!inside.destinations}" VERDICT_MANAGER                                                      \
-    "[{+holder}; no route is within it|, and left no route within it]"                             \
-    "|[{!daemon_is_running}" VERDICT_MANAGER "; ]destinations within it that "                     \
-    "[{?daemon_is_running}are known|{+holder}have routes|it left routes to]: "                     \
-    "{inside.destinations}, each starts as shown]"
-
 /* Of a route, where no riptided answers. */
 #define OF_KERNEL                                                                                  \
     VERDICT_MANAGER "[{-holder}, and left a route]"                                                \
@@ -42,7 +34,7 @@
     "[{-holder}: see `riptide flush`]]"
 
 const char verdict_sentence[] =
-    "[{-destination}" OF_SEVERAL "|{?daemon_is_running}" OF_DAEMON "|{?kernel}" OF_KERNEL
+    "[{?daemon_is_running}" OF_DAEMON "|{?kernel}" OF_KERNEL
     "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" VERDICT_MANAGER
     "; what it would give: riptided --dry-run --once --scope {dst}]";
 
@@ -59,8 +51,7 @@ const char verdict_sentence[] =
     "[ dev {" name ".dev}| via several next hops]]\n"
 
 const char verdict_steps[] =
-    "{dst}[{-destination}, no destination but a prefix of several"
-    "|{!/is_itself}, counted as {destination}]\n"
+    "{dst}[{!/is_itself}, counted as {destination}]\n"
     "[{?seen}  seen last    {seen.connections} connection[{!seen.connections=1}s], "
     "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
     "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
@@ -78,10 +69,4 @@ const char verdict_steps[] =
     "|  window       none\n]"
     "[{?daemon_is_running}  route        " ROUTE("route") "]"
     "  kernel       " ROUTE("kernel")
-    "[{?inside}  inside       {inside.destinations} destination[{!inside.destinations=1}s]\n]";
-
-const char verdict_inside[] =
-    "    {dst}  [{?starts_with}starts with {starts_with}|{state}][: {not_ours}|: {reason}]\n";
-
-const char verdict_end[] =
-    "[{?/more}    and {/more} more: riptide show {dst}\n]  => {verdict}\n";
+    "  => {verdict}\n";

@@ -19,10 +19,4 @@ extern const char verdict_sentence[];
 /* The steps to it, one a line. The root has `is_itself`: what is asked about is a destination. */
 extern const char verdict_steps[];
 
-/* Of a destination within a prefix. */
-extern const char verdict_inside[];
-
-/* What stands last. The root has `more`: destinations within that are not shown. */
-extern const char verdict_end[];
-
 #endif
