@@ -4,62 +4,17 @@
  */
 #include "render.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NAME = 32 };
 
 struct render {
-    char *text; /* NULL where there is no memory */
-    size_t n;
-    size_t capacity;
+    FILE *out;
     const json_t *root;
     const json_t *item;
     const struct render_style *style;
 };
-
-/* Makes room for n bytes and a zero. Returns false without memory, and keeps the text so far. */
-static bool reserve(struct render *render, size_t n)
-{
-    size_t capacity = 2 * (render->n + n) + 256;
-    char *text;
-
-    if (render->n + n < render->capacity)
-        return true;
-    text = realloc(render->text, capacity);
-    if (!text)
-        return false;
-    render->text = text;
-    render->capacity = capacity;
-    return true;
-}
-
-static void put(struct render *render, const char *bytes, size_t n)
-{
-    if (!reserve(render, n))
-        return;
-    memcpy(render->text + render->n, bytes, n);
-    render->n += n;
-}
-
-__attribute__((format(printf, 2, 3))) static void print(struct render *render, const char *format,
-                                                        ...)
-{
-    char text[64];
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    put(render, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-}
-
-static void put_text(struct render *render, const char *text)
-{
-    put(render, text, strlen(text));
-}
 
 static bool is_word(const char *text, size_t len, const char *word)
 {
@@ -86,13 +41,11 @@ const char *render_colour(const char *word, size_t len, const struct render_styl
     return style && style->is_coloured ? colours[i].colour : "";
 }
 
-static void put_marked(struct render *render, const char *word)
+static void print_marked(const struct render *render, const char *word)
 {
     const char *colour = render_colour(word, strlen(word), render->style);
 
-    put_text(render, colour);
-    put_text(render, word);
-    put_text(render, *colour ? "\033[0m" : "");
+    fprintf(render->out, "%s%s%s", colour, word, *colour ? "\033[0m" : "");
 }
 
 static const json_t *find(const struct render *render, const char *path, size_t len)
@@ -117,13 +70,13 @@ static const json_t *find(const struct render *render, const char *path, size_t 
 }
 
 /* Five characters at most: 9999, 12.3k, 123M. */
-static void print_bytes(struct render *render, double value)
+static void print_bytes(FILE *out, double value)
 {
     static const char units[] = "kMGTPE";
     size_t unit = 0;
 
     if (value < 10000) {
-        print(render, "%.0f", value);
+        fprintf(out, "%.0f", value);
         return;
     }
     value /= 1000;
@@ -131,29 +84,28 @@ static void print_bytes(struct render *render, double value)
         value /= 1000;
         unit++;
     }
-    print(render, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+    fprintf(out, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
-static void print_clock(struct render *render, long s)
+static void print_clock(FILE *out, long s)
 {
     if (s >= 86400)
-        print(render, "%ld d ", s / 86400);
-    print(render, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
+        fprintf(out, "%ld d ", s / 86400);
+    fprintf(out, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
-static void put_list(struct render *render, const json_t *array)
+static void print_list(FILE *out, const json_t *array)
 {
     const json_t *element;
     size_t i;
 
     json_array_foreach(array, i, element)
     {
-        put_text(render, i ? ", " : "");
-        put_text(render, json_string_value(element));
+        fprintf(out, "%s%s", i ? ", " : "", json_string_value(element));
     }
 }
 
-static void print_left_out(struct render *render, const json_t *object)
+static void print_left_out(FILE *out, const json_t *object)
 {
     const char *name, *separator = "; left out: ";
     json_t *value;
@@ -162,45 +114,47 @@ static void print_left_out(struct render *render, const json_t *object)
     {
         if (json_integer_value(value) == 0)
             continue;
-        print(render, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT " %s", separator, json_integer_value(value), name);
         separator = ", ";
     }
 }
 
-static void print_plain(struct render *render, const json_t *value)
+static void print_plain(FILE *out, const json_t *value)
 {
     if (json_is_string(value))
-        put(render, json_string_value(value), json_string_length(value));
+        fwrite(json_string_value(value), 1, json_string_length(value), out);
     else if (json_is_integer(value))
-        print(render, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        print(render, "%g", json_real_value(value));
+        fprintf(out, "%g", json_real_value(value));
 }
 
-static void print_value(struct render *render, const json_t *value, const char *how, size_t len)
+static void print_value(const struct render *render, const json_t *value, const char *how,
+                        size_t len)
 {
     double figure = json_number_value(value);
+    FILE *out = render->out;
 
     if (len == 0)
-        print_plain(render, value);
+        print_plain(out, value);
     else if (*how == '.')
-        print(render, "%.*f", how[1] - '0', figure);
+        fprintf(out, "%.*f", how[1] - '0', figure);
     else if (*how == '-')
-        print(render, "%-*s", atoi(how + 1), json_string_value(value));
+        fprintf(out, "%-*s", atoi(how + 1), json_string_value(value));
     else if (is_word(how, len, "bytes"))
-        print_bytes(render, figure);
+        print_bytes(out, figure);
     else if (is_word(how, len, "milli"))
-        print(render, "%.1f", figure / 1e3);
+        fprintf(out, "%.1f", figure / 1e3);
     else if (is_word(how, len, "s"))
-        print(render, "%g", figure / 1e3);
+        fprintf(out, "%g", figure / 1e3);
     else if (is_word(how, len, "clock"))
-        print_clock(render, (long)figure);
+        print_clock(out, (long)figure);
     else if (is_word(how, len, "list"))
-        put_list(render, value);
+        print_list(out, value);
     else if (is_word(how, len, "left_out"))
-        print_left_out(render, value);
+        print_left_out(out, value);
     else
-        put_marked(render, json_string_value(value));
+        print_marked(render, json_string_value(value));
 }
 
 static bool is_there(const json_t *value)
@@ -228,7 +182,7 @@ static bool is_printed_as(const json_t *value, const char *text, size_t len)
 }
 
 /* What stands in braces, behind the first of them. Returns what comes behind the last. */
-static const char *walk_place(struct render *render, const char *at, bool *holds)
+static const char *walk_place(const struct render *render, const char *at, bool *holds)
 {
     const bool is_condition = *at == '?' || *at == '!' || *at == '+' || *at == '-';
     const bool is_contrary = *at == '!' || *at == '-', is_of_truth = *at == '?' || *at == '!';
@@ -249,20 +203,20 @@ static const char *walk_place(struct render *render, const char *at, bool *holds
     return path + len + 1;
 }
 
-static const char *walk(struct render *render, const char *at, bool *holds);
+static const char *walk(const struct render *render, const char *at, bool *holds);
 
 /* What stands in brackets, behind the first of them. */
-static const char *walk_section(struct render *render, const char *at)
+static const char *walk_section(const struct render *render, const char *at)
 {
     bool is_done = false;
 
     for (;; at++) {
-        size_t n = render->n;
+        long start = ftell(render->out);
         bool holds = !is_done;
 
         at = walk(render, at, &holds);
         if (!holds)
-            render->n = n;
+            fseek(render->out, start, SEEK_SET);
         is_done |= holds;
         if (*at != '|')
             return *at ? at + 1 : at;
@@ -270,7 +224,7 @@ static const char *walk_section(struct render *render, const char *at)
 }
 
 /* Up to what ends an alternative. */
-static const char *walk(struct render *render, const char *at, bool *holds)
+static const char *walk(const struct render *render, const char *at, bool *holds)
 {
     while (*at && *at != '|' && *at != ']') {
         size_t n = strcspn(at, "{[|]\\");
@@ -284,29 +238,46 @@ static const char *walk(struct render *render, const char *at, bool *holds)
                 at++;
                 n = 1;
             }
-            put(render, at, n);
+            fwrite(at, 1, n, render->out);
             at += n;
         }
     }
     return at;
 }
 
+/* The text, which is the caller's, and its length; NULL without memory. */
+static char *render_text(const char *template, struct render *render, size_t *np)
+{
+    size_t size;
+    char *text = NULL;
+
+    render->out = open_memstream(&text, &size);
+    if (!render->out)
+        return NULL;
+    walk(render, template, &(bool){ true });
+    *np = (size_t)ftell(render->out); /* what was taken back may be behind it */
+    fclose(render->out);
+    return text;
+}
+
 void render(FILE *out, const char *template, const json_t *root, const json_t *item,
             const struct render_style *style)
 {
     struct render render = { .root = root, .item = item ? item : root, .style = style };
+    size_t n;
+    char *text = render_text(template, &render, &n);
 
-    walk(&render, template, &(bool){ true });
-    if (render.n > 0)
-        fwrite(render.text, 1, render.n, out);
-    free(render.text);
+    if (text)
+        fwrite(text, 1, n, out);
+    free(text);
 }
 
 void render_string(char *text, size_t size, const char *template, const json_t *root)
 {
     struct render render = { .root = root, .item = root };
+    size_t n = 0;
+    char *all = render_text(template, &render, &n);
 
-    walk(&render, template, &(bool){ true });
-    snprintf(text, size, "%.*s", (int)render.n, render.n > 0 ? render.text : "");
-    free(render.text);
+    snprintf(text, size, "%.*s", (int)n, all ? all : "");
+    free(all);
 }
