@@ -19,7 +19,7 @@ struct control;
  * `group`: name or number of those who may change things beside root; NULL: nobody. `owner`: of the
  * directory where it has to be made, so that this user can remove the file. The daemon must
  * outlive it. Errors, each with a line: -EINVAL (no such group), -EBUSY (a daemon answers
- * there), -ENAMETOOLONG, those of mkdir(2), socket(2), bind(2) and rename(2).
+ * there), -ENAMETOOLONG, those of mkdir(2), socket(2) and bind(2).
  */
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
                  struct daemon *daemon, struct riptide_error *error);

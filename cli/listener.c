@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unix socket files outlive whoever made them. A new one is bound beside the old one and renamed
- * over it, so that at each moment there is one, with the mode that it is to have.
+ * Unix socket files outlive whoever made them: one that nobody listens on makes way.
  */
 #include "listener.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +71,8 @@ int listener_address(struct sockaddr_un *address, const char *path, struct ripti
     return 0;
 }
 
-/* Whether what stands there may be replaced: nothing, or a socket that nobody listens on. */
-static int check_place(const struct sockaddr_un *address, struct riptide_error *error)
+/* Takes away what may stand there: a socket that nobody listens on. */
+static int clear_place(const struct sockaddr_un *address, struct riptide_error *error)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int code;
@@ -89,35 +87,14 @@ static int check_place(const struct sockaddr_un *address, struct riptide_error *
         struct stat stat;
 
         /* That is what connect says of any other file, too. */
-        if (lstat(address->sun_path, &stat) == 0 && S_ISSOCK(stat.st_mode))
-            return 0;
-        return fail(error, address->sun_path, "there is a file, and it is no socket", EEXIST);
+        if (lstat(address->sun_path, &stat) == 0 && !S_ISSOCK(stat.st_mode))
+            return fail(error, address->sun_path, "there is a file, and it is no socket", EEXIST);
+        unlink(address->sun_path);
+        return 0;
     }
     if (code == 0 || code == EAGAIN)
         return fail(error, address->sun_path, "another riptided answers there", EBUSY);
     return fail(error, address->sun_path, NULL, code);
-}
-
-static int bind_beside(const struct listener *listener, struct riptide_error *error)
-{
-    const char *path = listener->address.sun_path;
-    struct sockaddr_un beside;
-    char name[PATH_MAX];
-    int r;
-
-    snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
-    r = listener_address(&beside, name, error);
-    if (r < 0)
-        return r;
-    unlink(name); /* of a process that had our number and died here */
-    if (bind(listener->fd, (const struct sockaddr *)&beside, sizeof(beside)) < 0)
-        return fail(error, path, NULL, errno);
-    if (listen(listener->fd, BACKLOG) < 0 || rename(name, path) < 0) {
-        r = fail(error, path, NULL, errno);
-        unlink(name);
-        return r;
-    }
-    return 0;
 }
 
 /* Where that fails, bind says why; where it gets no owner, the file stays at the end. */
@@ -128,18 +105,21 @@ static int make_directory(const char *path, uid_t owner)
     return r == 0 && owner != geteuid() ? lchown(path, owner, (gid_t)-1) : r;
 }
 
-static int open_file(struct listener *listener, uid_t owner, struct riptide_error *error)
+static int open_file(const struct listener *listener, uid_t owner, struct riptide_error *error)
 {
-    char directory[PATH_MAX];
+    const struct sockaddr_un *address = &listener->address;
+    char directory[sizeof(address->sun_path)];
     mode_t mask;
-    int r;
+    int r = 0;
 
-    snprintf(directory, sizeof(directory), "%s", listener->address.sun_path);
+    memcpy(directory, address->sun_path, sizeof(directory));
     mask = umask(0022);
     make_directory(dirname(directory), owner);
     /* Everybody may read; who may do more is asked of each connection. */
     umask(0111);
-    r = bind_beside(listener, error);
+    if (bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
+        listen(listener->fd, BACKLOG) < 0)
+        r = fail(error, address->sun_path, NULL, errno);
     umask(mask);
     return r;
 }
@@ -154,7 +134,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
     if (r == 0)
         r = listener_address(&listener->address, path, error);
     if (r == 0)
-        r = check_place(&listener->address, error);
+        r = clear_place(&listener->address, error);
     if (r < 0)
         return r;
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
