@@ -55,9 +55,8 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
         group = *dst;
     riptide_prefix_format(&group, text);
     return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination", text, "in_scope",
-                     settings_have_peer(settings, dst), "policy",
-                     settings->estimator.policy->name, "dry_run", true, "window", "seen", "route",
-                     "rules");
+                     settings_have_peer(settings, dst), "policy", settings->estimator.policy->name,
+                     "dry_run", true, "window", "seen", "route", "rules");
 }
 
 /* What the daemon says; where none answers, what it would. */
@@ -185,9 +184,8 @@ static int gather(const struct command_options *options, const struct riptide_pr
 
 static void print_steps(const json_t *document)
 {
-    json_t *compared =
-        json_pack("{s:b}", "is_itself",
-                  !strcmp(text_of(document, "dst"), text_of(document, "destination")));
+    json_t *compared = json_pack(
+        "{s:b}", "is_itself", !strcmp(text_of(document, "dst"), text_of(document, "destination")));
 
     render(stdout, verdict_steps, compared, document, NULL);
     json_decref(compared);

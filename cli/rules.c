@@ -30,8 +30,8 @@ static bool is_of_local_table(const struct rule *rule)
     return rule->is_unconditional && rule->table == RT_TABLE_LOCAL;
 }
 
-const struct rule *rules_find_before(const struct rule *rules, size_t n,
-                                             uint8_t family, uint32_t table)
+const struct rule *rules_find_before(const struct rule *rules, size_t n, uint8_t family,
+                                     uint32_t table)
 {
     for (size_t i = 0; i < n; i++) {
         const struct rule *rule = &rules[i];
@@ -76,15 +76,19 @@ void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint3
     };
     if (answer->error) {
         start->cwnd = 0;
-        snprintf(start->text, sizeof(start->text), "the kernel has no route for them: %s",
+        snprintf(start->text, sizeof(start->text), "the kernel has no route: %s",
                  strerror(-answer->error));
     } else if (answer->table == table) {
         return;
     } else if (!rules_are_in_place(rules, n, family)) {
-        snprintf(start->text, sizeof(start->text), "our rules are not in place");
+        snprintf(start->text, sizeof(start->text), "our rules for IPv%c are not in place",
+                 family == AF_INET ? '4' : '6');
     } else if (rule) {
         rules_describe(described, sizeof(described), rule);
         snprintf(start->text, sizeof(start->text), "a rule comes before ours: %s", described);
+    } else if (answer->table == RT_TABLE_MAIN) {
+        snprintf(start->text, sizeof(start->text),
+                 "main answers as if no route of ours were there: it has just changed");
     } else {
         snprintf(start->text, sizeof(start->text), "table %" PRIu32 " answers before ours",
                  answer->table);

@@ -11,8 +11,6 @@
 #include <linux/rtnetlink.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 
 /* TCP_INFINITE_SSTHRESH in include/net/tcp.h. */
 #define NO_SSTHRESH 0x7fffffffu
@@ -48,27 +46,23 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
                      "time to live, or it is not in --scope");
 }
 
-/* There is a route of ours, and rules, and the kernel took another. */
+/* The kernel took another route than ours, or none. */
 static void judge_other_route(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
-    const struct rule *rule = rules_find_before(
-        evidence->rules, evidence->n_rules, probe->peer.family, evidence->answer.table);
+    const struct route_answer *answer = &evidence->answer;
+    struct start start;
 
+    rules_judge_start(evidence->rules, evidence->n_rules, probe->peer.family,
+                      evidence->router.table, answer, &start);
     if (probe->mark == evidence->router.mark)
         say(verdict, "mark 0x%" PRIx32 " is the one that leads around our rules", probe->mark);
-    else if (rule)
-        say(verdict,
-            "the rule of priority %" PRIu32 " leads this connection to table %" PRIu32
-            " before it comes to ours",
-            rule->priority, rule->table);
-    else if (evidence->answer.table != RT_TABLE_MAIN)
-        say(verdict, "table %" PRIu32 " answered before ours", evidence->answer.table);
-    else if (probe->interface)
+    else if (probe->interface && answer->table == RT_TABLE_MAIN &&
+             !rules_find_before(evidence->rules, evidence->n_rules, probe->peer.family,
+                                RT_TABLE_MAIN))
         say(verdict, "it is bound to %s, and our route leads another way", probe->interface);
     else
-        say(verdict, "main answered although a route of ours is there: it changed meanwhile; try "
-                     "again");
+        say(verdict, "%s", start.text);
 }
 
 static void judge_other_window(const struct evidence *evidence, struct verdict *verdict)
@@ -122,17 +116,12 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict)
 
     *verdict = (struct verdict){ .kind = VERDICT_OVERRIDDEN };
     note_threshold(&evidence->probe, verdict);
-    if (answer->error)
-        say(verdict, "the kernel does not tell its route: %s", strerror(-answer->error));
-    else if (answer->table == evidence->router.table && answer->initcwnd == evidence->probe.cwnd)
+    if (answer->table == evidence->router.table && answer->initcwnd == evidence->probe.cwnd)
         judge_peer(evidence, verdict);
     else if (answer->table == evidence->router.table)
         judge_other_window(evidence, verdict);
-    else if (!evidence->has_route)
+    else if (!evidence->has_route && !answer->error)
         judge_without_route(evidence, verdict);
-    else if (!rules_are_in_place(evidence->rules, evidence->n_rules, evidence->probe.peer.family))
-        say(verdict, "a route of ours is there, but our rules for IPv%c are not in place",
-            evidence->probe.peer.family == AF_INET ? '4' : '6');
     else
         judge_other_route(evidence, verdict);
 }

@@ -124,7 +124,7 @@ def test_rules_that_are_not_in_place(net, port):
     assert found["connection"]["cwnd"] == 10
 
 
-RULE = "the rule of priority 1000 leads this connection to table 100"
+RULE = "a rule comes before ours: IPv4 priority 1000"
 
 
 @pytest.mark.parametrize("line, options, prefix, words", [

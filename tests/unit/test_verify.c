@@ -67,7 +67,7 @@ TEST(the_same_window_by_chance_is_no_proof)
     struct evidence evidence = applied();
 
     evidence.answer.table = RT_TABLE_MAIN;
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "main answered although");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "main answers as if");
 }
 
 TEST(bounded_by_a_segment)
@@ -194,11 +194,11 @@ TEST(start_by_answer_and_rules)
           "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
         { { .table = 254 }, 6, 10, "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
         { { .table = 51820 }, 6, 10, "table 51820 answers before ours" },
-        { { .table = 254 }, 3, 10, "our rules are not in place" },
+        { { .table = 254 }, 3, 10, "our rules for IPv4 are not in place" },
         { { .error = -ENETUNREACH },
           6,
           0,
-          "the kernel has no route for them: Network is unreachable" },
+          "the kernel has no route: Network is unreachable" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -229,6 +229,6 @@ TEST(main_before_ours_is_named)
     evidence.rules = company;
     evidence.n_rules = 6;
     evidence.answer.table = RT_TABLE_MAIN;
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "the rule of priority 32764 leads this connection "
-                                                  "to table 254 before it comes to ours");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "a rule comes before ours: IPv4 priority 32764 "
+                                                  "lookup main");
 }
