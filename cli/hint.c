@@ -5,9 +5,7 @@
  */
 #include "client.h"
 #include "log.h"
-#include "request.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -29,7 +27,7 @@ static bool has_limits(const struct command_options *options)
     return options->hint_for_ns > 0 || options->hint_cwnd_max > 0 || options->hint_scale > 0;
 }
 
-/* What riptided would refuse as well: without asking it, and as what it is. */
+/* What is missing; whether the figures make sense, riptided says. */
 static int check(const struct command_options *options)
 {
     if (options->n_operands != 1)
@@ -40,16 +38,8 @@ static int check(const struct command_options *options)
                                    : EXIT_SUCCESS;
     if (options->hint_for_ns < NS_PER_MS)
         return command_refuse(options, "--for TIME is needed, at least 1ms");
-    if (options->hint_for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS)
-        return command_refuse(options, "--for: at most a year");
     if (options->hint_cwnd_max == 0 && options->hint_scale == 0)
         return command_refuse(options, "--max N or --scale SHARE is needed, above 0");
-    if (options->hint_cwnd_max > RIPTIDE_CWND_LIMIT)
-        return command_refuse(options, "--max %" PRIu32 ": at most %d segments",
-                              options->hint_cwnd_max, RIPTIDE_CWND_LIMIT);
-    if (options->hint_scale > 1)
-        return command_refuse(options, "--scale %g: at most 1, windows are only lowered",
-                              options->hint_scale);
     return EXIT_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """riptide hint, pause, resume, save, load and merge: what they change, and what not."""
 
+import itertools
 import json
 import os
 import re
@@ -36,6 +37,20 @@ def test_hint_lowers_windows_and_passes(net):
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     assert "windows at most 20\n" in said and "windows times 0.5\n" in said
+
+
+@pytest.mark.parametrize("option, value, said", [
+    ("--max", "65536", "cwnd_max: not 1 to 65535 segments"),
+    ("--scale", "2", "scale: 2; must be above 0 and at most 1"),
+    ("--for", "9000h", "for_ms: not 1 ms to a year"),
+])
+def test_hint_that_makes_no_sense_is_refused_by_the_daemon(net, option, value, said):
+    with Daemon(net.host):
+        options = {"--max": "20", "--for": "1s", option: value}
+        done = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", *itertools.chain(*options.items()),
+                            check=False)
+        assert done.returncode == 1 and said in one_line(done)
+        assert riptide_json(net.host, "hint") == {"hints": []}
 
 
 def test_change_whose_client_has_gone_is_not_carried_out(net):
