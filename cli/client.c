@@ -16,31 +16,29 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define MS_PER_S 1e3
+/* How long a daemon that does not answer is waited for. */
+enum { TIMEOUT_S = 5 };
 
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
 }
 
-static int fail(struct riptide_error *error, const char *path, unsigned int timeout_ms, int code)
+static int fail(struct riptide_error *error, const char *path, int code)
 {
     if (client_is_absence(-code))
         snprintf(error->text, sizeof(error->text),
                  "riptided is not running, or not with --control %s", path);
     else if (code == EAGAIN)
-        snprintf(error->text, sizeof(error->text), "%s: no answer within %g s", path,
-                 timeout_ms / MS_PER_S);
+        snprintf(error->text, sizeof(error->text), "%s: no answer within %d s", path, TIMEOUT_S);
     else
         snprintf(error->text, sizeof(error->text), "%s: %s", path, strerror(code));
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
-static int open_socket(const char *path, unsigned int timeout_ms, FILE **filep,
-                       struct riptide_error *error)
+static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
-    const struct timeval timeout = { .tv_sec = timeout_ms / 1000,
-                                     .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000 };
+    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
     struct sockaddr_un address;
     int fd, r = listener_address(&address, path, error);
 
@@ -52,12 +50,12 @@ static int open_socket(const char *path, unsigned int timeout_ms, FILE **filep,
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return fail(error, path, timeout_ms, errno);
+        return fail(error, path, errno);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
         !(*filep = fdopen(fd, "r"))) {
-        r = fail(error, path, timeout_ms, errno);
+        r = fail(error, path, errno);
         close(fd);
     }
     return r;
@@ -77,7 +75,7 @@ static int send_line(int fd, const char *line)
     return dprintf(fd, "%s\n", line) < 0 && errno != EPIPE ? errno : 0;
 }
 
-static int read_answer(FILE *file, const char *path, unsigned int timeout_ms, json_t **answerp,
+static int read_answer(FILE *file, const char *path, json_t **answerp,
                        struct riptide_error *error)
 {
     json_t *answer;
@@ -92,7 +90,7 @@ static int read_answer(FILE *file, const char *path, unsigned int timeout_ms, js
         return 0;
     }
     if (ferror(file) && errno != ECONNRESET)
-        return fail(error, path, timeout_ms, errno);
+        return fail(error, path, errno);
     if (feof(file) || ferror(file))
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
@@ -101,30 +99,23 @@ static int read_answer(FILE *file, const char *path, unsigned int timeout_ms, js
     return -EREMOTEIO;
 }
 
-int client_ask_within(const char *path, unsigned int timeout_ms, json_t *request, json_t **answerp,
-                      int *pidp, struct riptide_error *error)
+int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
+               struct riptide_error *error)
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
     FILE *file = NULL;
-    int code, r = line ? open_socket(path, timeout_ms, &file, error) : -ENOMEM;
+    int code, r = line ? open_socket(path, &file, error) : -ENOMEM;
 
     json_decref(request);
     if (pidp)
         *pidp = r == 0 ? find_peer(fileno(file)) : 0;
     if (r == 0) {
         code = send_line(fileno(file), line);
-        r = code ? fail(error, path, timeout_ms, code)
-                 : read_answer(file, path, timeout_ms, answerp, error);
+        r = code ? fail(error, path, code) : read_answer(file, path, answerp, error);
         fclose(file);
     }
     free(line);
     return r;
-}
-
-int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
-               struct riptide_error *error)
-{
-    return client_ask_within(path, CLIENT_TIMEOUT_MS, request, answerp, pidp, error);
 }
 
 int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,

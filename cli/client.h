@@ -10,25 +10,18 @@
 #include <jansson.h>
 #include <riptide/riptide.h>
 
-/* How long a daemon that does not answer is waited for. */
-#define CLIENT_TIMEOUT_MS 5000
-
 /* The exit status of commands that need a daemon where none runs. */
 #define EXIT_NOT_RUNNING 3
 
 /*
- * Sends the request, which is freed, to the socket at `path` and waits for the answer: an object,
- * the caller's. *pidp is whose socket it is, also where there is no answer; 0: nobody's, or of a
+ * Sends the request, which is freed, to the socket at `path` and waits a few seconds for the answer:
+ * an object, the caller's. *pidp is whose socket it is, also where there is no answer; 0: nobody's, or of a
  * process out of sight; NULL: not wanted. Errors, each with a line: -ENOENT ("none" as well) and
  * -ECONNREFUSED (no daemon), -EREMOTEIO (it says no, or nothing that makes sense), -ETIMEDOUT,
  * -ENOMEM, those of connect(2), send(2) and recv(2).
  */
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
-
-/* The same, but waits no longer than that for each step. */
-int client_ask_within(const char *path, unsigned int timeout_ms, json_t *request, json_t **answerp,
-                      int *pidp, struct riptide_error *error);
 
 /* Whether an error says that no daemon runs. */
 bool client_is_absence(int error);

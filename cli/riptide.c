@@ -40,7 +40,7 @@ static const struct command commands[] = {
     { "merge", "FILE", pause_rows, keep_run, "the file joins what the daemon knows, newer wins",
       NEEDS_DAEMON },
     { "flush", NULL, flush_rows, flush_run,
-      "the emergency exit: riptided, where it runs, is paused, and rules and routes are removed",
+      "the emergency exit: rules and routes are removed, and riptided, where it runs, is paused",
       "" },
     { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as Prometheus text",
       NEEDS_DAEMON },
