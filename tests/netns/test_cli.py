@@ -37,15 +37,6 @@ def test_help_of_a_command_is_its_own(host, command):
     assert not [other for other in others if f"riptide {other} [" in done.stdout]
 
 
-def test_help_has_no_default_that_is_none(host):
-    """What must be given, or is off until it is, has none."""
-    said = host.run(RIPTIDE, "help").stdout
-    for option in ("--max", "--scale", "--for"):
-        (line,) = re.findall(rf"^  {option} .*$", said, re.MULTILINE)
-        assert "default" not in line
-    assert "default" not in re.search(r"^  --mark N +set this.*$", said, re.MULTILINE).group()
-
-
 def test_version(host):
     for command in ((RIPTIDE, "version"), (RIPTIDE, "--version"), (RIPTIDED, "--version")):
         assert host.run(*command).stdout == f"{command[0].name} {VERSION}\n"
@@ -57,20 +48,14 @@ WRONG = {
         (["observe", *PORTS], "--local-port: 257; at most 256"),
         (["observe", "10.0.0.0/8", "--exclude=10.0.0.0/8"], "nothing matches"),
         ([], "which command"), (["observ"], "observ"), (["--json"], "--json"),
-        ([""], "unknown command"),
-        (["observe", "--jsn"], "--jsn"), (["observe", "-j"], "-j"), (["observe", "--json=1"], "--json"),
-        (["observe", "203.0.113.300"], "203.0.113.300"), (["observe", "10.0.0.1/8"], "10.0.0.1/8"),
-        (["show", "203.0.113.1/24"], "203.0.113.1/24"), (["show", "--table", "x"], "--table x"),
-        (["show", "--table"], "--table"), (["flush", "everything"], "everything"),
-        (["flush", "--json"], "--json"), (["version", "2"], "2"),
+        ([""], "unknown command"), (["observe", "--json=1"], "--json"),
+        (["observe", "10.0.0.1/8"], "10.0.0.1/8"), (["show", "--table", "x"], "--table x"),
         (["show", "203.0.113.1", "203.0.113.2"], "203.0.113.2"), (["status", "now"], "now"),
-        (["explain"], "which destination"), (["explain", "example.org"], "example.org"),
-        (["explain", "203.0.113.1", "203.0.113.2"], "which destination"),
+        (["flush", "--json"], "--json"), (["version", "2"], "2"), (["explain"], "which destination"),
+        (["explain", "example.org"], "example.org"),
         (["hint", "203.0.113.1", "--max", "20"], "--for"), (["hint", "--max", "20"], "PREFIX"),
         (["hint", "203.0.113.1", "--for", "1s"], "--max"), (["hint", "--remove"], "PREFIX"),
         (["hint", "203.0.113.1", "--remove", "--max", "20"], "--remove"),
-        (["hint", "203.0.113.1/24", "--for", "1s", "--max", "20"], "203.0.113.1/24"),
-        (["hint", "203.0.113.1", "--for", "1s", "--scale", "half"], "--scale half"),
         (["pause", "all"], "all"), (["resume", "--now"], "--now"), (["save"], "FILE"),
         (["load", ""], "FILE"), (["merge", "a", "b"], "FILE"),
         *((["hint", "203.0.113.1", "--for", "1s", option, value], option)
@@ -78,10 +63,8 @@ WRONG = {
         (["hint", "203.0.113.1", "--max", "20", "--for", "0s"], "--for"),
         (["doctor", "--table", "0"], "table"), (["doctor", "--cwnd-max", "0"], "--cwnd-max: 0"),
         (["doctor", "--mark", "0"], "mark"), (["doctor", "everything"], "everything"),
-        (["verify"], "address and a port"), (["verify", "203.0.113.1"], "address and a port"),
-        (["verify", "203.0.113.1", "80", "81"], "address and"),
-        (["verify", "example.org", "80"], "no IPv4 or IPv6 address"),
-        (["verify", "203.0.113.0/24", "80"], "no IPv4"),
+        (["verify", "203.0.113.1"], "address and a port"),
+        (["verify", "203.0.113.0/24", "80"], "no IPv4 or IPv6 address"),
         *((["verify", "203.0.113.1", port], "no port") for port in ("0", "65536", "http")),
         *((["verify", "203.0.113.1", "80", *option], named) for option, named in (
             (["--source", "here"], "--source"), (["--source", "2001:db8::1"], "same family"),
@@ -91,11 +74,8 @@ WRONG = {
     ],
     RIPTIDED: [
         (["--dry-run", "--once", *PORTS], "--local-port: 257; at most 256"),
-        (["--intervall", "1s"], "--intervall"), (["--int", "1s"], "--int"), (["-i", "1s"], "-i"),
-        (["--interval"], "--interval"), (["--dry-run=yes"], "--dry-run"), (["start"], "start"),
+        (["--intervall", "1s"], "--intervall"), (["--interval", "soon"], "--interval soon:"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
-        (["--interval", "soon"], "--interval soon:"), (["--ttl=1w"], "--ttl 1w:"),
-        (["--paced", "yes"], "--paced:"), (["--metrics-prefix=::/0"], "--metrics-prefix=::/0:"),
         # What only the library knows to make no sense.
         (["--dry-run", "--interval", "1ms"], "interval"), (["--dry-run", "--table", "254"], "table"),
         (["--dry-run", "--cwnd-min", "50", "--cwnd-max", "40"], "cwnd"),
@@ -109,14 +89,9 @@ def test_wrong_command_line_is_refused_with_one_line(host, program):
         assert named in one_line(host.run(program, *arguments, check=False), status=2), arguments
 
 
-def test_of_nothing_there_is_an_empty_list(host):
-    assert riptide_json(host, "observe")["destinations"] == []
-    assert host.run(RIPTIDE, "observe").stdout.split()[0] == "DESTINATION"
-    assert riptide_json(host, "show")["routes"] == []
+def test_tables_say_the_same_as_json(host, net):
+    assert riptide_json(host, "observe")["destinations"] == riptide_json(host, "show")["routes"] == []
     assert "no routes" in host.run(RIPTIDE, "show").stderr
-
-
-def test_tables_say_the_same_as_json(net):
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}):
         for command, key, figure in (("observe", "destinations", "connections"),
                                      ("show", "routes", "initcwnd")):
@@ -130,8 +105,7 @@ def test_tables_say_the_same_as_json(net):
 @pytest.mark.parametrize("command", [
     ("observe",), ("observe", "--json"), ("show", "--json"), ("version",), ("help",)], ids=" ".join)
 def test_output_that_cannot_be_written_is_a_failure(host, command):
-    for stdout in ("/dev/full", None):
-        shell = f'exec "$@" >{stdout}' if stdout else 'exec "$@" >&-'
+    for shell in ('exec "$@" >/dev/full', 'exec "$@" >&-'):
         done = host.run("sh", "-c", shell, "sh", RIPTIDE, *command, check=False)
         assert done.returncode == 1
         assert "standard output" in done.stderr
@@ -140,13 +114,10 @@ def test_output_that_cannot_be_written_is_a_failure(host, command):
 def test_reader_that_has_gone_is_a_failure_and_no_signal(host):
     reading, writing = os.pipe()
     os.close(reading)
-    try:
-        with host.entered():
-            done = subprocess.run([RIPTIDE, "help"], stdout=writing, stderr=subprocess.PIPE)
-    finally:
-        os.close(writing)
-    assert done.returncode == 1
-    assert b"standard output" in done.stderr
+    process = host.start(RIPTIDE, "help", stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert b"standard output" in process.communicate()[1]
+    assert process.returncode == 1
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])

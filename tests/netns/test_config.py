@@ -45,33 +45,23 @@ def wait_rounds(daemon, n):
 @pytest.mark.parametrize("option", ["--check", "--dry-run"])
 @pytest.mark.parametrize("text, told", [
     ("[compute]\n\ntll = 1s\ncwnd-min = many\n[apply]\ntable = 0\n", "3: tll: unknown key"),
-    ("[compute]\ncwnd-min = many\n", "2: cwnd-min many: "),
-    ("[observe]\nslices = 0\n", "2: slices: is gone: "),
     ("[observe]\ninterval = 2min\n[compute]\nhistory-weight = 3\n", "4: history-weight: 3"),
-    ("[compute]\nstate = /a\0b\n", "2: "),
-], ids=["key", "value", "gone", "range", "NUL"])
+    ("[apply]\nuser = nosuchuser\n", "2: user: nosuchuser: not in /etc/passwd"),
+], ids=["key", "range", "user"])
 def test_first_mistake_is_named_with_its_line(host, config, text, told, option):
     path = config(text)
     done = host.run(RIPTIDED, "--config", path, option, check=False)
-    assert done.stdout == ""
     assert one_line(done, 2).startswith(f"riptided: {path}:{told}")
 
 
-@pytest.mark.parametrize("key, value, words", [
-    ("user", "nosuchuser", "not in /etc/passwd"),
-    ("control-group", "nosuchgrp", "no group"),
-])
-def test_check_looks_for_user_and_group(host, config, key, value, words):
-    path = config(f"[apply]\n\n{key} = {value}\n")
-    done = host.run(RIPTIDED, "--config", path, "--check", check=False)
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert done.stderr.startswith(f"riptided: {path}:3: {key}: ")
-    assert value in done.stderr and words in done.stderr
-    done = host.run(RIPTIDED, f"--{key}", value, "--check", check=False)
-    assert done.returncode == 2
-    assert f"--{key}: " in done.stderr and value in done.stderr
-    config(f"[apply]\nuser = nobody\ncontrol-group = daemon\n")
-    assert host.run(RIPTIDED, "--config", path, "--check").returncode == 0
+def test_check_looks_for_the_group(host, config):
+    path = config("[apply]\n\ncontrol-group = nosuchgrp\n")
+    for words, said in ((("--config", path), f"{path}:3: control-group: "),
+                        (("--control-group", "nosuchgrp"), "--control-group: ")):
+        line = one_line(host.run(RIPTIDED, *words, "--check", check=False), 2)
+        assert line.startswith(f"riptided: {said}") and "no group" in line
+    config("[apply]\nuser = nobody\ncontrol-group = daemon\n")
+    host.run(RIPTIDED, "--config", path, "--check")
 
 
 def test_file_that_cannot_be_read(host, tmp_path):
@@ -79,44 +69,36 @@ def test_file_that_cannot_be_read(host, tmp_path):
     large.write_bytes(b"#" * (5 << 20))
     for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "is a directory"),
                         ("/dev/zero", "no regular file"), (large, "larger than")):
-        done = host.run(RIPTIDED, "--config", path, "--check", check=False)
-        assert done.returncode == 2
-        assert len(done.stderr.splitlines()) == 1
-        assert str(path) in done.stderr and words in done.stderr
+        line = one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
+        assert str(path) in line and words in line
 
 
-def test_options_go_before_the_file_and_that_is_printed(host, config):
+def test_values_are_printed_with_their_origin(host, config):
     path = config("[compute]\nttl = 10min\ncwnd-max = 80\n[prefix 203.0.113.0/24]\nscale = 50%\n")
     said = host.run(RIPTIDED, "--config", path, "--print-config", "--cwnd-max", "70").stdout
-    assert f"({path}:2)\nttl = 10min\n" in said
-    assert "(command line)\ncwnd-max = 70\n" in said
-    assert "(default)\ncwnd-min = 10\n" in said
-    assert f"[prefix 203.0.113.0/24]\n" in said
-    assert f"({path}:5)\nscale = 0.5\n" in said
+    for text in (f"({path}:2)\nttl = 10min\n", "(command line)\ncwnd-max = 70\n",
+                 "(default)\ncwnd-min = 10\n", f"({path}:5)\nscale = 0.5\n"):
+        assert text in said
 
 
-def test_prefix_has_bounds_of_its_own(net, config):
-    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 25\n"
+def test_prefix_has_bounds_and_a_policy_of_its_own(net, config):
+    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 25\nscale = 80%\n"
                   "[prefix 203.0.113.9/32]\ncwnd-max = 500\n"
+                  "[prefix 203.0.113.200/32]\npolicy = careful\n"
                   "[prefix 2001:db8::/32]\ncwnd-min = 90\ncwnd-max = 90\n")
-    connections = {peer: net.learned(peer, 120)
-                   for peer in ("203.0.113.1", "203.0.113.9", "2001:db8::1", "198.51.100.1")}
-    expected = {"203.0.113.1": 25, "203.0.113.9": connections["203.0.113.9"].cwnd(),
-                "2001:db8::1": 90, "198.51.100.1": 100}
+    for peer in ("203.0.113.1", "2001:db8::1", "198.51.100.1"):
+        net.learned(peer, 120)
+    expected = {"203.0.113.1": 20, "203.0.113.9": net.learned("203.0.113.9", 120).cwnd(),
+                "203.0.113.200": 24, "2001:db8::1": 90, "198.51.100.1": 100}  # careful's first one
     assert expected["203.0.113.9"] > 100
-    with Daemon(net.host, "--config", path):
+    with net.learned("203.0.113.200", 60).busy(), Daemon(net.host, "--config", path):
         wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
-        assert net.connect("203.0.113.1").cwnd() == 25
-
-
-def test_prefix_has_a_policy_of_its_own(net, config):
-    path = config("[compute]\ncwnd-max = 1000\n[prefix 203.0.113.0/24]\npolicy = careful\n")
-    used = net.learned("203.0.113.1", 60)
-    sizes = [net.learned("198.51.100.1", n).cwnd() for n in (60, 20)]
-    mean = sum(sizes) / 2
-    with Daemon(net.host, "--config", path), used.busy():
-        assert wait_window(net.host, "203.0.113.1") == 24  # careful's first one
-        assert wait_window(net.host, "198.51.100.1") in (int(mean), int(mean + 0.5))
+        assert net.connect("203.0.113.1").cwnd() == 20
+        window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
+        assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.8)
+        assert (window["cwnd_max"], window["cwnd"]) == (25, 20)
+        assert "override_max" in window["bounds"] and "max" not in window["bounds"]
+        assert "[prefix 203.0.113.0/24]" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
 
 
 class Monitor:
@@ -149,12 +131,16 @@ class Monitor:
         return [line for line in told if not re.match(r"(Deleted )?192\.0\.2\.", line)]
 
 
-def test_reload_takes_effect_and_no_route_goes(net, config):
+def test_reload_takes_effect_no_route_goes_and_the_same_writes_nothing(net, config):
     path = config("[compute]\nttl = 2h\n")
     peers = [f"203.0.113.{n}" for n in range(1, 6)] + ["2001:db8::1", "198.51.100.1"]
-    with Daemon.learned(net, dict.fromkeys(peers, 60), "--config", path) as daemon:
+    with Daemon.learned(net, dict.fromkeys(peers, 60), "--config", path, "--log-level", "debug") as daemon:
         before = windows(net.host)
         monitor = Monitor(net.host)
+        for _ in range(20):
+            reload(daemon, "nothing has changed")
+        wait_rounds(daemon, 2)
+        assert monitor.fence() == []
         path = config("[prefix 203.0.113.0/24]\ncwnd-max = 30\n")
         reload(daemon, "sections for prefixes: 1")
         wait_until(lambda: windows(net.host) == {
@@ -166,18 +152,6 @@ def test_reload_takes_effect_and_no_route_goes(net, config):
         assert len(rules(net.host)) == 2
 
 
-def test_reload_of_the_same_writes_nothing(net, config):
-    path = config("[compute]\nttl = 2h\n")
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--config", path, "--log-level", "debug") as daemon:
-        wait_window(net.host, "203.0.113.1")
-        monitor = Monitor(net.host)
-        for _ in range(20):
-            reload(daemon, "nothing has changed")
-        wait_rounds(daemon, 2)
-        assert monitor.fence() == []
-
-
 def test_bad_file_changes_nothing_and_says_so(net, config):
     path = config("[compute]\ncwnd-max = 40\n")
     net.learned("203.0.113.1", 60)
@@ -187,10 +161,7 @@ def test_bad_file_changes_nothing_and_says_so(net, config):
         for text, words in (("[compute]\ncwnd-max = 30\nttl = soon\n", f"{path}:3: ttl soon: not a"),
                             ("[compute]\ncwnd-max = 30\ncwnd-min = 31\n", f"{path}:3: cwnd-min: 31;"),
                             ("[compute]\ncwnd-max = 30\n[apply]\n\nprotocol = 99\n",
-                             f"{path}:5: protocol: 99; it cannot change"),
-                            ("[compute]\ncwnd-max = 30\n[apply]\nmark = 9\n", "mark: 0x9; it"),
-                            ("[apply]\ncontrol = /run/two\n", "control: /run/two; it cannot change"),
-                            ("\0", f"{path}:1: ")):
+                             f"{path}:5: protocol: 99; it cannot change")):
             config(text)
             assert "nothing is changed" in reload(daemon, words)
         path.unlink()
@@ -205,21 +176,6 @@ def test_bad_file_changes_nothing_and_says_so(net, config):
         reload(daemon, "cwnd-max 30 -> 50")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 50}, "the table follows")
         assert rules(net.host) == [] and riptide_json(net.host, "status")["health"] == "paused"
-
-
-IN_ETC = ('mount -t tmpfs none /etc && mkdir /etc/riptide && '
-          r'printf "[compute]\ncwnd-max = 40\n" >/etc/riptide/riptided.conf && exec "$@"')
-
-
-def test_usual_file_is_read_where_it_is_and_missed_where_it_is_gone(net):
-    """In a mount namespace with an /etc of its own."""
-    net.learned("203.0.113.1", 60)
-    with Daemon(net.host, command=("unshare", "-m", "sh", "-c", IN_ETC, "sh", RIPTIDED)) as daemon:
-        assert wait_window(net.host, "203.0.113.1") == 40
-        Path(f"/proc/{daemon.pid}/root/etc/riptide/riptided.conf").unlink()
-        line = reload(daemon, "/etc/riptide/riptided.conf: No such file or directory")
-        assert "error: SIGHUP: nothing is changed" in line
-        assert windows(net.host) == {"203.0.113.1": 40}
 
 
 def test_scope_that_shrinks_withdraws_at_once(net, config):
@@ -265,16 +221,6 @@ def test_reload_in_the_middle_of_a_round(net, config):
         assert len(windows(net.host)) == 200
         assert not [line for line in monitor.fence()
                     if line.startswith("Deleted") and "table 7230" in line]
-
-
-def test_explain_names_the_section_that_holds(net, config):
-    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 20\nscale = 90%\n")
-    with Daemon.learned(net, {"203.0.113.1": 60}, "--config", path):
-        window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
-        assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.9)
-        assert (window["cwnd_max"], window["cwnd"]) == (20, 18)
-        assert "override_max" in window["bounds"] and "max" not in window["bounds"]
-        assert "[prefix 203.0.113.0/24]" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
 
 
 def test_metrics_follow(net, config, tmp_path):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The control socket: where it is, whom riptided answers, and whom riptide believes."""
 
-import contextlib
-import os
 import socket
 import subprocess
 import threading
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from control import PATH, one_line, status, write_state
-from netns import AS_NOBODY, RIPTIDE, Daemon, Network, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
@@ -55,31 +53,16 @@ def test_the_group_may_change_things(net, group, member):
         assert "only root" in one_line(net.host.run(*AS_NOBODY, RIPTIDE, "resume", check=False))
 
 
-def answers_as(pid):
-    with contextlib.suppress(ConnectionRefusedError):
-        return status()["pid"] == pid
-
-
-def test_socket_of_a_dead_daemon_is_replaced(host):
+def test_socket_of_a_dead_daemon_is_replaced_and_that_of_a_living_one_left_to_it(host, net):
     with Daemon(host) as daemon:
-        wait_until(Path(PATH).exists, "the socket")
         daemon.kill()
     assert Path(PATH).is_socket()
-    with Daemon(host) as daemon:
-        wait_until(lambda: answers_as(daemon.pid), "the new one")
-        assert not warnings(daemon)
-
-
-def test_socket_of_a_living_daemon_is_left_to_it(host):
-    other = Network()
-    try:
-        with Daemon(host) as first, Daemon(other.host) as second:
-            wait_until(lambda: warnings(second), "a warning")
+    with Daemon(host) as first:
+        assert status()["pid"] == first.pid and not warnings(first)
+        with Daemon(net.host) as second:
             assert "another riptided answers there" in warnings(second)[0]
             assert status()["pid"] == first.pid
-        assert not Path(PATH).exists()
-    finally:
-        other.close()
+    assert not Path(PATH).exists()
 
 
 @pytest.fixture
@@ -109,42 +92,24 @@ def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, val
     assert Path("/run/file").read_text() == "mine"
 
 
-@pytest.fixture
-def impostor():
-    """Answers one client with the bytes that the test chooses."""
-    threads = []
-
-    def serve(answer):
-        path = f"/run/impostor{len(threads)}"
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(path)
-        listener.listen()
-
-        def run():
+@pytest.mark.parametrize("answer, said", [
+    (b"", "ended before"), (b'{"ok":true,"health', "ended before"), (b"{}\n", "none"),
+    (b"\x00\xff\n", "none"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "none")])
+def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
+    """Of what answers in riptided's place. `show` goes on without it."""
+    def serve():
+        for _ in range(2):
             client, _ = listener.accept()
-            with client, listener:
+            with client:
                 client.recv(4096)
                 client.sendall(answer)
-                os.unlink(path)
 
-        threads.append(threading.Thread(target=run))
-        threads[-1].start()
-        return path
-
-    yield serve
-    for thread in threads:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        done = host.run(RIPTIDE, "status", "--control", tmp_path / "control", check=False)
+        assert said in one_line(done)
+        assert "kernel's side alone" in host.run(RIPTIDE, "show", "--control", tmp_path / "control").stderr
         thread.join()
-
-
-def test_answer_that_is_none_is_one_line(host, impostor):
-    for answer, said in ((b"", "ended before"), (b'{"ok":true,"health', "ended before"),
-                         (b"{}\n", "none"), (b"\x00\xff\n", "none"),
-                         (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "none")):
-        done = host.run(RIPTIDE, "status", "--control", impostor(answer), check=False)
-        assert said in one_line(done), answer
-
-
-def test_show_goes_on_without_a_daemon_that_dies(net, impostor):
-    path = impostor(b'{"routes":[["203.0.113.1","applied",3')
-    done = net.host.run(RIPTIDE, "show", "--control", path)
-    assert "ended before" in done.stderr and "kernel's side alone" in done.stderr

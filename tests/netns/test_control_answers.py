@@ -2,7 +2,6 @@
 """riptide status and show: what they say is what is so."""
 
 import os
-from pathlib import Path
 
 from control import ask, riptide_json, status
 from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
@@ -37,16 +36,6 @@ def test_status_says_how_it_is(net):
                                 "ipv6": {"in_place": True, "reason": None}}
 
 
-def test_status_of_a_dry_run_has_no_rules_in_place(host):
-    process = host.start(RIPTIDED, "--dry-run", "--control", "/run/dry", "--log-level", "error")
-    wait_until(lambda: Path("/run/dry").exists(), "the socket")
-    found = riptide_json(host, "status", "--control", "/run/dry")
-    assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
-    assert "IPv4 off: dry run" in host.run(RIPTIDE, "status", "--control", "/run/dry").stdout
-    process.terminate()
-    assert process.wait(DEADLINE_S) == 0
-
-
 def test_status_says_how_much_room_there_is(net):
     for i in range(3):
         net.learned(f"203.0.113.{i + 1}", 20)
@@ -77,21 +66,8 @@ def test_show_puts_kernel_and_daemon_side_by_side(net):
         assert [row["dst"] for row in only["routes"]] == ["2001:db8::1"]
 
 
-def test_show_has_routes_of_devices_whose_name_is_no_text(net):
-    """Of a name the kernel wants no blank, slash or colon, and nothing else."""
-    name = os.fsdecode(b"\xff\"")
-    net.host.ip("link", "add", name, "type", "veth", "peer", "name", "far")
-    net.host.ip("link", "set", name, "up")
-    for dst, dev in (("203.0.113.1", name), ("203.0.113.2", "eth0")):
-        net.host.ip("route", "add", dst, "dev", dev, "table", TABLE, "proto", "230",
-                    "initcwnd", "20")
-    found = riptide_json(net.host, "show", "--control", "none")
-    assert [(row["dst"], row["dev"]) for row in found["routes"]] == [("203.0.113.1", None),
-                                                                     ("203.0.113.2", "eth0")]
-
-
-def test_show_marks_differences(net):
-    """A dry run writes nothing, so that whatever is in the kernel is not what it believes."""
+def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
+    """It writes nothing, so that whatever is in the kernel is not what it believes."""
     for last in (1, 2, 3):
         net.learned(f"203.0.113.{last}", 30)
     path = "/run/dry"
@@ -110,17 +86,24 @@ def test_show_marks_differences(net):
     assert said["203.0.113.9"] == "the daemon does not know it"
     assert "differs: the daemon does not know it" in \
         net.host.run(RIPTIDE, "show", "--control", path).stdout
+    found = riptide_json(net.host, "status", "--control", path)
+    assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
+    assert "IPv4 off: dry run" in net.host.run(RIPTIDE, "status", "--control", path).stdout
     process.terminate()
-    process.wait(DEADLINE_S)
+    assert process.wait(DEADLINE_S) == 0
 
 
 def test_show_without_a_daemon_is_the_kernels_side(net):
-    with Daemon.learned(net, "203.0.113.1") as daemon:
-        window = windows(net.host)["203.0.113.1"]
-        daemon.kill()
-    done = net.host.run(RIPTIDE, "show")
-    assert done.stdout.splitlines()[1].split()[:2] == ["203.0.113.1", str(window)]
+    """Of a device, too, whose name is no text: the kernel wants no blank, slash or colon in it."""
+    name = os.fsdecode(b"\xff\"")
+    net.host.ip("link", "add", name, "type", "veth", "peer", "name", "far")
+    net.host.ip("link", "set", name, "up")
+    for dst, dev in (("203.0.113.1", name), ("203.0.113.2", "eth0")):
+        net.host.ip("route", "add", dst, "dev", dev, "table", TABLE, "proto", "230", "initcwnd", 20)
+    done = net.host.run(RIPTIDE, "show", "203.0.113.2")
+    assert done.stdout.splitlines()[1].split()[:2] == ["203.0.113.2", "20"]
     assert "not running" in done.stderr
     found = riptide_json(net.host, "show")
     assert not found["daemon_is_running"] and found["routes"][0]["daemon"] is None
-    net.host.run(RIPTIDE, "flush")
+    assert [(row["dst"], row["dev"]) for row in found["routes"]] == [("203.0.113.1", None),
+                                                                     ("203.0.113.2", "eth0")]

@@ -14,29 +14,77 @@ from control import ask, connect, one_line, read_line, riptide_json, status, ver
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
-def test_hint_lowers_windows_and_passes(net):
+def hint(net, *words):
+    return net.host.run(RIPTIDE, "hint", *words).stdout
+
+
+def test_hint_lowers_windows_is_taken_back_and_passes(net):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)
     with Daemon(net.host, "--log-level", "debug") as daemon:
         for address in ("203.0.113.1", "198.51.100.1"):
             wait_until(lambda: windows(net.host).get(address, 0) >= 60, "a window")
         before = windows(net.host)
-        riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "1m")
+        riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
         assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_max"]
-        said = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--scale", "50%", "--for", "4s")
-        assert said.stdout == (
+        removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
+        assert removed == {"removed": "203.0.113.0/24"}
+        wait_until(lambda: windows(net.host) == before, "the end of the hint")
+        again = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--remove", check=False)
+        assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
+                                   "hint` lists them\n")
+        assert hint(net, "203.0.113.0/24", "--scale", "50%", "--for", "4s") == (
             "203.0.113.0/24: 1 destination held down, from the next round on, for 4 s: windows "
             "times 0.5, but the minimum of 10 stays\n")
-        said = net.host.run(RIPTIDE, "hint", "192.0.2.0/24", "--max", "20", "--for", "1s")
-        assert said.stdout.startswith("192.0.2.0/24: no destination within is known, and what is "
-                                      "learned in the next 1 s is held down: at most 20, but")
+        assert hint(net, "192.0.2.0/24", "--max", "20", "--for", "1s").startswith(
+            "192.0.2.0/24: no destination within is known, and what is learned in the next 1 s is "
+            "held down: at most 20, but")
         half = f"203.0.113.1: initcwnd {before['203.0.113.1'] // 2}"
         wait_until(lambda: half in daemon.said(), "half")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
-    assert "windows at most 20\n" in said and "windows times 0.5\n" in said
+    for line in ("windows at most 20\n", "windows times 0.5\n", "hint: 203.0.113.0/24: removed\n"):
+        assert line in said
+
+
+def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 203.0.113.0/24]\npolicy = paper\ncwnd-min = 12\n"
+                    "[prefix 198.51.100.1]\ncwnd-max = 20\n")
+    with Daemon(net.host, "--config", path, "--aggregate", "192.0.2.0/28"):
+        listed = riptide_json(net.host, "hint")["hints"]
+        assert {"dst": "203.0.113.0/24", "policy": "paper", "cwnd_min": 12, "cwnd_max": None,
+                "scale": None, "for_ms": None} in listed and len(listed) == 2
+        assert "203.0.113.0/24: policy paper, at least 12, as configured\n" in hint(net)
+        for dst, cwnd_min in (("203.0.113.2", 12), ("198.51.100.1", 10), ("192.0.2.0/25", 10)):
+            words = (dst, "--max", "5", "--for", "1s")
+            assert riptide_json(net.host, "hint", *words)["cwnd_min"] == cwnd_min
+            assert f"at most 5, but the minimum of {cwnd_min} stays" in hint(net, *words)
+        hint(net, "198.51.100.1", "--remove")
+        for words, said in (
+                (("198.51.100.1", "--remove"), "198.51.100.1: its bounds are a section of the "
+                 "configuration: take that out of the file, and reload"),
+                (("192.0.2.1", "--max", "20", "--for", "1s"),
+                 "192.0.2.1: counts as a part of 192.0.2.0/28; give that")):
+            done = net.host.run(RIPTIDE, "hint", *words, check=False)
+            assert one_line(done) == f"riptide: hint: {said}\n"
+    with Daemon(net.host):
+        assert riptide_json(net.host, "hint") == {"hints": []}
+        assert hint(net) == "no hint holds\n"
+        assert "hints" not in net.host.run(RIPTIDE, "status").stdout
+        hint(net, "203.0.113.0/24", "--max", "20", "--for", "10h")
+        hint(net, "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
+        first, second = riptide_json(net.host, "hint")["hints"]
+        assert 0 < 36_000_000 - first["for_ms"] < 60_000
+        assert (first["cwnd_max"], second["cwnd_max"], second["scale"]) == (20, 9, 0.25)
+        said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
+        assert re.sub(r"3\d{4}\.\d s", "N s", said) == (
+            "203.0.113.0/24: at most 20, for another N s\n"
+            "2001:db8::/32: windows times 0.25, at most 9, for another N s\n")
+        assert riptide_json(net.host, "status")["hints"] == 2
+        assert "  hints      2 in force, see riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
 
 
 @pytest.mark.parametrize("option, value, said", [
@@ -64,84 +112,6 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
                 client.shutdown(socket.SHUT_WR)
                 daemon.process.send_signal(signal.SIGCONT)
                 assert json.loads(read_line(client)) == {"ok": True, "hints": []}
-
-
-def test_hint_can_be_taken_back(net):
-    with Daemon.learned(net, {"203.0.113.1": 60}) as daemon:
-        before = windows(net.host)["203.0.113.1"]
-        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
-        wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
-        removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
-        assert removed == {"removed": "203.0.113.0/24"}
-        wait_until(lambda: windows(net.host)["203.0.113.1"] == before, "the end of the hint")
-        again = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--remove", check=False)
-        assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
-                                   "hint` lists them\n")
-        assert "hint: 203.0.113.0/24: removed\n" in daemon.said()
-
-
-def test_remove_leaves_a_section_of_the_configuration(net, tmp_path):
-    path = tmp_path / "riptided.conf"
-    path.write_text("[prefix 203.0.113.2]\ncwnd-max = 15\n")
-    net.learned("203.0.113.2", 60)
-    with Daemon(net.host, "--config", path):
-        wait_until(lambda: windows(net.host) == {"203.0.113.2": 15}, "the section's bound")
-        net.host.run(RIPTIDE, "hint", "203.0.113.2", "--max", "12", "--for", "10h")
-        net.host.run(RIPTIDE, "hint", "203.0.113.2", "--remove")
-        assert [hint["cwnd_max"] for hint in riptide_json(net.host, "hint")["hints"]] == [15]
-        again = net.host.run(RIPTIDE, "hint", "203.0.113.2", "--remove", check=False)
-        assert one_line(again) == (
-            "riptide: hint: 203.0.113.2: its bounds are a section of the configuration: take that "
-            "out of the file, and reload\n")
-        assert [hint["cwnd_max"] for hint in riptide_json(net.host, "hint")["hints"]] == [15]
-
-
-def test_hints_in_force_are_listed(net, tmp_path):
-    path = tmp_path / "riptided.conf"
-    path.write_text("[prefix 192.0.2.0/24]\npolicy = paper\ncwnd-min = 12\n")
-    with Daemon(net.host, "--config", path):
-        section = {"dst": "192.0.2.0/24", "policy": "paper", "cwnd_min": 12, "cwnd_max": None,
-                   "scale": None, "for_ms": None}
-        assert riptide_json(net.host, "hint") == {"hints": [section]}
-        assert net.host.run(RIPTIDE, "hint").stdout == (
-            "192.0.2.0/24: policy paper, at least 12, as configured\n")
-    with Daemon(net.host):
-        assert riptide_json(net.host, "hint") == {"hints": []}
-        assert net.host.run(RIPTIDE, "hint").stdout == "no hint holds\n"
-        assert "hints" not in net.host.run(RIPTIDE, "status").stdout
-        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
-        net.host.run(RIPTIDE, "hint", "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
-        first, second = riptide_json(net.host, "hint")["hints"]
-        assert 0 < 36_000_000 - first.pop("for_ms") < 60_000
-        assert first == {"dst": "203.0.113.0/24", "policy": None, "cwnd_min": None, "cwnd_max": 20,
-                         "scale": None}
-        assert (second["cwnd_max"], second["scale"]) == (9, 0.25)
-        said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
-        assert re.sub(r"3\d{4}\.\d s", "N s", said) == (
-            "203.0.113.0/24: at most 20, for another N s\n"
-            "2001:db8::/32: windows times 0.25, at most 9, for another N s\n")
-        assert riptide_json(net.host, "status")["hints"] == 2
-        assert "  hints      2 in force, see riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
-
-
-def test_hint_for_a_part_of_a_destination_names_the_whole(net):
-    with Daemon(net.host, "--prefix-len4", "24", "--aggregate", "198.51.100.0/28"):
-        done = net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "20", "--for", "1s", check=False)
-        assert one_line(done) == ("riptide: hint: 203.0.113.1: counts as a part of 203.0.113.0/24; "
-                                  "give that\n")
-        for dst in ("203.0.113.0/24", "203.0.112.0/20", "198.51.100.0/25"):
-            riptide_json(net.host, "hint", dst, "--max", "20", "--for", "1s")
-
-
-def test_hint_below_the_minimum_says_that_this_stays(net, tmp_path):
-    path = tmp_path / "riptided.conf"
-    path.write_text("[prefix 203.0.113.0/24]\ncwnd-min = 12\n[prefix 203.0.113.1]\ncwnd-max = 20\n")
-    with Daemon(net.host, "--config", path):
-        for dst, cwnd_min in (("203.0.113.2", 12), ("203.0.113.1", 10), ("203.0.112.0/23", 10)):
-            words = ("hint", dst, "--max", "5", "--for", "1s")
-            assert riptide_json(net.host, *words)["cwnd_min"] == cwnd_min
-            said = net.host.run(RIPTIDE, *words).stdout
-            assert f"at most 5, but the minimum of {cwnd_min} stays" in said
 
 
 def test_pause_and_resume_while_rules_are_looked_at(net):
@@ -187,19 +157,6 @@ def test_pause_holds_where_somebody_puts_the_rules_back(net):
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
 
 
-def test_state_goes_from_one_daemon_to_the_next(net):
-    connection = net.learned("203.0.113.1", 30)
-    with Daemon(net.host):
-        window = wait_window(net.host, "203.0.113.1")
-        saved = riptide_json(net.host, "save", "/run/state")
-        assert saved == {"file": "/run/state", "bytes": Path("/run/state").stat().st_size}
-        assert Path("/run/state").stat().st_mode & 0o777 == 0o600
-    net.reset(connection)
-    with Daemon(net.host):
-        assert riptide_json(net.host, "load", "/run/state")["loaded"] == 1
-        assert wait_window(net.host, "203.0.113.1") == window
-
-
 def test_load_takes_the_place_and_merge_joins(net):
     write_state("/run/old", {"203.0.113.1": 30, "203.0.113.2": 40}, age_s=100)
     write_state("/run/new", {"203.0.113.2": 50, "203.0.113.3": 60}, age_s=10)
@@ -208,8 +165,13 @@ def test_load_takes_the_place_and_merge_joins(net):
         wait_until(lambda: windows(net.host) == {"203.0.113.2": 50, "203.0.113.3": 60}, "new")
         counts = riptide_json(net.host, "merge", "/run/old")
         assert (counts["loaded"], counts["older"]) == (1, 1)
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30, "203.0.113.2": 50,
-                                                 "203.0.113.3": 60}, "both, newer wins")
+        both = {"203.0.113.1": 30, "203.0.113.2": 50, "203.0.113.3": 60}
+        wait_until(lambda: windows(net.host) == both, "both, newer wins")
+        saved = riptide_json(net.host, "save", "/run/state")
+        assert saved == {"file": "/run/state", "bytes": Path("/run/state").stat().st_size}
+    with Daemon(net.host):
+        assert riptide_json(net.host, "load", "/run/state")["loaded"] == 3
+        wait_until(lambda: windows(net.host) == both, "those of the daemon before")
         assert riptide_json(net.host, "load", "/run/old")["loaded"] == 2
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 30, "203.0.113.2": 40}, "old")
 

@@ -5,39 +5,56 @@ import re
 
 import pytest
 from control import PATH, riptide_json, status, verdict
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules, 
+from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules,
                    wait_until, wait_window, windows)
 from programs import start_agent
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
+    """Of several next hops, with a policy that asks for no evidence; and without us, while it is paused."""
+    net.host.ip("route", "add", "203.0.113.2", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.2")
     connections = [net.learned("203.0.113.1", cwnd) for cwnd in (30, 60)]
     mean = sum(connection.cwnd() for connection in connections) / 2
-    with Daemon(net.host, "--cwnd-max", "25"):
+    with Daemon.learned(net, "203.0.113.2", "--cwnd-max", "25"):
         wait_window(net.host, "203.0.113.1")
         found = verdict(net.host, "203.0.113.1")
         window = found["window"]
-        assert window["connections"] == 2
+        assert window["connections"] == 2 and set(window["evidence"].values()) == {None}
         assert window["combined"] == window["smoothed"] == mean
         assert window["bounds"] == ["max"] and window["cwnd"] == 25
         for route in (found["route"], found["kernel"]):
             assert (route["initcwnd"], route["gateway"], route["dev"]) == (25, "10.0.0.1", "eth0")
         assert found["verdict"] == "connections start with 25 segments"
+        assert verdict(net.host, "203.0.113.2")["kernel"]["dev"] is None
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.2").stdout
+        assert said.count("via several next hops") == 2 and "evidence" not in said
+        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
+        net.host.run(RIPTIDE, "pause")
+        found = verdict(net.host, "203.0.113.1")
+        assert net.connect("203.0.113.1").cwnd() == 10
+        assert found["verdict"] == ("connections start with 10 segments, without us, the route is "
+                                    "not looked at: paused")
+        shown = riptide_json(net.host, "show")
+        assert shown["daemon_is_paused"] is True and shown["routes"][0]["starts_with"] == 10
+        assert riptide_json(net.host, "status")["not_taken"] == 2
+        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
+        assert first.startswith("paused: ") and "riptide resume" in first
+        assert header.startswith("DESTINATION")
+        net.host.run(RIPTIDE, "resume")
+        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
 
 
 @pytest.mark.parametrize("options, setup, dst, said", [
     ((), None, "203.0.113.5", "no connection to it is open"),
     (("--scope", "198.51.100.0/24"), None, "203.0.113.1", "outside of --scope"),
     (("--exclude", "203.0.113.1"), None, "203.0.113.1", "in --exclude"),
-    (("--policy", "careful"), None, "203.0.113.3", "none of the 1 connections that riptided saw last counts (unused 1"),
     ((), ("route", "add", "blackhole", "203.0.113.6"), "203.0.113.6", "left alone: "),
     ((), None, "10.0.0.10", "an address of this host"),
     (("--aggregate", "10.0.1.0/24"), ("addr", "add", "10.0.1.1/32", "dev", "lo"), "10.0.1.0/24",
      "left alone: an address of this host lies in it"),
-], ids=["unknown", "scope", "exclude", "unused", "blackhole", "own", "own within"])
+], ids=["unknown", "scope", "exclude", "blackhole", "own", "own within"])
 def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, dst, said):
     net.learned("203.0.113.1", 30)
-    net.connect("203.0.113.3")
     if setup:
         net.host.ip(*setup)
     with Daemon(net.host, *options):
@@ -48,88 +65,40 @@ def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, ds
         assert found["window"] or "initcwnd" not in net.host.run(RIPTIDE, "explain", dst).stdout
 
 
-def test_explain_says_what_was_left_out_when_it_is_gone(net):
-    connections = [net.connect("203.0.113.3") for _ in range(2)]
-    with Daemon(net.host, "--policy", "careful") as daemon:
-        assert wait_until(lambda: verdict(net.host, "203.0.113.3")["seen"], "a round")[
-            "left_out"] == {"unused": 2, "idle": 0, "unmeasured": 0}
-        with daemon.stopped():  # no round sees one of them closed alone
-            for connection in connections:
-                net.reset(connection)
-        found = verdict(net.host, "203.0.113.3")
-        assert found["verdict"] == ("nothing: none of the 2 connections that riptided saw last "
-                                    "counts (unused 2, idle 0, unmeasured 0)")
-        assert found["window"] is None and found["route"] is None
-        said = net.host.run(RIPTIDE, "explain", "203.0.113.3").stdout
-        assert re.search(r"^  seen last    2 connections, \d+\.\d s ago; left out: 2 unused$", said,
-                         re.MULTILINE)
-
-
 TAKEN = ("203.0.113.1", "2001:db8::1")  # by routes of main that are longer than the default
 
 
-@pytest.fixture
-def taken(net):
-    """A daemon whose routes to TAKEN no connection takes; the priority of the rules to blame."""
+def test_explain_show_and_status_go_by_the_answer_of_the_kernel(net):
+    """Where no connection takes our route."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
     with Daemon.learned(net, dict.fromkeys((*TAKEN, "198.51.100.1"), 40)):
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
-        yield priority
-
-
-def test_explain_goes_by_the_answer_of_the_kernel(net, taken):
-    for address, starts, family in zip(TAKEN, (10, 17), (4, 6)):
-        found = verdict(net.host, address)
-        assert net.connect(address).cwnd() == starts
-        assert found["kernel"]["initcwnd"] >= 40
-        assert found["verdict"] == (
-            f"connections start with {starts} segments, not with the "
-            f"{found['kernel']['initcwnd']} of our route: a rule comes before ours: IPv{family} "
-            f"priority {taken} lookup main suppress_prefixlength 0")
-        assert (found["lookup"]["table"], found["lookup"]["starts_with"]) == (254, starts)
-        assert f"IPv{family} priority {taken} lookup main suppress_prefixlength 0" in found["lookup"]["not_ours"]
-    found = verdict(net.host, "198.51.100.1")
-    window = found["kernel"]["initcwnd"]
-    assert net.connect("198.51.100.1").cwnd() == window
-    assert found["verdict"] == f"connections start with {window} segments"
-    assert (found["lookup"]["starts_with"], found["lookup"]["not_ours"]) == (window, None)
-
-
-def test_show_and_status_go_by_the_answer_of_the_kernel(net, taken):
-    shown = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
-    assert [shown[address]["starts_with"] for address in TAKEN] == [10, 17]
-    for address, family in zip(TAKEN, (4, 6)):
-        assert f"IPv{family} priority {taken} lookup main suppress_prefixlength 0" in shown[address]["not_ours"]
-    other = shown["198.51.100.1"]
-    assert (other["starts_with"], other["not_ours"]) == (other["initcwnd"], None)
-    done = net.host.run(RIPTIDE, "show")
-    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert f"starts with 10: a rule comes before ours: IPv4 priority {taken}" in lines[TAKEN[0]]
-    assert "starts with" not in lines["198.51.100.1"]
-    assert "routes that connections do not take: 2" in done.stderr
-    assert riptide_json(net.host, "status")["not_taken"] == 2
-    assert "not taken  2 of the routes: " in net.host.run(RIPTIDE, "status").stdout
-
-
-def test_explain_and_show_say_what_a_pause_does(net):
-    with Daemon.learned(net, {"203.0.113.1": 40}):
-        assert "paused" not in net.host.run(RIPTIDE, "show").stdout
-        net.host.run(RIPTIDE, "pause")
-        found = verdict(net.host, "203.0.113.1")
-        assert net.connect("203.0.113.1").cwnd() == 10
-        assert found["verdict"] == ("connections start with 10 segments, without us, the route is "
-                                    "not looked at: paused")
-        shown = riptide_json(net.host, "show")
-        assert shown["daemon_is_paused"] is True and shown["routes"][0]["starts_with"] == 10
-        assert riptide_json(net.host, "status")["not_taken"] == 1
-        first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
-        assert first.startswith("paused: ") and "riptide resume" in first
-        assert header.startswith("DESTINATION")
-        net.host.run(RIPTIDE, "resume")
-        assert riptide_json(net.host, "show")["daemon_is_paused"] is False
-    assert riptide_json(net.host, "show")["daemon_is_paused"] is False
+        shown = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
+        for address, starts, family in zip(TAKEN, (10, 17), (4, 6)):
+            found = verdict(net.host, address)
+            assert net.connect(address).cwnd() == starts == shown[address]["starts_with"]
+            assert found["kernel"]["initcwnd"] >= 40
+            rule = f"IPv{family} priority {priority} lookup main suppress_prefixlength 0"
+            assert found["verdict"] == (
+                f"connections start with {starts} segments, not with the "
+                f"{found['kernel']['initcwnd']} of our route: a rule comes before ours: {rule}")
+            assert (found["lookup"]["table"], found["lookup"]["starts_with"]) == (254, starts)
+            assert rule in found["lookup"]["not_ours"] and rule in shown[address]["not_ours"]
+        found, other = verdict(net.host, "198.51.100.1"), shown["198.51.100.1"]
+        window = found["kernel"]["initcwnd"]
+        assert net.connect("198.51.100.1").cwnd() == window == other["initcwnd"]
+        assert found["verdict"] == f"connections start with {window} segments"
+        for said in (found["lookup"], other):
+            assert (said["starts_with"], said["not_ours"]) == (window, None)
+        done = net.host.run(RIPTIDE, "show")
+        lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+        assert f"starts with 10: a rule comes before ours: IPv4 priority {priority}" in lines[TAKEN[0]]
+        assert "starts with" not in lines["198.51.100.1"]
+        assert "routes that connections do not take: 2" in done.stderr
+        assert riptide_json(net.host, "status")["not_taken"] == 2
+        assert "not taken  2 of the routes: " in net.host.run(RIPTIDE, "status").stdout
 
 
 def several(host, dst):
@@ -150,6 +119,22 @@ def test_explain_of_a_prefix_is_about_the_one_destination_that_it_belongs_to(net
         assert done.stdout.startswith("198.51.100.0/24, counted as 198.51.100.0/22\n")
         several(net.host, "203.0.113.0/24")
     several(net.host, "203.0.113.0/24")
+
+
+def test_explain_says_what_was_left_out_when_it_is_gone(net):
+    connections = [net.connect("203.0.113.3") for _ in range(2)]
+    with Daemon(net.host, "--policy", "careful") as daemon:
+        wait_until(lambda: verdict(net.host, "203.0.113.3")["seen"], "a round")
+        with daemon.stopped():  # no round sees one of them closed alone
+            for connection in connections:
+                net.reset(connection)
+        found = verdict(net.host, "203.0.113.3")
+        assert found["verdict"] == ("nothing: none of the 2 connections that riptided saw last "
+                                    "counts (unused 2, idle 0, unmeasured 0)")
+        assert found["window"] is None and found["route"] is None
+        assert found["seen"]["left_out"] == {"unused": 2, "idle": 0, "unmeasured": 0}
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.3").stdout
+        assert re.search(r"^  seen last    2 connections, \d+\.\d s ago; left out: 2 unused$", said, re.M)
 
 
 def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
@@ -193,17 +178,6 @@ def test_explain_shows_round_trip_times_that_the_policy_knows(net, policy, has_l
         line = next(line for line in said.splitlines() if line.startswith("  evidence"))
         assert re.search(r"rtt [\d.]+ to [\d.]+ ms$" if has_largest else r"smallest rtt [\d.]+ ms$", line)
         assert "burst 0.0 " not in line and (policy == "careful" or "burst - segments" in line)
-
-
-def test_explain_names_several_next_hops_and_no_evidence_where_there_is_none(net):
-    net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via",
-                "10.0.0.2")
-    with Daemon.learned(net, "203.0.113.1"):
-        found = verdict(net.host, "203.0.113.1")
-        assert found["kernel"]["dev"] is None
-        assert set(found["window"]["evidence"].values()) == {None}
-        said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-        assert said.count("via several next hops") == 2 and "evidence" not in said
 
 
 def test_explain_without_a_daemon_names_who_says_what_one_would_do(net):

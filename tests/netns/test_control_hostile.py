@@ -129,20 +129,14 @@ def connect_as_nobody():
         yield client
 
 
-def test_a_gigabyte_without_a_newline(watched):
-    block = b"x" * (1 << 20)
-    with watched.unharmed("1 GB without a newline"):
-        for _ in range(1024):
-            with connect_as_nobody() as client, pytest.raises((BrokenPipeError, ConnectionResetError)):
-                client.sendall(block)
-
-
-def test_gigabytes_without_a_newline_of_root_are_given_back(watched):
+@pytest.mark.parametrize("as_whom, mib, times", [(connect_as_nobody, 1, 1024), (connect, 65, 10)],
+                         ids=["nobody", "root"])
+def test_gigabytes_without_a_newline_are_given_back(watched, as_whom, mib, times):
     """Who may change things may send a state, of 64 MiB at most."""
-    block = b"x" * (65 << 20)
-    with watched.unharmed("650 MB of root's without a newline"):
-        for _ in range(10):
-            with connect() as client, pytest.raises((BrokenPipeError, ConnectionResetError)):
+    block = b"x" * (mib << 20)
+    with watched.unharmed(f"{mib * times} MiB without a newline"):
+        for _ in range(times):
+            with as_whom() as client, pytest.raises((BrokenPipeError, ConnectionResetError)):
                 client.sendall(block)
 
 
@@ -197,7 +191,7 @@ for _ in range(4):
         asker.wait()
 
 
-def test_list_of_all_destinations_comes_whole_in_pages(net, watched):
+def test_all_destinations_come_whole_in_pages_and_as_a_state_to_a_slow_reader(net, watched):
     fill(net.host, 16384)
     found, page = [], {"next": 0}
     with connect() as client:
@@ -206,15 +200,10 @@ def test_list_of_all_destinations_comes_whole_in_pages(net, watched):
             page = json.loads(read_line(client))
             assert len(page["routes"]) <= 256
             found += page["routes"]
-    assert len({row.split("\t")[0] for row in found}) == len(found) == 16384
-    assert {row.split("\t")[1] for row in found} == {"applied"}
-    text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
-    assert len(text["routes"]) == 16384 and text["differences"] == 0
-
-
-def test_state_of_all_destinations_comes_whole_to_a_slow_reader(net, watched):
-    fill(net.host, 16384)
-    with connect() as client:
+        assert len({row.split("\t")[0] for row in found}) == len(found) == 16384
+        assert {row.split("\t")[1] for row in found} == {"applied"}
+        text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
+        assert len(text["routes"]) == 16384 and text["differences"] == 0
         client.sendall(b'{"request":"save"}\n')
         assert client.recv(100).startswith(b'{"state":"riptide state ')
         for _ in range(3):

@@ -178,13 +178,8 @@ def test_each_header_compiles_alone_and_its_version_can_be_compared(tree, tmp_pa
             "-fsyntax-only", *tree.pkg_config("--cflags"), source)
 
 
-def compile_host(tree, program, *arguments):
-    run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", program,
-        REPOSITORY / "tests" / "host.c", *arguments)
-
-
 def needed(program):
-    return re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program))
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program)))
 
 
 @pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
@@ -193,17 +188,13 @@ def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_s
     program = tmp_path / "host"
     flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
     assert "-lriptide" in flags
-    compile_host(tree, program, *("-l:libriptide.a" if is_static and flag == "-lriptide" else flag
-                                  for flag in flags))
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", program,
+        REPOSITORY / "tests" / "host.c", *("-l:libriptide.a" if is_static and flag == "-lriptide"
+                                           else flag for flag in flags))
     assert ("libriptide.so.0" in needed(program)) != is_static
     with net.learned("203.0.113.1", 30).busy():
         said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
     assert said == "203.0.113.1 24\n"  # where careful begins
-
-
-def test_shared_library_needs_nothing_but_libmnl(tree):
-    assert set(needed(tree.find("libriptide.so.0.1.0"))) <= {
-        "libmnl.so.0", "libc.so.6", "libm.so.6"}
 
 
 # /usr/local and /etc of this process alone; what ldconfig keeps elsewhere, too.
@@ -212,53 +203,32 @@ cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && mount -t tmpfs tmpfs /usr/l
 { [ ! -d /var/cache/ldconfig ] || mount -t tmpfs tmpfs /var/cache/ldconfig; } && cd "$2" || exit
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 unset LD_LIBRARY_PATH PKG_CONFIG_PATH
+meson install --no-rebuild >/dev/null
+riptided --version
+riptide version
+ldconfig
+cc -o "$1/host" "$3/tests/host.c" $(pkg-config --cflags --libs riptide)
+ldd "$1/host" | grep libriptide
+ninja uninstall >/dev/null
+find /usr/local /etc -type f -name '*riptide*'
 """
 
 
-@pytest.fixture
-def newcomer(tmp_path):
-    """Runs lines of a shell in the build directory, on a host on which nothing was installed."""
+def test_newcomer_installs_runs_embeds_and_uninstalls(tmp_path):
+    """In the build directory, on a host on which nothing was installed."""
     if os.path.commonpath(["/usr/local", BUILD, REPOSITORY]) == "/usr/local":
         pytest.skip("the checkout is where it would be installed to")
-
-    def run_lines(lines):
-        return run("unshare", "--mount", "bash", "-ec", AS_NEWCOMER + lines, "bash", tmp_path, BUILD)
-    return run_lines
-
-
-def test_newcomer_installs_runs_embeds_and_uninstalls(newcomer, tmp_path):
-    said = newcomer(f"""
-        meson install --no-rebuild >/dev/null
-        riptided --version
-        riptide version
-        ldconfig
-        cc -o {tmp_path}/host {REPOSITORY}/tests/host.c $(pkg-config --cflags --libs riptide)
-        ldd {tmp_path}/host | grep libriptide
-        ninja uninstall >/dev/null
-        find /usr/local /etc -type f -name '*riptide*'
-    """)
+    said = run("unshare", "--mount", "bash", "-ec", AS_NEWCOMER, "bash", tmp_path, BUILD, REPOSITORY)
     assert [line.split()[0] for line in said.splitlines()] == ["riptided", "riptide",
                                                                "libriptide.so.0"]
     assert " => /usr/local/lib/" in said
 
 
-def exported(library):
-    lines = run("nm", "--dynamic", "--defined-only", library).splitlines()
-    return {line.split()[2].split("@")[0] for line in lines if line.split()[1] != "A"}
-
-
-def listed():
-    text = (REPOSITORY / "lib" / "libriptide.sym").read_text()
-    return set(re.findall(r"^\s+(riptide_\w+);", text, re.MULTILINE))
-
-
-def test_exactly_the_listed_symbols_are_exported(tree):
-    assert exported(tree.find("libriptide.so.0.1.0")) == listed()
-
-
-def test_static_library_defines_every_listed_symbol_and_shows_nothing_else(tree):
-    """A host may have functions with the names of our parts."""
+def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tree):
+    """A host may have functions with the names of our parts. tests/abi.py judges the shared one's."""
+    listed = re.findall(r"^\s+(riptide_\w+);", (REPOSITORY / "lib" / "libriptide.sym").read_text(), re.M)
     lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).splitlines()
     names = {line.split()[2] for line in lines if len(line.split()) == 3}
-    assert listed() <= names
+    assert set(listed) <= names
     assert all(name.startswith("riptide_") for name in names)
+    assert needed(tree.find("libriptide.so.0.1.0")) <= {"libmnl.so.0", "libc.so.6", "libm.so.6"}

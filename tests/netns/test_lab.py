@@ -16,15 +16,15 @@ from netns import BUILD, DEADLINE_S, REPOSITORY, wait_until
 sys.path.insert(0, str(REPOSITORY / "lab"))
 from transfer_model import forecast, rounds  # noqa: E402
 
-LAB = REPOSITORY / "lab" / "lab.py"
+LAB, DEMO = (REPOSITORY / "lab" / name for name in ("lab.py", "demo.py"))
 NAMES = sorted(path.stem for path in (REPOSITORY / "lab" / "evaluations").glob("*.py"))
 ENVIRONMENT = {**os.environ, "MPLCONFIGDIR": str(BUILD / "matplotlib")}
 
 
-def start(*arguments, environment=None):
-    return subprocess.Popen([sys.executable, "-IB", LAB, *arguments], stdin=subprocess.DEVNULL,
+def start(*arguments, program=LAB, environment=ENVIRONMENT):
+    return subprocess.Popen([sys.executable, "-IB", program, *arguments], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            universal_newlines=True, env=environment or ENVIRONMENT)
+                            universal_newlines=True, env=environment)
 
 
 def namespaces():
@@ -49,11 +49,6 @@ def test_quick_form_of_an_evaluation(name, tmp_path):
     assert namespaces() == before
 
 
-def test_lab_lists_its_evaluations():
-    out, errors = start().communicate(timeout=DEADLINE_S)
-    assert [line.split()[2] for line in out.splitlines()] == NAMES, errors
-
-
 def test_lab_cleans_up_when_interrupted(tmp_path):
     before = namespaces()
     lab = start("initcwnd", "--out", tmp_path)
@@ -62,6 +57,11 @@ def test_lab_cleans_up_when_interrupted(tmp_path):
     lab.communicate(timeout=DEADLINE_S)
     assert lab.returncode == 1
     assert namespaces() == before
+
+
+def test_lab_lists_its_evaluations():
+    out, errors = start().communicate(timeout=DEADLINE_S)
+    assert [line.split()[2] for line in out.splitlines()] == NAMES, errors
 
 
 @pytest.mark.parametrize("cells, said", [("100 Gbit", "in no scene's name; one is: "),
@@ -73,41 +73,29 @@ def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
     assert not (tmp_path / "verdict.txt").exists()
 
 
-def test_lab_refuses_to_touch_the_machine_itself():
+@pytest.mark.parametrize("program, name", [(LAB, "initcwnd"), (DEMO, None)], ids=["lab", "demo"])
+def test_the_machine_itself_is_not_touched(program, name):
     environment = {key: value for key, value in ENVIRONMENT.items() if key != "RIPTIDE_SANDBOX"}
-    lab = start("initcwnd", environment=environment)
-    assert "run it with ./dev lab initcwnd" in lab.communicate(timeout=DEADLINE_S)[1]
-    assert lab.returncode == 1
+    refused = start(*[name] * bool(name), program=program, environment=environment)
+    command = f"./dev lab {name}" if name else "./dev demo"
+    assert f"run it with {command}\n" in refused.communicate(timeout=DEADLINE_S)[1]
+    assert refused.returncode == 1
 
 
 ROUND_TRIP_MS = 120
 
 
 def test_demo_saves_round_trips():
-    done = subprocess.run(["/usr/bin/python3", "-I", REPOSITORY / "lab" / "demo.py", "--quick"],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          universal_newlines=True, timeout=300)
-    assert done.returncode == 0
-    rows = re.findall(r"^ +(\d+) KB +(\d+) ms +(\d+) ms", done.stdout, re.MULTILINE)
+    demo = start("--quick", program=DEMO)
+    out, errors = demo.communicate(timeout=300)
+    assert demo.returncode == 0, errors
+    rows = re.findall(r"^ +(\d+) KB +(\d+) ms +(\d+) ms", out, re.MULTILINE)
     saved_ms = {int(size): int(without) - int(with_us) for size, without, with_us in rows}
     assert saved_ms.keys() == {10, 50, 100}
     # Whole round trips are saved; what a busy machine adds is far less.
     assert saved_ms[10] > -ROUND_TRIP_MS / 2
     assert saved_ms[50] > ROUND_TRIP_MS / 2
     assert saved_ms[100] > ROUND_TRIP_MS / 2
-
-
-def test_demo_refuses_to_touch_the_machine_itself():
-    environment = {key: value for key, value in os.environ.items() if key != "RIPTIDE_SANDBOX"}
-    done = subprocess.run(["/usr/bin/python3", "-I", REPOSITORY / "lab" / "demo.py"],
-                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True)
-    assert done.returncode == 1
-    assert done.stderr == "demo: this makes network namespaces: run it with ./dev demo\n"
-
-
-sys.path.insert(0, str(REPOSITORY / "lab"))
-from transfer_model import forecast, rounds  # noqa: E402
 
 
 def count_rounds(segments, window):

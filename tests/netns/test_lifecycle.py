@@ -16,7 +16,6 @@ from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
 from programs import Driver, start_agent
 
 PEERS = ("203.0.113.1", "203.0.113.2", "2001:db8::1")
-PAPER = ("--policy", "paper")  # whose windows are those of the connections
 
 
 def learn(net):
@@ -24,16 +23,12 @@ def learn(net):
     return {peer: net.learned(peer, 20 + 20 * n).cwnd() for n, peer in enumerate(PEERS)}
 
 
-def wait_learned(host, expected, table=TABLE):
-    wait_until(lambda: windows(host, table) == expected, f"the windows {expected}")
-
-
 @contextlib.contextmanager
 def learned(net, *options, table=TABLE):
     """A daemon and its windows: those of the connections to PEERS."""
     expected = learn(net)
     with Daemon(net.host, *options, table=table) as daemon:
-        wait_learned(net.host, expected, table)
+        wait_until(lambda: windows(net.host, table) == expected, f"the windows {expected}")
         yield daemon, expected
 
 
@@ -57,7 +52,7 @@ def one_tick(net):
 
 
 def test_flush_pauses_a_riptided_that_runs(net):
-    with learned(net) as (_, expected):
+    with learned(net):
         done = net.host.run(RIPTIDE, "flush")
         assert done.stdout == (
             "removed: rules 4, routes 3\npaused: riptided keeps its rules away until `riptide "
@@ -94,63 +89,56 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
 
 
 # CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group.
+# CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group.
 ONE_CAPABILITY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
                   "--inh-caps", "+net_admin", "--ambient-caps", "+net_admin", "--")
 
 
-@pytest.mark.parametrize("options, prefix, command, why", [
-    (("--control", "none"), (), (), "riptided is not running, or not with --control /run/riptide"),
-    ((), (), ("--control", "none"), "--control none"),
-    ((), (), ("--control", "/dev/null"), "riptided is not running, or not with --control /dev/null"),
-    ((), ONE_CAPABILITY, (), "only root and the group of --control-group may ask for that)"),
-], ids=["none", "unasked", "elsewhere", "not allowed"])
-def test_flush_names_a_riptided_that_cannot_be_asked(net, options, prefix, command, why):
-    with Daemon(net.host, *options) as daemon:
+def daemon_with(*options):
+    return lambda net: Daemon(net.host, *options)
+
+
+@pytest.mark.parametrize("manager, prefix, command, why", [
+    (daemon_with("--control", "none"), (), (), "(riptided is not running, or not with --control /run/riptide"),
+    (daemon_with(), (), ("--control", "none"), "(--control none"),
+    (daemon_with(), (), ("--control", "/dev/null"), "(riptided is not running, or not with --control /dev/null"),
+    (daemon_with(), ONE_CAPABILITY, (), "(only root and the group of --control-group may ask for that)"),
+    (lambda net: contextlib.nullcontext(start_agent(net.host)), (), (), ""),
+], ids=["none", "unasked", "elsewhere", "not allowed", "agent"])
+def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
+    with manager(net) as holder:
         done = net.host.run(*prefix, RIPTIDE, "flush", *command, check=False)
-        assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
-        assert len(done.stderr.splitlines()) == 1
-        assert f"process {daemon.pid} manages" in done.stderr and f"({why}" in done.stderr
+        assert done.stdout.startswith("removed: rules ")
+        line = done.stderr
+        assert done.returncode == 1 and len(line.splitlines()) == 1
+        assert f"process {holder.pid} manages" in line and why in line
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
-def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
+def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
     """Its socket is where that of this namespace would be."""
     with Daemon(net.host):
         expected = snapshot(net.host)
         assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
-        assert snapshot(net.host) == expected
         with Daemon(net.world, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
             assert "is of another network namespace)" in done.stderr
         assert snapshot(net.host) == expected
-
-
-def test_flush_of_another_table_leaves_the_riptided_that_runs_alone(net):
-    with Daemon(net.host):
-        expected = rules(net.host)
         net.host.ip("rule", "add", "pref", 40000, "lookup", 99)
         net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", 99)
         done = net.host.run(RIPTIDE, "flush", "--table", 99, check=False)
         assert done.stdout.startswith("removed: rules ")
         assert done.stderr == ("riptide: flush: riptided runs with another table: "
                                f"`riptide flush --table {TABLE}` is about that\n")
-        assert not rules(net.host, 99) and not routes(net.host, 99)
-        wait_until(lambda: rules(net.host) == expected, "its own rules")
+        wait_until(lambda: snapshot(net.host) == expected, "its own rules alone")
 
 
-def test_flush_names_an_agent_that_embeds_the_library(net):
-    expected = learn(net)
-    agent = start_agent(net.host)
-    wait_learned(net.host, expected)
-    done = net.host.run(RIPTIDE, "flush", check=False)
-    assert done.returncode == 1 and done.stdout.startswith("removed: rules ")
-    assert f"process {agent.pid} manages" in done.stderr
-    wait_learned(net.host, expected)
-    assert agent.end() == 0
-    assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
-
-
-def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net):
+@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush")],
+                         ids=["riptide", "riptided"])
+@pytest.mark.parametrize("table", [TABLE, 99])
+def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, table):
+    """What it leaves of ours in another table it names."""
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100
         route add 198.51.100.0/24 via 10.0.0.2 table 100 initcwnd 40
@@ -158,12 +146,17 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net):
         nexthop add id 7 via 10.0.0.2 dev eth0
     """)
     before = snapshot(net.host)
-    with learned(net) as (daemon, expected):
+    with learned(net, table=table) as (daemon, expected):
         daemon.kill()
-    assert windows(net.host) == expected
-    assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 4, routes 3\n"
-    assert net.host.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+    assert windows(net.host, table) == expected
+    if table != TABLE:
+        done = net.host.run(*command, check=False)
+        assert done.returncode == 1 and f"--table {table}" in done.stderr
+    done = net.host.run(*command, "--table", table)
+    assert f"removed: rules {4 if table == TABLE else 2}, routes 3\n" in done.stdout + done.stderr
     assert snapshot(net.host) == before
+    done = net.host.run(*command, "--table", table)
+    assert "removed: rules 0, routes 0\n" in done.stdout + done.stderr
 
 
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):
@@ -183,16 +176,28 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
         assert "203.0.113.9" not in windows(net.host)
 
 
-def test_second_riptided_names_the_first_and_leaves_it_alone(net):
+def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
+    """A unit whose start failed because another one runs has its stop hook called as well."""
     with learned(net) as (first, expected):
         before = snapshot(net.host)
-        second = net.host.run(RIPTIDED, check=False)
-        assert second.returncode == 1
-        assert second.stderr == (f"riptided: error: cannot start: process {first.pid} already "
-                                 "manages this network namespace; stop it first\n")
-        net.host.run(RIPTIDED, "--dry-run", "--once")  # which goes on beside it
+        assert one_line(net.host.run(RIPTIDED, check=False)) == (
+            f"riptided: error: cannot start: process {first.pid} already manages this network "
+            "namespace; stop it first\n")
+        done = net.host.run(RIPTIDED, "--flush")
+        assert f"nothing removed: process {first.pid} manages this" in done.stderr
+        done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once", "--policy", "paper")
+        for peer, cwnd in expected.items():  # which goes on beside it, and needs no privilege
+            assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
         assert snapshot(net.host) == before
         one_tick(net)
+
+
+def test_once_does_one_round_and_leaves_the_routes(net):
+    expected = learn(net)
+    done = net.host.run(RIPTIDED, "--once", "--policy", "paper")
+    assert windows(net.host) == expected
+    assert "riptide flush" in done.stderr
+    assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
 
 
 def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):
@@ -217,78 +222,30 @@ def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for
     assert not routes(net.host)
 
 
-def test_once_does_one_round_and_leaves_the_routes(net):
-    before = snapshot(net.host)
-    expected = learn(net)
-    done = net.host.run(RIPTIDED, "--once", *PAPER)
-    assert windows(net.host) == expected
-    assert "riptide flush" in done.stderr
-    assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
-    net.host.run(RIPTIDE, "flush")
-    assert snapshot(net.host) == before
-
-
-def test_dry_run_says_the_windows_changes_nothing_and_needs_no_privilege(net):
-    before = snapshot(net.host)
-    expected = learn(net)
-    done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once", *PAPER)
-    for peer, cwnd in expected.items():
-        assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
-    assert snapshot(net.host) == before
-
-
-def test_stop_hook_leaves_the_routes_of_a_riptided_that_runs(net):
-    """A unit whose start failed because another one runs has its stop hook called as well."""
-    with learned(net) as (daemon, expected):
-        before = snapshot(net.host)
-        done = net.host.run(RIPTIDED, "--flush")
-        assert f"nothing removed: process {daemon.pid} manages this" in done.stderr
-        assert snapshot(net.host) == before
-
-
 @pytest.mark.parametrize("text, numbers", [
-    ("[compute]\nttl = soon\n[apply]\ntable = 99\n", (99, 230)),
     ("[apply]\nprotocol = many\ntable = 99\n[none]\n\0\n[apply]\nmark = 0x123\n", (99, 230)),
     ("[observe]\nno sense\n[apply\n[apply]\ntable = 99\nprotocol = 222\n", (99, 222)),
     ("[compute]\ncwnd-min = 50\ncwnd-max = 20\nhistory-weight = 9\n[apply]\ntable = 99\n", (99, 230)),
     ("[apply]\ntable = 254\n", (TABLE, 230)),
     (None, (TABLE, 230)),
-], ids=["value", "number", "line", "range", "refused", "gone"])
+], ids=["number", "line", "range", "refused", "gone"])
 def test_stop_hook_needs_no_valid_file(net, tmp_path, text, numbers):
     before = snapshot(net.host)
     table, protocol = numbers
-    with learned(net, "--protocol", protocol, table=table) as (daemon, expected):
+    with Daemon.learned(net, "203.0.113.1", "--protocol", protocol, table=table) as daemon:
         daemon.kill()
     path = tmp_path / "riptided.conf"
     if text:
         path.write_text(text)
-    done = net.host.run(RIPTIDED, "--flush", "--config", path, check=False)
-    assert done.returncode == 0, done
+    done = net.host.run(RIPTIDED, "--flush", "--config", path)
     assert snapshot(net.host) == before
     warned = [line for line in done.stderr.splitlines() if "warning: " in line]
     assert len(warned) == ("cwnd-min" not in (text or "")), done.stderr
     assert all(str(path) in line for line in warned)
     # What is wrong on the command line is a mistake of who typed it.
-    assert net.host.run(RIPTIDED, "--flush", "--table", "x", check=False).returncode == 2
-    assert net.host.run(RIPTIDED, "--flush", "--table", "254", check=False).returncode == 2
     path.write_text("[compute]\nttl = 1h\n")
-    done = net.host.run(RIPTIDED, "--flush", "--config", path, "--table", "254", check=False)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "--table: 254 is" in done.stderr
-
-
-@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush")],
-                         ids=["riptide", "riptided"])
-def test_flush_names_a_table_of_ours_that_it_leaves(net, command):
-    before = snapshot(net.host)
-    with learned(net, table=99) as (daemon, expected):
-        daemon.kill()
-    done = net.host.run(*command, check=False)
-    assert done.returncode == 1
-    assert "--table 99" in done.stderr
-    done = net.host.run(*command, "--table", "99")
-    assert "routes 3" in done.stdout + done.stderr
-    assert snapshot(net.host) == before
+    for options in (("--table", "x"), ("--config", path, "--table", "254")):
+        assert "--table" in one_line(net.host.run(RIPTIDED, "--flush", *options, check=False), 2)
 
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])

@@ -9,8 +9,6 @@ import pytest
 from netns import MOUNTED, REPOSITORY, RIPTIDE, RIPTIDED
 
 MADE = MOUNTED / "cli" / "generate"
-PAGES = ("riptide.8", "riptided.8", "riptided.conf.5")
-PROGRAMS = ("riptide", "riptided")
 
 
 def run(*command, **options):
@@ -19,54 +17,27 @@ def run(*command, **options):
                           universal_newlines=True, **options)
 
 
-def options_of_help(*command):
-    """{option: whether it takes a value}, as --help has them."""
-    found = {}
-    for line in run(*command).stdout.splitlines():
-        match = re.match(r"  (--[-a-z0-9]+) (\S+)?", line)
-        if match:
-            found[match.group(1)] = bool(match.group(2))
+OPTION, COMMAND = r"^  (--[-a-z0-9]+)", r"^riptide ([a-z]+)"
+
+
+def of_help(pattern, *command):
+    found = set(re.findall(pattern, run(*command).stdout, re.MULTILINE))
+    assert len(found) > 5
     return found
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_manual_is_clean(page):
-    """But for other manuals that this machine may not have."""
+@pytest.mark.parametrize("page, start, names", [
+    ("riptided.8", "^ +", lambda: of_help(OPTION, RIPTIDED, "--help")),
+    ("riptide.8", "^ +", lambda: of_help(COMMAND, RIPTIDE, "help")),
+    ("riptide.8", "", lambda: of_help(OPTION, RIPTIDE, "help")),
+    ("riptided.conf.5", "^ +", lambda: of_help("^#?([-a-z0-9]+ =)", "cat", MADE / "riptided.conf")),
+], ids=["options", "commands", "their options", "keys"])
+def test_manual_is_clean_and_has_each(page, start, names):
+    """Clean but for other manuals that this machine may not have."""
     said = run("mandoc", "-T", "lint", "-W", "all", MADE / page).stdout.splitlines()
     assert [line for line in said if "referenced manual not found" not in line] == []
-
-
-def text_of(page):
-    done = run("mandoc", "-T", "ascii", MADE / page)
-    assert done.returncode == 0
-    return re.sub(".\b", "", done.stdout)
-
-
-def test_manual_has_every_option():
-    text = text_of("riptided.8")
-    options = options_of_help(RIPTIDED, "--help")
-    assert len(options) > 20
-    for option in options:
-        assert re.search(rf"^ +{option}\b", text, re.MULTILINE), option
-
-
-def test_manual_has_every_command_with_its_options():
-    text = text_of("riptide.8")
-    said = run(RIPTIDE, "help").stdout
-    commands = re.findall(r"^riptide ([a-z]+)", said, re.MULTILINE)
-    assert len(commands) > 5
-    for command in commands:
-        assert re.search(rf"^ +{command}\b", text, re.MULTILINE), command
-    for option in re.findall(r"^  (--[-a-z0-9]+)", said, re.MULTILINE):
-        assert option in text
-
-
-def test_manual_has_every_key():
-    text = text_of("riptided.conf.5")
-    keys = re.findall(r"^#?([-a-z0-9]+) =", (MADE / "riptided.conf").read_text(), re.MULTILINE)
-    assert len(keys) > 20
-    for key in keys:
-        assert re.search(rf"^ +{key} = ", text, re.MULTILINE), key
+    text = re.sub(".\b", "", run("mandoc", "-T", "ascii", MADE / page).stdout)
+    assert [name for name in names() if not re.search(rf"{start}{name}(?![-\w])", text, re.M)] == []
 
 
 def test_example_is_a_configuration(tmp_path):
@@ -87,42 +58,27 @@ def complete(line):
     """What bash offers at the end of the line."""
     program = line.split()[0]
     words = re.findall(r"=|[^\s=]+", line) + ([""] if line[-1] == " " else [])
-    script = (f'. "{MADE / program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-              f'_{program}; printf "%s\\n" "${{COMPREPLY[@]}}"')
+    script = (f'. "{MADE / program}"; complete -p {program} >/dev/null || exit; COMP_WORDS=("$@"); '
+              f'COMP_CWORD=$(($# - 1)); _{program}; printf "%s\\n" "${{COMPREPLY[@]}}"')
     done = run("bash", "--norc", "-uc", script, "bash", *words, cwd="/")
     assert done.returncode == 0, done.stdout
     return set(done.stdout.split())
 
 
-def test_bash_offers_every_option():
-    options = options_of_help(RIPTIDED, "--help")
-    assert complete("riptided ") == complete("riptided --") == options.keys()
-    assert complete("riptided --dry-run --cwnd-m") == {"--cwnd-min", "--cwnd-max"}
-    assert complete("riptided --ttl ") == complete("riptided --ttl 9") == set()
-    assert complete("riptided --ttl 9s --interv") == {"--interval"}
-
-
-def test_bash_offers_names_and_files():
+def test_bash_offers_options_values_and_commands():
     policies = {"paper", "bdp", "careful"}
-    assert complete("riptided --policy ") == complete("riptided --policy=") == policies
-    assert complete("riptided --policy p") == complete("riptided --policy=p") == {"paper"}
-    assert complete("riptided --config /pro") == {"/proc"}
-    assert complete("riptided --config=/pro") == {"/proc"}
-
-
-def test_bash_offers_commands_and_their_options():
-    commands = set(re.findall(r"^riptide ([a-z]+)", run(RIPTIDE, "help").stdout, re.MULTILINE))
-    assert complete("riptide ") == commands
-    assert complete("riptide fl") == {"flush"}
+    for line, offered in (
+            ("riptided ", of_help(OPTION, RIPTIDED, "--help")),
+            ("riptided --dry-run --cwnd-m", {"--cwnd-min", "--cwnd-max"}),
+            ("riptided --ttl ", set()), ("riptided --ttl 9", set()),
+            ("riptided --ttl 9s --interv", {"--interval"}),
+            ("riptided --policy ", policies), ("riptided --policy=", policies),
+            ("riptided --policy p", {"paper"}), ("riptided --policy=p", {"paper"}),
+            ("riptided --config /pro", {"/proc"}), ("riptided --config=/pro", {"/proc"}),
+            ("riptide ", of_help(COMMAND, RIPTIDE, "help")), ("riptide fl", {"flush"}),
+            ("riptide flush --table ", set())):
+        assert complete(line) == offered, line
     assert {"--table", "--protocol"} <= complete("riptide flush ")
-    assert complete("riptide flush --table ") == set()
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_bash_takes_it_as_completion(program):
-    """In a shell that reads the file as it is installed."""
-    said = run("bash", "--norc", "-ec", f'. "{MADE / program}"; complete -p {program}').stdout
-    assert said == f"complete -F _{program} {program}\n"
 
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')

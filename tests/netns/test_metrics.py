@@ -13,11 +13,6 @@ from prometheus_client.parser import text_string_to_metric_families
 TYPES = {"counter", "gauge", "histogram"}
 
 
-def read(path):
-    """The figures of a file."""
-    return figures_of(path.read_text())
-
-
 def figures_of(text):
     """{name{labels}: value}, as the reference parser reads the text."""
     figures = {}
@@ -40,7 +35,7 @@ def metrics(net, path, *options, interval="10ms", **more):
 def wait_figures(path, condition, what):
     """The figures of the first file for which the condition holds."""
     def look():
-        figures = path.exists() and read(path)
+        figures = path.exists() and figures_of(path.read_text())
         return figures and condition(figures) and figures
     return wait_until(look, what)
 
@@ -80,57 +75,40 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
                                                      abs=0.05 * ticks + 0.1)
 
 
-def test_file_is_never_seen_in_part(net, tmp_path):
-    path = tmp_path / "riptide.prom"
-    with metrics(net, path):
-        first = wait_figures(path, lambda now: True, "a file")["riptide_ticks_total"]
-        wait_figures(path, lambda now: now["riptide_ticks_total"] > first + 100, "many files")
-    assert os.listdir(tmp_path) == []
-
-
 def test_interval_bounds_how_often_it_is_written(net, tmp_path):
     path = tmp_path / "riptide.prom"
     with metrics(net, path, "--log-level", "debug", interval="500ms") as daemon:
         wait_until(lambda: daemon.said().count("tick:") > 3, "ticks")
-        assert read(path)["riptide_ticks_total"] == 1
-        wait_until(lambda: read(path)["riptide_ticks_total"] > 10, "the next one")
+        assert figures_of(path.read_text())["riptide_ticks_total"] == 1
+        wait_until(lambda: figures_of(path.read_text())["riptide_ticks_total"] > 10, "the next one")
 
 
-def test_once_leaves_a_file(net, tmp_path):
+def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
     path = tmp_path / "riptide.prom"
     net.learned("203.0.113.1", 20)
     net.host.run(RIPTIDED, "--once", "--policy", "paper", "--metrics", path)
-    assert read(path)["riptide_routes{state=applied}"] == 1
-
-
-def test_daemon_says_the_same_on_its_socket(net, tmp_path):
-    path = tmp_path / "riptide.prom"
-    net.learned("203.0.113.1", 20)
+    assert figures_of(path.read_text())["riptide_routes{state=applied}"] == 1
     with metrics(net, path):
-        wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 1, "a route")
-        before = read(path)
+        before = wait_figures(path, lambda now: now["riptide_ticks_total"] > 3, "a file")
         said = figures_of(net.host.run(*AS_NOBODY, RIPTIDE, "metrics").stdout)
         after = wait_figures(path, lambda now: now["riptide_ticks_total"]
                              > said["riptide_ticks_total"], "another round")
+        wait_figures(path, lambda now: now["riptide_ticks_total"]
+                     > said["riptide_ticks_total"] + 100, "many files")
+    assert os.listdir(tmp_path) == []
     assert said.keys() == before.keys()
     for name, value in said.items():
         low, high = sorted((before[name], after[name]))
         assert low <= value <= high, name
 
 
-def test_socket_has_metrics_without_a_file(net):
-    with Daemon(net.host) as daemon:
-        figures = wait_until(lambda: figures_of(net.host.run(RIPTIDE, "metrics").stdout), "figures")
-        assert figures["riptide_rules_in_place{family=ipv4}"] == 1
-        net.host.run(RIPTIDE, "pause")
-        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
-        assert figures["riptide_rules_in_place{family=ipv4}"] == 0
-        assert daemon.is_running()
-
-
-def test_manual_has_each_metric_and_alerts_of_such_alone(net):
+def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_of_such_alone(net):
     with Daemon(net.host):
         text = net.host.run(RIPTIDE, "metrics").stdout
+        assert figures_of(text)["riptide_rules_in_place{family=ipv4}"] == 1
+        net.host.run(RIPTIDE, "pause")
+        paused = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+        assert paused["riptide_rules_in_place{family=ipv4}"] == 0
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
     manual = (REPOSITORY / "docs/operations.md").read_text()
     alerts = manual.partition("```yaml\n")[2].partition("```")[0]

@@ -25,11 +25,9 @@ def networks():
         network.close()
 
 
-class Containers(Program):
+def Containers(home, *paths, prefix=()):
     """The program on a host, for other hosts."""
-
-    def __init__(self, home, *paths, prefix=()):
-        super().__init__(home, "containers", *paths, prefix=prefix)
+    return Program(home, "containers", *paths, prefix=prefix)
 
 
 def learn(networks):
@@ -115,25 +113,7 @@ def test_who_manages_a_namespace_already_is_named(host, net):
     assert first.end() == 0
 
 
-@pytest.mark.parametrize("path, words", [
-    ("/dev/null", "is no network namespace: Invalid argument"),
-    ("/proc/self/ns/mnt", "is no network namespace: Invalid argument"),
-    ("/run/netns/mistyped", "No such file or directory"),
-])
-def test_what_is_no_network_namespace_is_refused(host, path, words):
-    containers = Containers(host, path)
-    line = containers.line()
-    assert line.startswith(f"{path}: ") and line.endswith(words)
-    assert containers.process.wait(DEADLINE_S) == 1
-    assert not rules(host)
-
-
-def test_without_sys_admin_another_namespace_is_refused(host, net):
-    prefix = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
-    containers = Containers(host, path_of(net.host), prefix=prefix)
-    assert "netns_fd: another network namespace needs CAP_SYS_ADMIN" in containers.line()
-
-
+WITHOUT_SYS_ADMIN = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
 # The way back is barred.
 LOSING = """
     #include <errno.h>
@@ -147,10 +127,20 @@ LOSING = """
 """
 
 
-def test_a_thread_that_cannot_return_is_reported(host, net, preload):
-    containers = Containers(host, path_of(net.host), prefix=("env", preload(LOSING)))
-    assert ": this thread is left in the network" in containers.line()
+@pytest.mark.parametrize("path, prefix, words", [
+    ("/dev/null", (), "is no network namespace: Invalid argument"),
+    ("/proc/self/ns/mnt", (), "is no network namespace: Invalid argument"),
+    ("/run/netns/mistyped", (), "No such file or directory"),
+    (None, WITHOUT_SYS_ADMIN, "netns_fd: another network namespace needs CAP_SYS_ADMIN"),
+    (None, LOSING, "this thread is left in the network"),
+])
+def test_namespace_that_cannot_be_served_is_refused(host, net, preload, path, prefix, words):
+    prefix = ("env", preload(LOSING)) if prefix is LOSING else prefix
+    containers = Containers(host, path or path_of(net.host), prefix=prefix)
+    line = containers.line()
+    assert line.startswith(f"{path or path_of(net.host)}: ") and words in line
     assert containers.process.wait(DEADLINE_S) == 1
+    assert not rules(host)
 
 
 def test_observe_looks_into_another_namespace(host, net):
@@ -173,18 +163,6 @@ def daemon(home, netns, *options):
 def test_the_daemon_works_in_a_named_namespace_until_it_is_gone(host, net):
     net.learned("203.0.113.1", 30)
     before = snapshot(host)
-    process = daemon(host, net.host.name)
-    assert wait_window(net.host, "203.0.113.1") >= 30
-    assert snapshot(host) == before
-    subprocess.run(["umount", "--lazy", path_of(net.host)], check=True)
-    _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0
-    assert said.splitlines()[-1] == f"riptided: network namespace {net.host.name} is gone: ending"
-    assert not rules(net.host)
-
-
-def test_flush_reaches_a_named_namespace(host, net):
-    net.learned("203.0.113.1", 30)
     process = daemon(host, path_of(net.host))
     assert wait_window(net.host, "203.0.113.1")
     process.kill()
@@ -193,9 +171,14 @@ def test_flush_reaches_a_named_namespace(host, net):
     flush = daemon(host, net.host.name, "--flush")
     assert "removed: rules 4, routes 1" in flush.communicate(timeout=DEADLINE_S)[1]
     assert not rules(net.host)
-
-
-def test_the_daemon_names_a_namespace_that_is_none(host):
+    process = daemon(host, net.host.name)
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    assert snapshot(host) == before
+    subprocess.run(["umount", "--lazy", path_of(net.host)], check=True)
+    _, said = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0
+    assert said.splitlines()[-1] == f"riptided: network namespace {net.host.name} is gone: ending"
+    assert not rules(net.host)
     for name, words in (("nowhere", "/run/netns/nowhere: No such file or directory"),
                         ("/dev/null", "/dev/null: not a network namespace")):
         process = daemon(host, name)

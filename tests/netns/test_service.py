@@ -15,18 +15,6 @@ from netns import BUILD, RIPTIDED, Daemon, wait_until, wait_window, windows
 WATCHDOG_S = 0.2
 
 # Answers of the kernel that never come: the loop turns, no round ends.
-STUCK = """
-    #include <stdlib.h>
-    #include <sys/epoll.h>
-    #include <sys/stat.h>
-    int epoll_wait(int fd, struct epoll_event *events, int n, int timeout)
-    {
-        struct stat flag;
-        return stat(getenv("STUCK"), &flag) == 0 ? 0 : epoll_pwait(fd, events, n, timeout, NULL);
-    }
-"""
-
-
 class Manager:
     """The service manager's end: a socket whose name is a path, or abstract."""
 
@@ -94,21 +82,29 @@ def test_watchdog_is_petted_while_rounds_end_however_far_apart(net, managed, int
         managed.wait_pets(3)
 
 
-def test_watchdog_hears_nothing_of_a_stopped_daemon(net, managed):
-    with Daemon(net.host, command=managed.command) as daemon:
-        managed.wait_pets(1)
-        daemon.process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: managed.is_silent(WATCHDOG_S), "the last words from before")
-        assert managed.is_silent(2 * WATCHDOG_S)
-        daemon.process.send_signal(signal.SIGCONT)
-        managed.wait_pets(1)
+# Answers of the kernel that never come: the loop turns, no round ends.
+STUCK = """
+    #include <stdlib.h>
+    #include <sys/epoll.h>
+    #include <sys/stat.h>
+    int epoll_wait(int fd, struct epoll_event *events, int n, int timeout)
+    {
+        struct stat flag;
+        return stat(getenv("STUCK"), &flag) == 0 ? 0 : epoll_pwait(fd, events, n, timeout, NULL);
+    }
+"""
 
 
-def test_watchdog_is_not_petted_when_a_round_does_not_end(net, managed, tmp_path, preload):
+def test_watchdog_hears_nothing_of_a_stopped_daemon_or_a_round_that_does_not_end(net, managed, tmp_path,
+                                                                                 preload):
     """Though the loop turns and answers signals."""
     flag = tmp_path / "stuck"
     command = [managed.command[0], preload(STUCK), f"STUCK={flag}", *managed.command[1:]]
     with Daemon(net.host, command=command) as daemon:
+        managed.wait_pets(1)
+        with daemon.stopped():
+            wait_until(lambda: managed.is_silent(WATCHDOG_S), "the last words from before")
+            assert managed.is_silent(2 * WATCHDOG_S)
         managed.wait_pets(1)
         flag.touch()
         wait_until(lambda: managed.is_silent(2 * WATCHDOG_S), "no sign of life")
@@ -118,30 +114,31 @@ def test_watchdog_is_not_petted_when_a_round_does_not_end(net, managed, tmp_path
         managed.wait_pets(1)
 
 
-def test_watchdog_of_another_process_is_not_petted(net, tmp_path):
-    manager = Manager(net.host, str(tmp_path / "notify"), WATCHDOG_PID=1, WATCHDOG_USEC=20000)
-    with Daemon(net.host, command=manager.command):
-        manager.wait("READY=1")
-        assert manager.is_silent(WATCHDOG_S)
-    assert "WATCHDOG=1" not in manager.hear()
-    manager.close()
+def test_watchdog_of_another_process_is_not_petted(net, managed):
+    managed.command[1:1] = ["WATCHDOG_PID=1"]
+    with Daemon(net.host, command=managed.command):
+        managed.wait("READY=1")
+        assert managed.is_silent(WATCHDOG_S)
+    assert "WATCHDOG=1" not in managed.hear()
+
+
+def goes_on(net, address):
+    net.learned(address, 30)
+    wait_window(net.host, address)
 
 
 def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
-    managed.command[1:1] = ["WATCHDOG_USEC=2000"]  # its queue is full after a moment
+    managed.command.insert(-1, "WATCHDOG_USEC=2000")  # its queue is full after a moment
     with Daemon(net.host, command=managed.command):
-        net.learned("203.0.113.1", 30)
-        wait_window(net.host, "203.0.113.1")
+        goes_on(net, "203.0.113.1")
         managed.close()
-        net.learned("203.0.113.2", 30)
-        wait_window(net.host, "203.0.113.2")
+        goes_on(net, "203.0.113.2")
 
 
 @pytest.mark.parametrize("name", ["vsock:2:1234", "/" + 200 * "x"], ids=["vsock", "long"])
 def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
     with Daemon(net.host, command=("env", f"NOTIFY_SOCKET={name}", RIPTIDED)) as daemon:
-        net.learned("203.0.113.1", 30)
-        wait_window(net.host, "203.0.113.1")
+        goes_on(net, "203.0.113.1")
         assert f"NOTIFY_SOCKET={name}: not a Unix socket" in daemon.said()
 
 
@@ -157,13 +154,10 @@ def unit(tmp_path):
     return path
 
 
-def test_unit_is_what_systemd_understands(unit):
+def test_unit_is_what_systemd_understands_and_hardened(unit):
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], stderr=subprocess.PIPE,
                           universal_newlines=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_unit_is_hardened(unit):
     said = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit],
                           check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
     score = float(re.search(r"exposure level .*: ([\d.]+)", said).group(1))
@@ -203,6 +197,10 @@ def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
             assert ("/etc/riptide/riptided.conf:2: ttl" in done.stderr) == (status == 2)
             assert "SIGHUP" not in daemon.said() or status == 0
         wait_until(lambda: "cwnd-max 100 -> 60" in daemon.said(), "the reload")
+        config.unlink()  # the usual file may be missing, but not be missed
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "error: SIGHUP: nothing is changed: /etc/riptide/riptided.conf: No such file"
+                   in daemon.said(), "the refusal")
 
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):

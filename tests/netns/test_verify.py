@@ -58,13 +58,17 @@ def test_window_is_proved(net, port, address, control):
 
 
 def test_text_shows_the_proof_and_needs_no_privilege(net, port):
-    with learned(net, V4):
+    """Nor a daemon, as long as its rules are in place."""
+    with learned(net, V4) as daemon:
         cwnd = windows(net.host)[V4]
-        before = windows(net.host)
         done = net.host.run(*AS_NOBODY, RIPTIDE, "verify", V4, port)
-        found = verify(net, "203.0.113.2", port)
-        assert "has seen no connection to it" in found["reason"]
-        assert windows(net.host) == before
+        assert "has seen no connection to it" in verify(net, "203.0.113.2", port)["reason"]
+        daemon.kill()
+        assert verify(net, V4, port)["verdict"] == "applied"
+        net.host.ip("rule", "delete", "lookup", str(TABLE))
+        found = verify(net, V4, port)
+    assert "our rules for IPv4 are not in place" in found["reason"]
+    assert found["connection"]["cwnd"] == 10
     first, *rest = done.stdout.splitlines()
     assert first == f"applied: {V4} port {port} starts with {cwnd} segments"
     assert rest[0].startswith("  connection  from 10.0.0.10 port ")
@@ -72,56 +76,36 @@ def test_text_shows_the_proof_and_needs_no_privilege(net, port):
     assert rest[2].startswith("  peer        takes ")
 
 
-def test_nothing_is_sent(net):
+def test_without_daemon_that_is_said_and_nothing_is_sent(net):
     with net.world.socket(socket.AF_INET) as server:
         server.bind((V4, 0))
         server.listen()
-        verify(net, V4, server.getsockname()[1])
+        found = verify(net, V4, server.getsockname()[1])
         server.settimeout(DEADLINE_S)
         accepted, _ = server.accept()
         with accepted:
             accepted.settimeout(DEADLINE_S)
             assert accepted.recv(100) == b""
-
-
-def test_peer_that_takes_less(net):
-    net.learned(V4, 25)
-    net.world.sysctl("ipv4/tcp_rmem", "4096 30000 6291456")
-    with Daemon(net.host, "--cwnd-max", "30"), listening(net) as port:
-        cwnd = wait_window(net.host, V4)
-        found = verify(net, V4, port)
-    assert found["verdict"] == "bounded"
-    assert found["connection"]["cwnd"] == cwnd
-    assert f"takes {found['connection']['peer_window_bytes']} bytes" in found["reason"]
-
-
-def test_no_daemon(net, port):
-    found = verify(net, V4, port)
     assert found["verdict"] == "overridden"
     assert "no riptided runs here" in found["reason"]
-    assert found["connection"]["cwnd"] == 10
-    assert found["route"]["table"] == 254
+    assert (found["connection"]["cwnd"], found["route"]["table"]) == (10, 254)
     assert found["route"]["initcwnd"] is None
 
 
-def test_destination_that_is_left_alone(net, port):
+def test_peer_that_takes_less_and_destination_that_is_left_alone(net):
     net.host.ip("route", "add", "203.0.113.2", "via", "10.0.0.2", "table", "100")
     net.host.ip("rule", "add", "to", "203.0.113.2", "lookup", "100")
-    net.learned("203.0.113.2", 25)
-    with Daemon(net.host) as daemon:
-        reason = wait_until(lambda: daemon.said().partition("left alone: ")[2], "the reason")
-        found = verify(net, "203.0.113.2", port)
-    assert found["reason"] == f"Riptide leaves this destination alone: {reason.splitlines()[0]}"
-
-
-def test_rules_that_are_not_in_place(net, port):
-    with learned(net, V4) as daemon:
-        daemon.kill()
-        assert verify(net, V4, port)["verdict"] == "applied"
-        net.host.ip("rule", "delete", "lookup", str(TABLE))
+    for address in (V4, "203.0.113.2"):
+        net.learned(address, 25)
+    net.world.sysctl("ipv4/tcp_rmem", "4096 30000 6291456")
+    with Daemon(net.host, "--cwnd-max", "30") as daemon, listening(net) as port:
+        cwnd = wait_window(net.host, V4)
         found = verify(net, V4, port)
-    assert "our rules for IPv4 are not in place" in found["reason"]
-    assert found["connection"]["cwnd"] == 10
+        assert (found["verdict"], found["connection"]["cwnd"]) == ("bounded", cwnd)
+        assert f"takes {found['connection']['peer_window_bytes']} bytes" in found["reason"]
+        reason = wait_until(lambda: daemon.said().partition("left alone: ")[2], "the reason")
+        assert verify(net, "203.0.113.2", port)["reason"] == (
+            f"Riptide leaves this destination alone: {reason.splitlines()[0]}")
 
 
 RULE = "a rule comes before ours: IPv4 priority 1000"
