@@ -52,7 +52,7 @@ def one_tick(net):
 
 
 def test_flush_pauses_a_riptided_that_runs(net):
-    with learned(net):
+    with learned(net) as (_, expected):
         done = net.host.run(RIPTIDE, "flush")
         assert done.stdout == (
             "removed: rules 4, routes 3\npaused: riptided keeps its rules away until `riptide "

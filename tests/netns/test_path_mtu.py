@@ -5,7 +5,7 @@ import pytest
 
 from netns import (Connection, Daemon, Host, join, metric, routes, tcp_info, wait_until, wait_window,
                    windows)
-from routing_ask import families
+from routing_ask import FIRST, SECOND, families
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
 PREFIX = {4: "192.0.2.0/24", 6: "2001:db9::/48"}
@@ -80,7 +80,12 @@ def test_what_was_learned_before_our_route_stays_known(net, connect, family):
 
 
 @families
-def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, family):
+@pytest.mark.parametrize("is_of_main", [False, True])
+def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, family, is_of_main):
+    """Also where another route of main has the same MTU."""
+    if is_of_main:
+        net.host.ip("route", "add", {4: "198.18.0.0/16", 6: "2001:db8:18::/48"}[family], "via",
+                    FIRST[family], "mtu", NARROW_BYTES)
     with Daemon(net.host, "--history-weight", "0"):
         connection = connect(family)
         assert wait_window(net.host, FAR[family]) == 10
@@ -93,16 +98,14 @@ def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, famil
 @families
 def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, family):
     """The route goes on which it was learned, and with it what the kernel alone would know."""
-    prefix, gateways = {4: ("192.0.2.0/24", ("10.0.0.2", "10.0.0.1")),
-                        6: ("2001:db9::/48", ("fd00::2", "fd00::1"))}[family]
-    net.host.ip("route", "add", prefix, "via", gateways[0])
+    net.host.ip("route", "add", PREFIX[family], "via", SECOND[family])
     with Daemon(net.host):
         connection = connect(family)
         wait_window(net.host, FAR[family])
         connection.grow(40)
         assert starts_small(connect(family))
-        net.host.ip("route", "del", prefix)
-        route = wait_until(lambda: routes(net.host)[FAR[family]]["gateway"] == gateways[1]
+        net.host.ip("route", "del", PREFIX[family])
+        route = wait_until(lambda: routes(net.host)[FAR[family]]["gateway"] == FIRST[family]
                            and routes(net.host)[FAR[family]], "the other path")
         assert mtu_in(route) == 0, route
 
@@ -135,7 +138,7 @@ def test_path_that_has_grown_is_found_when_its_mtu_is_let_go(net, far, driver, c
 @families
 def test_mtu_goes_with_the_base_route(net, driver, family):
     """What a path through another gateway carries is not known, until it was let go."""
-    shown, second = f"set {FAR[family]} 40 0 0 {NARROW_BYTES}", {4: "10.0.0.2", 6: "fd00::2"}[family]
+    shown, second = f"set {FAR[family]} 40 0 0 {NARROW_BYTES}", SECOND[family]
     driver.follow(shown)
     assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
     net.host.ip(f"-{family}", "route", "replace", "default", "via", second)
@@ -196,14 +199,3 @@ def test_path_that_must_fragment_carries_connections(net, far, driver, connect, 
     driver.follow(f"set {dst} 80")
     connection.send(50_000)
     connect(4).send(50_000)
-
-
-def test_mtu_that_another_route_of_main_has_is_learned_on_ours(net, connect):
-    net.host.ip("route", "add", "198.18.0.0/16", "via", "10.0.0.1", "mtu", NARROW_BYTES)
-    with Daemon(net.host, "--history-weight", "0"):
-        connection = connect(4)
-        assert wait_window(net.host, FAR[4]) == 10
-        for cwnd in (20, 40):
-            connection.grow(cwnd)
-            wait_until(lambda: windows(net.host)[FAR[4]] >= cwnd * 0.9, "the new window")
-            assert starts_small(connect(4))

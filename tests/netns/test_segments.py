@@ -11,7 +11,7 @@ import socket
 import pytest
 
 from netns import TABLE, routes, tcp_info, windows
-from routing_ask import families
+from routing_ask import FIRST, families
 from routing_base import ENCAPS
 
 PEER = {4: "198.51.100.7", 6: "2001:db8::7"}
@@ -99,10 +99,9 @@ def mtu_of_new(net, family):
 @pytest.mark.parametrize("base", ["", "mtu 1300", "mtu lock 1300", "mtu 9000", "encap"])
 def test_have_the_mtu_that_they_have_without_us(net, driver, family, base):
     """A tunnel's headers take their room from an mtu as from the link's."""
-    gateway = {4: "10.0.0.1", 6: "fd00::1"}[family]
     words = {4: ENCAPS["ip"], 6: ENCAPS["seg6"]}[family] if base == "encap" else base
     before = net.host.run("ip", f"-{family}", "route", "replace", "default", *words.split(), "via",
-                          gateway, "dev", "eth0", check=base != "encap")
+                          FIRST[family], "dev", "eth0", check=base != "encap")
     if before.returncode != 0:
         pytest.skip(f"this kernel lacks it: {before.stderr.strip()}")
     without = mtu_of_new(net, family)
