@@ -76,14 +76,6 @@ static inline void bytes_nest_end(struct bytes *bytes, size_t at)
     memcpy(bytes->data + at, &len, sizeof(len));
 }
 
-static inline struct riptide_prefix prefix(const char *text)
-{
-    struct riptide_prefix parsed;
-
-    assert_int_equal(riptide_prefix_parse(&parsed, text), 0);
-    return parsed;
-}
-
 /* An address in as many bytes as its family has. */
 static inline void bytes_put_address(struct bytes *bytes, int type, const char *text)
 {

@@ -13,7 +13,7 @@ enum { START = 24, RTT_US = 100000, MSS_BYTES = 1000 };
 static inline struct riptide_sample busy(uint32_t capacity)
 {
     return (struct riptide_sample){
-        .dst = prefix_of_text("192.0.2.1"),
+        .dst = prefix("192.0.2.1"),
         .cwnd = capacity,
         .rtt_us = RTT_US,
         .min_rtt_us = RTT_US,

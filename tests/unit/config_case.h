@@ -5,6 +5,7 @@
 #ifndef RIPTIDE_TESTS_CONFIG_CASE_H
 #define RIPTIDE_TESTS_CONFIG_CASE_H
 
+#include "lib/internal.h"
 #include "settings.h"
 #include "unit.h"
 
@@ -13,6 +14,9 @@
     {                                                                                              \
         "riptided", __VA_ARGS__, NULL                                                              \
     }
+
+/* Those that are freed where they go out of scope. */
+#define SETTINGS CLEANUP(settings_deinit) struct settings
 
 static inline int read_bytes(struct settings *settings, const char *bytes, size_t n)
 {

@@ -45,17 +45,9 @@ static inline struct riptide_estimator *estimator_of_policy(const char *policy)
     return estimator_of_config(&config);
 }
 
-static inline struct riptide_prefix prefix_of_text(const char *text)
-{
-    struct riptide_prefix prefix;
-
-    assert_int_equal(riptide_prefix_parse(&prefix, text), 0);
-    return prefix;
-}
-
 static inline void add_host(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
 {
-    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = cwnd };
+    struct riptide_sample sample = { .dst = prefix(dst), .cwnd = cwnd };
 
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
@@ -77,10 +69,10 @@ static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uin
 static inline struct riptide_estimate find_host(const struct riptide_estimator *estimator,
                                                 const char *dst)
 {
-    struct riptide_prefix prefix = prefix_of_text(dst);
+    struct riptide_prefix known = prefix(dst);
     struct riptide_estimate estimate = { .cwnd = 0 };
 
-    riptide_estimator_find(estimator, &prefix, &estimate);
+    riptide_estimator_find(estimator, &known, &estimate);
     return estimate;
 }
 
@@ -93,11 +85,11 @@ static inline uint32_t cwnd_of(const struct riptide_estimator *estimator)
 static inline struct riptide_explanation explain_host(const struct riptide_estimator *estimator,
                                                       const char *dst)
 {
-    struct riptide_prefix prefix = prefix_of_text(dst);
+    struct riptide_prefix known = prefix(dst);
     struct riptide_explanation explanation;
 
     assert_int_equal(
-        riptide_estimator_explain(estimator, &prefix, &explanation, sizeof(explanation)), 0);
+        riptide_estimator_explain(estimator, &known, &explanation, sizeof(explanation)), 0);
     return explanation;
 }
 
@@ -106,15 +98,32 @@ static inline struct riptide_explanation explain(const struct riptide_estimator 
     return explain_host(estimator, "192.0.2.1");
 }
 
+/* The next change; NULL: there is none. */
+static inline const struct riptide_estimate *pop(struct riptide_estimator *estimator)
+{
+    const struct riptide_estimate *estimate;
+    int r = riptide_estimator_pop(estimator, &estimate);
+
+    assert_true(r == 0 || r == RIPTIDE_E_AGAIN);
+    return r == 0 ? estimate : NULL;
+}
+
 /* Pops what there is; how many. */
 static inline uint32_t pop_all(struct riptide_estimator *estimator)
 {
-    const struct riptide_estimate *estimate;
     uint32_t n = 0;
 
-    while (riptide_estimator_pop(estimator, &estimate) == 0)
+    while (pop(estimator))
         n++;
     return n;
+}
+
+static inline struct riptide_estimator_stats stats_of(const struct riptide_estimator *estimator)
+{
+    struct riptide_estimator_stats stats;
+
+    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
+    return stats;
 }
 
 /* CLOCK_REALTIME when most tests save a state: some day in 2026. */

@@ -4,6 +4,7 @@
  * so that its sockets change nothing.
  */
 #include "agent/parts.h"
+#include "internal.h"
 #include "tools.h"
 #include "unit.h"
 
@@ -49,11 +50,22 @@ static void init(struct configs *configs)
     configs->agent.router = &configs->router;
 }
 
-static struct riptide_agent *agent_of(const struct configs *configs)
+static void agent_freep(struct riptide_agent **agentp)
+{
+    riptide_agent_free(*agentp);
+}
+
+/* One that is freed where it goes out of scope. */
+#define AGENT CLEANUP(agent_freep) struct riptide_agent
+
+/* By the defaults; where it is dry, it changes nothing in the kernel. */
+static struct riptide_agent *agent_of(struct configs *configs, bool dry_run)
 {
     struct riptide_agent *agent = NULL;
     struct riptide_error error = { .text = "" };
 
+    init(configs);
+    configs->router.dry_run = dry_run;
     if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
     return agent;
@@ -72,10 +84,8 @@ TEST(names_in_the_kernel_cannot_change)
 {
     static const char *const names[] = { "table", "protocol", "rule_priority", "mark", "dry_run" };
     struct configs configs;
-    struct riptide_agent *agent;
+    AGENT *agent = agent_of(&configs, false);
 
-    init(&configs);
-    agent = agent_of(&configs);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char text[128];
 
@@ -89,7 +99,6 @@ TEST(names_in_the_kernel_cannot_change)
                  "router.%s: cannot change while routes are in place; start anew", names[i]);
         assert_refused(agent, &configs, -EBUSY, text);
     }
-    riptide_agent_free(agent);
 }
 
 TEST(what_one_stage_refuses_no_stage_takes)
@@ -97,11 +106,9 @@ TEST(what_one_stage_refuses_no_stage_takes)
     struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
     struct riptide_estimate estimate;
     struct riptide_error error;
-    struct riptide_agent *agent;
     struct configs configs;
+    AGENT *agent = agent_of(&configs, false);
 
-    init(&configs);
-    agent = agent_of(&configs);
     configs.router.step_percent = 50;
     configs.estimator.cwnd_min = 0;
     assert_refused(agent, &configs, -EINVAL,
@@ -130,7 +137,6 @@ TEST(what_one_stage_refuses_no_stage_takes)
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
     assert_int_equal(riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &estimate),
                      RIPTIDE_E_UNKNOWN);
-    riptide_agent_free(agent);
 }
 
 static void assert_not_new(const struct configs *configs, const char *text)
@@ -224,45 +230,29 @@ TEST(no_configuration_is_that_of_the_defaults)
     if (riptide_agent_new(&agent, NULL, &error) != 0)
         fail_msg("%s", error.text);
     assert_int_equal(riptide_agent_reconfigure(agent, NULL, &error), 0);
-    riptide_agent_free(agent);
 }
 
 TEST(fd_stays_the_same)
 {
-    struct riptide_agent *agent;
     struct configs configs;
+    AGENT *agent = agent_of(&configs, false);
     int fd;
 
-    init(&configs);
-    agent = agent_of(&configs);
     fd = riptide_agent_get_fd(agent);
     for (int i = 0; i < 2000; i++) /* more than there are fds, if any stayed open */
         assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
     assert_int_equal(riptide_agent_get_fd(agent), fd);
     assert_int_equal(riptide_agent_dispatch(agent), 0);
-    riptide_agent_free(agent);
-}
-
-/* It changes nothing in the kernel. */
-static struct riptide_agent *start(struct configs *configs)
-{
-    struct riptide_agent *agent;
-
-    init(configs);
-    configs->router.dry_run = true;
-    agent = agent_of(configs);
-    assert_int_equal(riptide_agent_start(agent, NULL), 0);
-    return agent;
 }
 
 /* A round is under way, which begins anew; what goes wrong with it an event says. */
 TEST(what_is_taken_is_not_refused)
 {
     const struct riptide_agent_event *event;
-    struct riptide_agent *agent;
     struct configs configs;
+    AGENT *agent = agent_of(&configs, true);
 
-    agent = start(&configs);
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
     is_short = true;
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
@@ -271,16 +261,15 @@ TEST(what_is_taken_is_not_refused)
     assert_int_equal(event->kind, RIPTIDE_AGENT_FAILED);
     assert_int_equal(event->error, -ENOBUFS);
     is_short = false;
-    riptide_agent_free(agent);
 }
 
 TEST(what_makes_no_sense_after_start_and_stop_is_refused)
 {
     struct riptide_error error = { .text = "" };
-    struct riptide_agent *agent;
     struct configs configs;
+    AGENT *agent = agent_of(&configs, true);
 
-    agent = start(&configs);
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "the agent has started already");
     assert_int_equal(riptide_agent_stop(agent), 0);
@@ -292,7 +281,6 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
     /* Who stops twice has stopped. */
     assert_int_equal(riptide_agent_dispatch(agent), 0);
     assert_int_equal(riptide_agent_stop(agent), 0);
-    riptide_agent_free(agent);
 }
 
 static bool hears_of_closed(const struct configs *configs)

@@ -253,7 +253,7 @@ TEST(the_end_of_a_hint_is_no_growth)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *estimator = careful();
-        struct riptide_prefix dst = prefix_of_text("192.0.2.0/24");
+        struct riptide_prefix dst = prefix("192.0.2.0/24");
         struct riptide_hint hint = { .dst = dst,
                                      .cwnd_max = cases[i].cwnd_max,
                                      .scale = cases[i].scale,
@@ -275,7 +275,7 @@ TEST(the_end_of_a_hint_is_no_growth)
 TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)
 {
     ESTIMATOR *estimator = careful();
-    struct riptide_prefix dst = prefix_of_text("192.0.2.1");
+    struct riptide_prefix dst = prefix("192.0.2.1");
     struct riptide_hint hint = { .dst = dst, .cwnd_max = 20, .scale = 0, .until_ns = 100 * S };
 
     assert_int_equal(fit(estimator, busy(20)), 48);

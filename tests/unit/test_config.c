@@ -9,11 +9,10 @@
 
 static void assert_refused_bytes(const char *bytes, size_t n, const char *expected)
 {
-    struct settings settings;
+    SETTINGS settings;
 
     assert_int_equal(read_bytes(&settings, bytes, n), -EINVAL);
     assert_string_equal(settings.mistake.text, expected);
-    settings_deinit(&settings);
 }
 
 static void assert_refused(const char *text, const char *expected)
@@ -23,7 +22,7 @@ static void assert_refused(const char *text, const char *expected)
 
 TEST(sections_and_values)
 {
-    struct settings settings;
+    SETTINGS settings;
 
     read_text(&settings, "# a comment\n; another\n\n"
                          "[observe]\ninterval = 2s\n"
@@ -39,12 +38,11 @@ TEST(sections_and_values)
     assert_string_equal(settings.state, "/var/lib/a b");
     assert_int_equal(settings.router.protocol, 0xe6);
     assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
-    settings_deinit(&settings);
 }
 
 TEST(lines_as_editors_leave_them)
 {
-    struct settings settings;
+    SETTINGS settings;
 
     read_text(&settings, "\xef\xbb\xbf[compute]\r\n  state = /a\r\n  ttl = 30s\r\n\tcwnd-max = 50");
     assert_string_equal(settings.state, "/a");
@@ -54,12 +52,11 @@ TEST(lines_as_editors_leave_them)
     read_text(&settings, "");
     settings_deinit(&settings);
     read_text(&settings, "[log]");
-    settings_deinit(&settings);
 }
 
 TEST(lists_in_one_line_and_in_many)
 {
-    struct settings settings;
+    SETTINGS settings;
     struct riptide_error error;
 
     read_text(&settings, "[observe]\nscope = 10.0.0.0/8, 192.0.2.0/24  2001:db8::/32\n"
@@ -73,12 +70,11 @@ TEST(lists_in_one_line_and_in_many)
     assert_int_equal(settings.observer.scope.n_learn, 2);
     assert_int_equal(settings.observer.scope.learn[0].family, AF_INET6);
     assert_int_equal(settings.observer.scope.n_exclude, 1);
-    settings_deinit(&settings);
 }
 
 TEST(command_line_goes_before_file_before_default)
 {
-    struct settings settings;
+    SETTINGS settings;
     struct riptide_error error;
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
@@ -100,13 +96,12 @@ TEST(command_line_goes_before_file_before_default)
     }
     fclose(out);
     assert_string_equal(text, "default a.conf:3 command line ");
-    settings_deinit(&settings);
 }
 
 TEST(prefix_sections)
 {
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
 
     read_text(&settings, "[prefix 203.0.113.0/24]\ncwnd-max = 40\n"
                          "[prefix\t2001:0db8:1111:2222:3333:4444:5555:6666/128]\n"
@@ -121,7 +116,6 @@ TEST(prefix_sections)
     assert_int_equal(settings.estimator.hints[1].dst.addr[15], 0x66);
     assert_ptr_equal(settings.estimator.hints[1].policy, riptide_policy_find("bdp"));
     assert_true(settings.estimator.hints[1].scale == 0.5);
-    settings_deinit(&settings);
 }
 
 TEST(unknown_names)
@@ -154,26 +148,24 @@ TEST(policies_that_are_gone_name_what_replaced_them)
 TEST(first_mistake_is_named_and_the_rest_read)
 {
     static const char text[] = "[nothing]\nttl = 3s\n[compute]\ntll = 1\ncwnd-max = 50\n";
-    struct settings settings;
+    SETTINGS settings;
 
     assert_int_equal(read_bytes(&settings, text, strlen(text)), -EINVAL);
     assert_string_equal(settings.mistake.text, "a.conf:1: [nothing]: unknown section");
     assert_int_equal(settings.estimator.cwnd_max, 50);
     assert_int_equal(settings.estimator.ttl_ns, 90000000000);
-    settings_deinit(&settings);
 }
 
 /* Behind a blank only: names may hold these characters. */
 TEST(comments_behind_values)
 {
-    struct settings settings;
+    SETTINGS settings;
 
     read_text(&settings, "[compute] # all\nstate = /a#b;c # why\nttl = 5s\t; because\n"
                          "cwnd-max = 50 # = 60\n");
     assert_string_equal(settings.state, "/a#b;c");
     assert_int_equal(settings.estimator.ttl_ns, 5000000000);
     assert_int_equal(settings.estimator.cwnd_max, 50);
-    settings_deinit(&settings);
 }
 
 TEST(keys_of_earlier_versions)
@@ -219,13 +211,12 @@ TEST(bytes_that_are_no_text)
 TEST(no_line_is_cut)
 {
     for (size_t n = 1; n < 400; n++) {
-        struct settings settings;
+        SETTINGS settings;
         char text[600];
 
         snprintf(text, sizeof(text), "[compute]\nttl = %0*ds\n", (int)n, 7);
         read_text(&settings, text);
         assert_int_equal(settings.estimator.ttl_ns, 7000000000);
-        settings_deinit(&settings);
     }
 }
 
@@ -281,7 +272,7 @@ TEST(refusals_of_the_library_get_their_line)
         { "", NULL, -1, "out of patience", "out of patience" },
         { "", "observer.max_restarts", -1, "0", "observer.max_restarts: 0" },
     };
-    struct settings settings;
+    SETTINGS settings;
     char name[300] = "";
     struct riptide_error error;
 
@@ -306,13 +297,12 @@ TEST(refusals_of_the_library_get_their_line)
     snprintf(error.text, sizeof(error.text), "estimator.ttl_ns: must");
     settings_explain_refusal(&settings, &error);
     assert_string_equal(error.text, "--ttl: must");
-    settings_deinit(&settings);
 }
 
 TEST(only_what_can_change_may_change)
 {
     struct riptide_error error = { .text = "" };
-    struct settings from, to;
+    SETTINGS from, to;
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
@@ -327,6 +317,4 @@ TEST(only_what_can_change_may_change)
     assert_string_equal(text, "scope nothing -> ::/0, ttl 30s -> 90s, table 7230 -> 99, "
                               "sections for prefixes: 1");
     assert_int_equal(settings_check_change(&from, &from, &error), 0);
-    settings_deinit(&from);
-    settings_deinit(&to);
 }

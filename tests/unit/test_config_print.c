@@ -95,7 +95,7 @@ TEST(what_is_printed_reads_back)
 
     seed_random();
     for (int i = 0; i < 300; i++) {
-        struct settings written, again;
+        SETTINGS written, again;
         char *text = NULL, *printed;
         size_t n;
         FILE *out = open_memstream(&text, &n);
@@ -112,8 +112,6 @@ TEST(what_is_printed_reads_back)
         if (read_bytes(&again, printed, n) != 0)
             fail_msg("%s\n%s", again.mistake.text, printed);
         assert_same(&written, &again, printed);
-        settings_deinit(&written);
-        settings_deinit(&again);
         free(printed);
         free(text);
     }

@@ -81,7 +81,7 @@ static void assert_same(const struct riptide_estimator *a, const struct riptide_
 static void add_batch(struct riptide_estimator *one_by_one, struct riptide_estimator *together)
 {
     struct riptide_sample samples[MOST];
-    const struct riptide_sample *pointers[MOST];
+    const struct riptide_sample *pointers[MOST] = { 0 };
     int outcomes[MOST];
     uint32_t n = below(MOST + 1);
 
@@ -130,7 +130,7 @@ TEST(many_at_a_time_are_as_one_by_one)
 TEST(a_group_that_was_is_no_host)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_sample sample = { .dst = prefix_of_text("10.0.0.0"), .cwnd = 20 };
+    struct riptide_sample sample = { .dst = prefix("10.0.0.0"), .cwnd = 20 };
     const struct riptide_sample *pointer = &sample;
     ESTIMATOR *estimator;
     int outcome;

@@ -40,10 +40,10 @@ TEST(walk_sees_each_window_once)
 static void assert_group(const struct riptide_estimator *estimator, const char *peer,
                          const char *expected)
 {
-    struct riptide_prefix prefix = prefix_of_text(peer), dst;
+    struct riptide_prefix within = prefix(peer), dst;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    riptide_estimator_group(estimator, &prefix, &dst);
+    riptide_estimator_group(estimator, &within, &dst);
     riptide_prefix_format(&dst, text);
     assert_string_equal(text, expected);
 }
@@ -51,7 +51,7 @@ static void assert_group(const struct riptide_estimator *estimator, const char *
 TEST(peer_belongs_to_its_destination)
 {
     struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_prefix aggregate = prefix_of_text("198.51.100.0/22");
+    struct riptide_prefix aggregate = prefix("198.51.100.0/22");
     ESTIMATOR *estimator;
 
     config.prefix_len4 = 24;
@@ -66,26 +66,24 @@ TEST(peer_belongs_to_its_destination)
 /* A connection that has sent nothing says nothing to "careful". */
 static int add_unused(struct riptide_estimator *estimator, const char *dst)
 {
-    struct riptide_sample sample = { .dst = prefix_of_text(dst), .cwnd = 10, .closed = true };
+    struct riptide_sample sample = { .dst = prefix(dst), .cwnd = 10, .closed = true };
 
     return riptide_estimator_add(estimator, &sample);
 }
 
 static bool is_explained(const struct riptide_estimator *estimator, const char *dst)
 {
-    struct riptide_prefix prefix = prefix_of_text(dst);
+    struct riptide_prefix asked = prefix(dst);
     struct riptide_explanation why;
 
-    return riptide_estimator_explain(estimator, &prefix, &why, sizeof(why)) == 0;
+    return riptide_estimator_explain(estimator, &asked, &why, sizeof(why)) == 0;
 }
 
 TEST(samples_that_are_all_left_out_are_explained)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
-    struct riptide_estimator_stats stats;
-    const struct riptide_estimate *popped;
     struct riptide_explanation why;
-    struct riptide_sample idle = { .dst = prefix_of_text("192.0.2.1"),
+    struct riptide_sample idle = { .dst = prefix("192.0.2.1"),
                                    .cwnd = 10,
                                    .data_segs_out = 5,
                                    .last_data_sent_ms = 60000 };
@@ -114,9 +112,8 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(cwnd_of(estimator), 0);
     assert_int_equal(walk(estimator, &n), 0);
     assert_int_equal(n, 0);
-    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
-    assert_int_equal(stats.destinations, 0);
-    assert_int_equal(riptide_estimator_pop(estimator, &popped), RIPTIDE_E_AGAIN);
+    assert_int_equal(stats_of(estimator).destinations, 0);
+    assert_null(pop(estimator));
     /* What was begun with newer ones, and forgotten, changes nothing; those of a tick do. */
     add_unused(estimator, "192.0.2.1");
     riptide_estimator_discard(estimator);
@@ -134,8 +131,7 @@ TEST(samples_that_are_all_left_out_are_explained)
 TEST(window_comes_and_goes_between_samples_that_are_left_out)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    const struct riptide_estimate *popped;
-    struct riptide_sample used = { .dst = prefix_of_text("192.0.2.1"),
+    struct riptide_sample used = { .dst = prefix("192.0.2.1"),
                                    .cwnd = 30,
                                    .acked_bytes = 100000 };
 
@@ -146,15 +142,13 @@ TEST(window_comes_and_goes_between_samples_that_are_left_out)
     riptide_estimator_tick(estimator, 2 * S);
     assert_int_equal(explain(estimator).cwnd, 30);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 0);
-    assert_int_equal(riptide_estimator_pop(estimator, &popped), 0);
-    assert_int_equal(popped->cwnd, 30);
+    assert_int_equal(pop(estimator)->cwnd, 30);
     add_unused(estimator, "192.0.2.1");
     riptide_estimator_tick(estimator, 92 * S);
     assert_int_equal(explain(estimator).cwnd, 0);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
-    assert_int_equal(riptide_estimator_pop(estimator, &popped), 0);
-    assert_int_equal(popped->cwnd, 0);
-    assert_int_equal(riptide_estimator_pop(estimator, &popped), RIPTIDE_E_AGAIN);
+    assert_int_equal(pop(estimator)->cwnd, 0);
+    assert_null(pop(estimator));
     assert_true(is_explained(estimator, "192.0.2.1"));
     /* History ended with the window. */
     used.cwnd = 60;
@@ -167,7 +161,6 @@ TEST(what_is_only_explained_takes_nobodys_place)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
     ESTIMATOR *estimator;
-    struct riptide_estimator_stats stats;
 
     config.max_destinations = 3;
     estimator = estimator_of_config(&config);
@@ -190,6 +183,5 @@ TEST(what_is_only_explained_takes_nobodys_place)
     assert_false(is_explained(estimator, "192.0.2.5"));
     assert_true(is_explained(estimator, "192.0.2.6"));
     assert_true(is_explained(estimator, "192.0.2.8"));
-    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
-    assert_int_equal(stats.overflow, 2);
+    assert_int_equal(stats_of(estimator).overflow, 2);
 }

@@ -4,12 +4,16 @@
  * takes.
  */
 #include "bytes.h"
+#include "internal.h"
 #include "observe/filter.h"
 #include "scope_case.h"
 
 #include <arpa/inet.h>
 
 enum { CASES = 400, CASE_BYTES = 600 };
+
+/* One that is freed where it goes out of scope. */
+#define FILTER CLEANUP(filter_deinit) struct filter
 
 static void make(struct filter *filter, const struct riptide_scope *scope)
 {
@@ -48,12 +52,11 @@ static size_t code_bytes(const struct filter *filter)
 TEST(empty_scope_has_no_code)
 {
     struct riptide_scope scope = { 0 };
-    struct filter filter;
+    FILTER filter;
 
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_NONE);
     assert_int_equal(code_bytes(&filter), 0);
-    filter_deinit(&filter);
 }
 
 /* IPv6 prefixes say nothing about IPv4-mapped peers. */
@@ -71,7 +74,7 @@ TEST(longest_prefix_decides_in_both_families)
     struct riptide_scope scope = {
         .learn = learn, .n_learn = 3, .exclude = exclude, .n_exclude = 4
     };
-    struct filter filter;
+    FILTER filter;
 
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
@@ -79,7 +82,6 @@ TEST(longest_prefix_decides_in_both_families)
         assert_true(lets_through(&filter, through[i]));
     for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
         assert_false(lets_through(&filter, out[i]));
-    filter_deinit(&filter);
 }
 
 /* Two halves cost as much as their whole; and not asked again is what the way there has told. */
@@ -89,7 +91,7 @@ TEST(each_prefix_is_asked_for_once)
                                        prefix("10.0.0.128/25"), prefix("10.0.0.7") };
     struct riptide_prefix hosts[] = { prefix("10.0.0.1"), prefix("10.0.0.2") };
     struct riptide_scope scope = { .learn = halves, .n_learn = 4 };
-    struct filter filter;
+    FILTER filter;
 
     make(&filter, &scope);
     assert_int_equal(code_bytes(&filter), 16); /* one test */
@@ -97,7 +99,6 @@ TEST(each_prefix_is_asked_for_once)
     scope = (struct riptide_scope){ .learn = hosts, .n_learn = 2 };
     make(&filter, &scope);
     assert_int_equal(code_bytes(&filter), 16 + 4 + 16); /* test, accept, test */
-    filter_deinit(&filter);
 }
 
 /* Hosts of 10.0.0.0/8, in an order of their own. */
@@ -136,15 +137,13 @@ static void check_hosts(const struct filter *filter, const struct riptide_prefix
 
 TEST(a_thousand_hosts_are_told_exactly)
 {
-    struct riptide_prefix *hosts = scattered_hosts(1000);
+    CLEANUP(freep) struct riptide_prefix *hosts = scattered_hosts(1000);
     struct riptide_scope scope = { .learn = hosts, .n_learn = 1000 };
-    struct filter filter;
+    FILTER filter;
 
     make(&filter, &scope);
     assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     check_hosts(&filter, hosts, 1000);
-    filter_deinit(&filter);
-    free(hosts);
 }
 
 /* Every 25th address: prefixes that are wide enough to fit hold everything in between. */
@@ -153,7 +152,7 @@ TEST(wide_prefixes_that_tell_nothing_give_way_to_what_they_span)
     enum { N = 4000 };
     struct riptide_prefix hosts[N] = { { 0 } };
     struct riptide_scope scope = { .learn = hosts, .n_learn = N };
-    struct filter filter;
+    FILTER filter;
     size_t n_bytes;
 
     for (uint32_t i = 0; i < N; i++) {
@@ -167,14 +166,13 @@ TEST(wide_prefixes_that_tell_nothing_give_way_to_what_they_span)
     filter_get(&filter, &n_bytes);
     assert_true(n_bytes > 0 && n_bytes < 100);
     check_hosts(&filter, hosts, N);
-    filter_deinit(&filter);
 }
 
 TEST(too_many_hosts_lose_bits_and_no_socket)
 {
-    struct riptide_prefix *hosts = scattered_hosts(6000);
+    CLEANUP(freep) struct riptide_prefix *hosts = scattered_hosts(6000);
     struct riptide_scope scope = { .learn = hosts, .n_learn = 6000 };
-    struct filter filter;
+    FILTER filter;
     uint32_t n_through = 0;
 
     make(&filter, &scope);
@@ -189,15 +187,13 @@ TEST(too_many_hosts_lose_bits_and_no_socket)
         n_through += case_verdict(&filter, &socket);
     }
     assert_true(n_through < 100);
-    filter_deinit(&filter);
-    free(hosts);
 }
 
 /* Ranges alone never fill it: then no length of prefixes would fit. */
 TEST(the_largest_scope_fits)
 {
     struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES];
-    struct riptide_prefix *hosts = scattered_hosts(6000);
+    CLEANUP(freep) struct riptide_prefix *hosts = scattered_hosts(6000);
     struct riptide_scope scope = {
         .learn = hosts,
         .n_learn = 6000,
@@ -206,13 +202,11 @@ TEST(the_largest_scope_fits)
         .remote_ports = ranges,
         .n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
     };
-    struct filter filter;
+    FILTER filter;
 
     for (int i = 0; i < RIPTIDE_SCOPE_MAX_PORT_RANGES; i++)
         ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
     make(&filter, &scope);
-    filter_deinit(&filter);
-    free(hosts);
 }
 
 TEST(any_scope_on_any_socket)
@@ -222,7 +216,7 @@ TEST(any_scope_on_any_socket)
     seed_random();
     for (int i = 0; i < CASES; i++) {
         for (size_t at = 0; at < sizeof(bytes); at++)
-            bytes[at] = (uint8_t)(random() >> 8);
+            bytes[at] = (uint8_t)draw();
         scope_case_run(bytes, sizeof(bytes));
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "apply/links.h"
 #include "bytes.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -12,6 +13,9 @@
 #include <linux/rtnetlink.h>
 
 enum { ETH0 = 2, ETH1 = 7, LO = 1 };
+
+/* Those that are forgotten where they go out of scope. */
+#define LINKS CLEANUP(links_forget) struct links
 
 /* A message about a link; mtu6_bytes 0: one that IPv6 is not on. */
 static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_t ifindex,
@@ -61,7 +65,7 @@ static void assert_mtus(const struct links *links, uint32_t ifindex, uint32_t ip
 
 TEST(each_family_has_its_mtu)
 {
-    struct links links = { 0 };
+    LINKS links = { 0 };
 
     assert_mtus(&links, ETH0, 0, 0);
     assert_int_equal(take(&links, ETH1, 9000, 1400), 0);
@@ -79,18 +83,17 @@ TEST(each_family_has_its_mtu)
 
 TEST(what_a_route_cannot_say_is_none)
 {
-    struct links links = { 0 };
+    LINKS links = { 0 };
 
     assert_int_equal(take(&links, LO, 65536, 65536), 0);
     assert_mtus(&links, LO, 0, 0);
     assert_int_equal(take(&links, LO, 65520, 65521), 1);
     assert_mtus(&links, LO, 65520, 0);
-    links_forget(&links);
 }
 
 TEST(many_links_are_found_in_whatever_order_they_come)
 {
-    struct links links = { 0 };
+    LINKS links = { 0 };
 
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(take(&links, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 0);
@@ -99,13 +102,12 @@ TEST(many_links_are_found_in_whatever_order_they_come)
     for (uint32_t i = 0; i < 1000; i++)
         assert_mtus(&links, 1 + i, i % 2 ? 1000 + i : 0, 0);
     assert_int_equal(links.n, 500);
-    links_forget(&links);
 }
 
 /* A port that leaves its bridge is a link all the same. */
 TEST(what_a_bridge_says_of_its_ports_is_passed_by)
 {
-    struct links links = { 0 };
+    LINKS links = { 0 };
 
     assert_int_equal(take(&links, ETH0, 1500, 1500), 0);
     assert_int_equal(take_away(&links, AF_BRIDGE, ETH0), 0);
@@ -113,13 +115,12 @@ TEST(what_a_bridge_says_of_its_ports_is_passed_by)
     assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
     assert_mtus(&links, ETH0, 0, 0);
     assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
-    links_forget(&links);
 }
 
 TEST(what_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
-    struct links links = { 0 };
+    LINKS links = { 0 };
     struct bytes bytes;
 
     assert_int_equal(take(&links, ETH0, 1500, 1400), 0);
@@ -132,7 +133,6 @@ TEST(what_makes_no_sense_changes_nothing)
     bytes_begin(&bytes, RTM_NEWROUTE, &header, sizeof(header));
     assert_int_equal(links_take(&links, bytes_message(&bytes)), 0);
     assert_mtus(&links, ETH0, 1500, 1400);
-    links_forget(&links);
 }
 
 /* Whatever is missing at the end is not read. */
@@ -143,13 +143,12 @@ TEST(cut_anywhere_it_is_read_to_its_end)
     put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
     for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
         struct nlmsghdr *message = bytes_cut(&bytes, n);
-        struct links links = { 0 };
+        LINKS links = { 0 };
         uint32_t mtu6_bytes;
 
         links_take(&links, message);
         mtu6_bytes = links_mtu_at(&links, ETH0, AF_INET6);
         assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
-        links_forget(&links);
         free(message);
     }
 }
@@ -177,7 +176,7 @@ TEST(hops_have_one_where_their_links_have_the_same)
 {
     static const uint32_t hops[][3] = { { ETH0, ETH1, ETH0 }, { ETH0, ETH0, LO }, { LO, 99, LO } };
     static const uint32_t expected[] = { 1500, 0, 0 };
-    struct links links = { 0 };
+    LINKS links = { 0 };
     struct base base;
 
     assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
@@ -191,7 +190,6 @@ TEST(hops_have_one_where_their_links_have_the_same)
     assert_int_equal(links_mtu(&links, &base), 0);
     base = (struct base){ .route = { .dst.family = AF_INET6, .ifindex = ETH0 } };
     assert_int_equal(links_mtu(&links, &base), 1280);
-    links_forget(&links);
 }
 
 /* A route of main through n links. */
@@ -233,7 +231,7 @@ TEST(routes_of_main_lead_through_links_that_they_were_seen_on)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct links links = { 0 };
+        LINKS links = { 0 };
 
         assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
         assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
@@ -242,6 +240,5 @@ TEST(routes_of_main_lead_through_links_that_they_were_seen_on)
         assert_int_equal(links_is_of_main(&links, ETH0), cases[i].is_of_main[0]);
         assert_int_equal(links_is_of_main(&links, ETH1), cases[i].is_of_main[1]);
         assert_int_equal(links_is_of_main(&links, 99), cases[i].is_of_main[2]);
-        links_forget(&links);
     }
 }

@@ -4,6 +4,7 @@
  */
 #include "apply/main_table.h"
 #include "bytes.h"
+#include "internal.h"
 
 #include <linux/rtnetlink.h>
 
@@ -13,6 +14,9 @@ enum {
     PREPENDED = NLM_F_CREATE,
     REPLACED = NLM_F_REPLACE,
 };
+
+/* One that is freed where it goes out of scope. */
+#define MAIN_TABLE CLEANUP(main_table_deinit) struct main_table
 
 static void follow(struct main_table *main, uint16_t type, int flags, const char *text, uint8_t tos,
                    const char *gateway)
@@ -43,32 +47,30 @@ TEST(a_route_beside_another_of_its_metric_begins_a_contest)
     } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct main_table main;
+        MAIN_TABLE main;
 
         main_table_init(&main);
         follow(&main, RTM_NEWROUTE, cases[i].flags, "203.0.113.0/24", 0, "192.0.2.1");
         assert_int_equal(is_contested(&main, "203.0.113.0/24", "203.0.113.7"), cases[i].is_contest);
         assert_false(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
         assert_false(main.is_stale);
-        main_table_deinit(&main);
     }
 }
 
 TEST(a_route_for_some_packets_contests_what_overlaps)
 {
-    struct main_table main;
+    MAIN_TABLE main;
 
     main_table_init(&main);
     follow(&main, RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.113.7"));
     assert_true(is_contested(&main, "203.0.0.0/16", "203.0.0.0/16"));
     assert_false(is_contested(&main, "203.0.0.0/16", "203.0.112.7"));
-    main_table_deinit(&main);
 }
 
 TEST(a_storm_of_one_prefix_takes_no_memory)
 {
-    struct main_table main;
+    MAIN_TABLE main;
 
     main_table_init(&main);
     for (int i = 0; i < 100; i++) {
@@ -76,12 +78,11 @@ TEST(a_storm_of_one_prefix_takes_no_memory)
         follow(&main, RTM_NEWROUTE, ADDED, "203.0.114.0/24", 8, "192.0.2.1");
     }
     assert_int_equal(main.contested.n, 2);
-    main_table_deinit(&main);
 }
 
 TEST(what_goes_leaves_its_contest_in_doubt)
 {
-    struct main_table main;
+    MAIN_TABLE main;
 
     main_table_init(&main);
     follow(&main, RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
@@ -92,7 +93,6 @@ TEST(what_goes_leaves_its_contest_in_doubt)
     assert_true(is_contested(&main, "203.0.113.0/24", "203.0.113.7"));
     main_table_begin(&main);
     assert_false(main.is_stale);
-    main_table_deinit(&main);
 }
 
 static int note(struct main_table *main, const char *text, bool is_failed)
@@ -104,7 +104,7 @@ static int note(struct main_table *main, const char *text, bool is_failed)
 
 TEST(a_gateway_of_ipv6_that_fails_contests_what_leads_through_it)
 {
-    struct main_table main;
+    MAIN_TABLE main;
 
     main_table_init(&main);
     follow(&main, RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
@@ -115,12 +115,11 @@ TEST(a_gateway_of_ipv6_that_fails_contests_what_leads_through_it)
     assert_true(is_contested(&main, "2001:db8:2::/48", "2001:db8:2::7"));
     assert_false(is_contested(&main, "2001:db8:3::/48", "2001:db8:3::7"));
     assert_int_equal(note(&main, "2001:db8::1", false), 1);
-    main_table_deinit(&main);
 }
 
 TEST(a_neighbour_is_known_to_have_failed_before_it_is_a_gateway)
 {
-    struct main_table main;
+    MAIN_TABLE main;
 
     main_table_init(&main);
     for (int i = 0; i < 2; i++) {
@@ -133,5 +132,4 @@ TEST(a_neighbour_is_known_to_have_failed_before_it_is_a_gateway)
         main_table_begin(&main);
         assert_false(is_contested(&main, "2001:db8:1::/48", "2001:db8:1::7"));
     }
-    main_table_deinit(&main);
 }

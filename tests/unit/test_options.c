@@ -21,21 +21,19 @@ static int parse(struct settings *settings, char **argv, struct riptide_error *e
 static void assert_error(char **argv, const char *expected)
 {
     struct riptide_error error = { .text = "" };
-    struct settings settings;
+    SETTINGS settings;
 
     assert_int_equal(parse(&settings, argv, &error), -EINVAL);
     assert_string_equal(error.text, expected);
-    settings_deinit(&settings);
 }
 
 TEST(the_last_one_wins)
 {
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
 
     assert_int_equal(parse(&settings, ARGV("--ttl", "1s", "--ttl", "2s"), &error), 0);
     assert_int_equal(settings.estimator.ttl_ns, 2000000000);
-    settings_deinit(&settings);
 }
 
 TEST(errors_name_option_and_value)
@@ -70,7 +68,7 @@ TEST(unknown_options)
 TEST(long_values_are_cut)
 {
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
     char value[1000];
 
     memset(value, 'x', sizeof(value) - 1);
@@ -78,14 +76,13 @@ TEST(long_values_are_cut)
     assert_int_equal(parse(&settings, ARGV("--ttl", value), &error), -EINVAL);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     assert_int_equal(parse(&settings, ARGV(value), &error), -EINVAL);
-    settings_deinit(&settings);
 }
 
 TEST(operands_move_to_the_front)
 {
     char **argv = ARGV("10.0.0.1", "--once", "-", "--", "--ttl");
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
 
     settings_init(&settings);
     assert_int_equal(options_parse(settings_rows, &settings, 6, argv, NULL, &error), 3);
@@ -98,7 +95,7 @@ TEST(operands_move_to_the_front)
 TEST(short_help)
 {
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
 
     assert_int_equal(parse(&settings, ARGV("-h"), &error), 0);
     assert_true(settings.help);
@@ -129,7 +126,7 @@ TEST(destroy_events_are_auto_unless_given)
 TEST(values_in_one_line)
 {
     struct riptide_error error;
-    struct settings settings;
+    SETTINGS settings;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -144,5 +141,4 @@ TEST(values_in_one_line)
     assert_null(strstr(text, "exclude"));
     assert_null(strstr(text, "\n"));
     free(text);
-    settings_deinit(&settings);
 }

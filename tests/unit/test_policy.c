@@ -11,7 +11,7 @@
 static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
 {
     return (struct riptide_sample){
-        .dst = prefix_of_text("192.0.2.1"),
+        .dst = prefix("192.0.2.1"),
         .cwnd = cwnd,
         .data_segs_out = data_segs_out,
         .acked_bytes = UINT64_C(1000) * data_segs_out + 1,
@@ -203,8 +203,8 @@ static void assert_refused_with(const struct riptide_estimator_config *config, c
 /* A count that was set without its array, or is none at all. */
 TEST(counts_need_their_arrays)
 {
-    const struct riptide_hint override = { .dst = prefix_of_text("192.0.2.0/24") };
-    const struct riptide_prefix aggregate = prefix_of_text("192.0.2.0/24");
+    const struct riptide_hint override = { .dst = prefix("192.0.2.0/24") };
+    const struct riptide_prefix aggregate = prefix("192.0.2.0/24");
     struct riptide_estimator_config config = config_of_policy("paper");
 
     config.n_hints = 5;

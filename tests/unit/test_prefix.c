@@ -10,15 +10,6 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-static struct riptide_prefix parsed(const char *text)
-{
-    struct riptide_prefix prefix;
-
-    if (riptide_prefix_parse(&prefix, text) != 0)
-        fail_msg("%s is refused", text);
-    return prefix;
-}
-
 static void assert_refused(const char *text)
 {
     struct riptide_prefix prefix, before;
@@ -80,13 +71,13 @@ TEST(text_comes_back)
         { "::ffff:10.0.0.0/104", "10.0.0.0/8" },
     };
     static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
-    struct riptide_prefix prefix = parsed("2001:db8:8000::/33");
+    struct riptide_prefix parsed = prefix("2001:db8:8000::/33");
 
-    assert_memory_equal(&prefix, &v6, sizeof(v6));
+    assert_memory_equal(&parsed, &v6, sizeof(v6));
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-        prefix = parsed(pairs[i][0]);
-        assert_true(prefix_is_valid(&prefix));
-        assert_text(&prefix, pairs[i][pairs[i][1] ? 1 : 0]);
+        parsed = prefix(pairs[i][0]);
+        assert_true(prefix_is_valid(&parsed));
+        assert_text(&parsed, pairs[i][pairs[i][1] ? 1 : 0]);
     }
 }
 
@@ -139,11 +130,11 @@ TEST(mapped_prefixes_of_every_length)
         if (len < 96) {
             assert_refused(text);
         } else {
-            struct riptide_prefix prefix = parsed(text);
+            struct riptide_prefix parsed = prefix(text);
 
-            assert_int_equal(prefix.family, AF_INET);
-            assert_int_equal(prefix.len, len - 96);
-            assert_true(prefix_is_valid(&prefix));
+            assert_int_equal(parsed.family, AF_INET);
+            assert_int_equal(parsed.len, len - 96);
+            assert_true(prefix_is_valid(&parsed));
         }
     }
 }
@@ -153,20 +144,20 @@ TEST(mapped_addresses_become_v4)
     static const struct riptide_prefix host = { AF_INET, 32, { 203, 0, 113, 7 } };
     static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
     static const uint8_t almost[16] = { [10] = 0xff, [11] = 0xfe, 203, 0, 113, 7 };
-    struct riptide_prefix prefix = parsed("::ffff:203.0.113.7");
+    struct riptide_prefix parsed = prefix("::ffff:203.0.113.7");
 
-    assert_memory_equal(&prefix, &host, sizeof(host));
-    prefix_from_address(&prefix, AF_INET6, mapped);
-    assert_memory_equal(&prefix, &host, sizeof(host));
-    prefix_from_address(&prefix, AF_INET, mapped + 12);
-    assert_memory_equal(&prefix, &host, sizeof(host));
+    assert_memory_equal(&parsed, &host, sizeof(host));
+    prefix_from_address(&parsed, AF_INET6, mapped);
+    assert_memory_equal(&parsed, &host, sizeof(host));
+    prefix_from_address(&parsed, AF_INET, mapped + 12);
+    assert_memory_equal(&parsed, &host, sizeof(host));
     /* Four bytes, whatever follows them. */
-    prefix_from_address(&prefix, AF_INET, mapped);
-    assert_text(&prefix, "0.0.0.0");
-    prefix_from_address(&prefix, AF_INET6, almost);
-    assert_int_equal(prefix.family, AF_INET6);
-    assert_int_equal(prefix.len, 128);
-    assert_memory_equal(prefix.addr, almost, sizeof(almost));
+    prefix_from_address(&parsed, AF_INET, mapped);
+    assert_text(&parsed, "0.0.0.0");
+    prefix_from_address(&parsed, AF_INET6, almost);
+    assert_int_equal(parsed.family, AF_INET6);
+    assert_int_equal(parsed.len, 128);
+    assert_memory_equal(parsed.addr, almost, sizeof(almost));
 }
 
 TEST(an_unknown_family_is_no_prefix)
@@ -182,16 +173,16 @@ TEST(an_unknown_family_is_no_prefix)
 
 TEST(bytes_behind_the_address_are_no_prefix)
 {
-    struct riptide_prefix prefix = parsed("192.0.2.1");
+    struct riptide_prefix parsed = prefix("192.0.2.1");
 
     for (size_t i = 4; i < 16; i++) {
-        prefix.addr[i] = 1;
-        assert_false(prefix_is_valid(&prefix));
-        prefix.addr[i] = 0;
+        parsed.addr[i] = 1;
+        assert_false(prefix_is_valid(&parsed));
+        parsed.addr[i] = 0;
     }
-    assert_true(prefix_is_valid(&prefix));
-    prefix.len = 33;
-    assert_false(prefix_is_valid(&prefix));
+    assert_true(prefix_is_valid(&parsed));
+    parsed.len = 33;
+    assert_false(prefix_is_valid(&parsed));
 }
 
 /* All bits set: each length keeps exactly its own, and never touches what lies behind. */
@@ -213,7 +204,7 @@ TEST(truncate_keeps_exactly_len_bits)
 
 static void check_contains(const char *address, unsigned int bits)
 {
-    struct riptide_prefix host = parsed(address);
+    struct riptide_prefix host = prefix(address);
 
     for (unsigned int len = 0; len <= bits; len++) {
         struct riptide_prefix *inner = boxed(&host), *outer = boxed(&host);
@@ -235,7 +226,7 @@ static void check_contains(const char *address, unsigned int bits)
 
 TEST(contains_at_every_length)
 {
-    struct riptide_prefix v4 = parsed("0.0.0.0/0"), v6 = parsed("::/0");
+    struct riptide_prefix v4 = prefix("0.0.0.0/0"), v6 = prefix("::/0");
 
     check_contains("203.0.113.85", 32);
     check_contains("2001:db8:a5a5:5a5a::f00f", 128);
@@ -245,7 +236,7 @@ TEST(contains_at_every_length)
 
 TEST(equal_looks_at_everything)
 {
-    struct riptide_prefix a = parsed("2001:db8::/64"), b = a;
+    struct riptide_prefix a = prefix("2001:db8::/64"), b = a;
 
     assert_true(riptide_prefix_equal(&a, &b));
     for (size_t i = 0; i < sizeof(b); i++) {
@@ -257,15 +248,15 @@ TEST(equal_looks_at_everything)
 
 TEST(the_longest_match_wins_in_any_order)
 {
-    struct riptide_prefix prefixes[] = { parsed("10.1.0.0/16"), parsed("10.1.2.0/24"),
-                                         parsed("10.0.0.0/8"),  parsed("::/0"),
-                                         parsed("10.1.2.3"),    parsed("10.1.3.0/24") };
+    struct riptide_prefix prefixes[] = { prefix("10.1.0.0/16"), prefix("10.1.2.0/24"),
+                                         prefix("10.0.0.0/8"),  prefix("::/0"),
+                                         prefix("10.1.2.3"),    prefix("10.1.3.0/24") };
     static const char *const cases[][2] = {
         { "10.1.2.3", "10.1.2.3" },       { "10.1.2.4", "10.1.2.0/24" },
         { "10.1.2.0/24", "10.1.2.0/24" }, { "10.1.2.0/23", "10.1.0.0/16" },
         { "10.2.0.1", "10.0.0.0/8" },     { "2001:db8::1", "::/0" }
     };
-    struct riptide_prefix dst = parsed("11.0.0.1");
+    struct riptide_prefix dst = prefix("11.0.0.1");
     size_t n = sizeof(prefixes) / sizeof(*prefixes);
 
     for (size_t turn = 0; turn < n; turn++) {
@@ -274,10 +265,10 @@ TEST(the_longest_match_wins_in_any_order)
         memmove(prefixes, prefixes + 1, (n - 1) * sizeof(*prefixes));
         prefixes[n - 1] = first;
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-            dst = parsed(cases[i][0]);
+            dst = prefix(cases[i][0]);
             assert_text(prefix_longest_match(prefixes, n, &dst), cases[i][1]);
         }
-        dst = parsed("11.0.0.1");
+        dst = prefix("11.0.0.1");
         assert_null(prefix_longest_match(prefixes, n, &dst));
     }
     assert_null(prefix_longest_match(NULL, 0, &dst));

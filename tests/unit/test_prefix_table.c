@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/prefix_table against a model that cannot be wrong: an array with a place for every key. The
- * random steps are the same in each run; TEST_SEED=NUMBER tries others.
+ * lib/prefix_table against a model that cannot be wrong: an array with a place for every key.
  */
 #include "prefix_table.h"
 #include "tools.h"
@@ -23,17 +22,6 @@ struct model {
     uint32_t slot;
     uint64_t value;
 };
-
-static uint64_t random_state;
-
-/* xorshift64 */
-static uint32_t random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)(random_state >> 32) % n;
-}
 
 /* Distinct keys that differ in family, in length alone, or in one byte far in front or behind. */
 static struct riptide_prefix key_of(uint32_t i)
@@ -113,7 +101,7 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
         return;
     }
     assert_true(entry_at(table, slot)->value == 0);
-    model[i] = (struct model){ .is_there = true, .slot = slot, .value = random_below(1u << 30) };
+    model[i] = (struct model){ .is_there = true, .slot = slot, .value = below(1u << 30) };
     entry_at(table, slot)->value = model[i].value;
 }
 
@@ -133,9 +121,9 @@ static void run(uint32_t max, uint64_t hash_seed, struct model *model)
     prefix_table_init(&table, sizeof(struct entry), max, hash_seed);
     check(&table, model);
     for (uint32_t step = 0; step < STEPS; step++) {
-        uint32_t i = random_below(KEYS), insert_share = step / 2500 % 2 ? 20 : 80;
+        uint32_t i = below(KEYS), insert_share = step / 2500 % 2 ? 20 : 80;
 
-        if (random_below(100) < insert_share)
+        if (below(100) < insert_share)
             insert(&table, model, i);
         else
             remove_key(&table, model, i);
@@ -148,35 +136,28 @@ static void run(uint32_t max, uint64_t hash_seed, struct model *model)
     assert_int_equal(prefix_table_next(&table, 0), NONE);
 }
 
-static void seed_steps(void)
-{
-    const char *text = getenv("TEST_SEED");
-
-    random_state = text ? strtoull(text, NULL, 0) : UINT64_C(0x9e3779b97f4a7c15);
-    print_message("# TEST_SEED=0x%llx\n", (unsigned long long)random_state);
-    assert_true(random_state != 0);
-}
-
 /* Of few entries the buckets make one long run now and then, across the end of the table, too. */
 TEST(random_steps_agree_with_the_model)
 {
     static const uint32_t maxima[] = { KEYS, 100, 16, 16, 16, 3, 1 };
 
-    seed_steps();
+    seed_random();
     for (size_t i = 0; i < sizeof(maxima) / sizeof(*maxima); i++) {
         struct model model[KEYS] = { 0 };
 
-        run(maxima[i], random_state, model);
+        run(maxima[i], draw(), model);
     }
 }
 
 TEST(other_hash_seeds_hold_the_same)
 {
     struct model first[KEYS] = { 0 }, second[KEYS] = { 0 };
+    uint64_t steps;
 
-    seed_steps();
+    seed_random();
+    steps = unit_random;
     run(KEYS, 0, first);
-    seed_steps();
+    unit_random = steps;
     run(KEYS, UINT64_MAX, second);
     for (uint32_t i = 0; i < KEYS; i++) {
         assert_int_equal(first[i].is_there, second[i].is_there);

@@ -17,6 +17,16 @@ static struct riptide_prefix host(uint32_t n)
     return (struct riptide_prefix){ AF_INET, 32, { 10, 0, 0, (uint8_t)n } };
 }
 
+/* What is known of the n-th host; window 0: nothing. */
+static struct riptide_estimate known(const struct riptide_estimator *estimator, uint32_t n)
+{
+    struct riptide_prefix dst = host(n);
+    struct riptide_estimate estimate = { .cwnd = 0 };
+
+    riptide_estimator_find(estimator, &dst, &estimate);
+    return estimate;
+}
+
 /* Anything that the kernel could say, plausible or not; now and then what it could not. */
 static struct riptide_sample any_sample(void)
 {
@@ -46,10 +56,12 @@ static struct riptide_sample any_sample(void)
     return sample;
 }
 
-/* What the host has been told by the changes that it popped. */
-struct told {
-    uint32_t cwnd;
-};
+static void add_any(struct riptide_estimator *estimator)
+{
+    struct riptide_sample sample = any_sample();
+
+    riptide_estimator_add(estimator, &sample);
+}
 
 static uint32_t base_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
@@ -59,12 +71,12 @@ static uint32_t base_of(const struct riptide_estimator *estimator, const struct 
 }
 
 static void pop_known(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,
-                    struct told told[HOSTS], uint64_t now_ns)
+                    uint32_t told[HOSTS], uint64_t now_ns)
 {
     const struct riptide_estimate *estimate;
 
-    while (riptide_estimator_pop(estimator, &estimate) == 0) {
-        struct told *host_told = &told[estimate->dst.addr[3]];
+    while ((estimate = pop(estimator))) {
+        uint32_t *host_told = &told[estimate->dst.addr[3]];
 
         if (estimate->cwnd != 0) {
             uint32_t base = base_of(estimator, &estimate->dst);
@@ -73,17 +85,15 @@ static void pop_known(struct riptide_estimator *estimator, const struct riptide_
             assert_true(estimate->cwnd >= base || estimate->may_lower);
             assert_true(estimate->expires_ns > now_ns);
         } else {
-            assert_true(host_told->cwnd != 0);
+            assert_true(*host_told != 0);
         }
-        host_told->cwnd = estimate->cwnd;
+        *host_told = estimate->cwnd;
     }
     for (uint32_t n = 0; n < HOSTS; n++) {
-        struct riptide_prefix dst = host(n);
-        struct riptide_estimate known = { .cwnd = 0 };
+        struct riptide_estimate now = known(estimator, n);
 
-        riptide_estimator_find(estimator, &dst, &known);
-        assert_int_equal(known.cwnd, told[n].cwnd);
-        assert_true(known.cwnd == 0 || now_ns - known.updated_ns < c->ttl_ns);
+        assert_int_equal(now.cwnd, told[n]);
+        assert_true(now.cwnd == 0 || now_ns - now.updated_ns < c->ttl_ns);
     }
 }
 
@@ -144,16 +154,12 @@ TEST(windows_keep_to_bounds_and_lifetimes)
         struct riptide_estimator_config config = any_config(policy);
         ESTIMATOR *estimator = estimator_of_config(&config);
         struct riptide_hint overrides[3];
-        struct told told[HOSTS] = { { 0 } };
-        struct riptide_estimator_stats stats;
+        uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
 
         for (int step = 0; step < STEPS; step++) {
-            for (uint32_t n = below(30); n > 0; n--) {
-                struct riptide_sample sample = any_sample();
-
-                riptide_estimator_add(estimator, &sample);
-            }
+            for (uint32_t n = below(30); n > 0; n--)
+                add_any(estimator);
             if (below(20) == 0)
                 riptide_estimator_discard(estimator);
             if (below(10) == 0)
@@ -178,9 +184,8 @@ TEST(windows_keep_to_bounds_and_lifetimes)
         riptide_estimator_tick(estimator, now_ns + config.ttl_ns);
         pop_known(estimator, &config, told, now_ns + config.ttl_ns);
         for (uint32_t n = 0; n < HOSTS; n++)
-            assert_int_equal(told[n].cwnd, 0);
-        riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
-        assert_int_equal(stats.destinations, 0);
+            assert_int_equal(told[n], 0);
+        assert_int_equal(stats_of(estimator).destinations, 0);
     }
 }
 
@@ -192,10 +197,10 @@ TEST(order_of_destinations_does_not_matter)
     seed_random();
     for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
         struct riptide_estimator_config config = any_config(policy);
-        struct riptide_estimator *forward = estimator_of_config(&config), *backward;
+        ESTIMATOR *forward = estimator_of_config(&config), *backward;
         uint64_t now_ns = S;
 
-        config.hash_seed = (uint64_t)random();
+        config.hash_seed = draw();
         backward = estimator_of_config(&config);
         for (int step = 0; step < STEPS / 10; step++) {
             struct riptide_sample samples[40];
@@ -215,17 +220,12 @@ TEST(order_of_destinations_does_not_matter)
             riptide_estimator_tick(forward, now_ns);
             riptide_estimator_tick(backward, now_ns);
             for (uint32_t h = 0; h < HOSTS; h++) {
-                struct riptide_prefix dst = host(h);
-                struct riptide_estimate a = { .cwnd = 0 }, b = { .cwnd = 0 };
+                struct riptide_estimate a = known(forward, h), b = known(backward, h);
 
-                riptide_estimator_find(forward, &dst, &a);
-                riptide_estimator_find(backward, &dst, &b);
                 assert_int_equal(a.cwnd, b.cwnd);
                 assert_true(a.smoothed == b.smoothed && a.rto_min_us == b.rto_min_us);
             }
         }
-        riptide_estimator_free(forward);
-        riptide_estimator_free(backward);
     }
 }
 
@@ -279,13 +279,8 @@ TEST(paper_is_algorithm_1_for_100000_steps)
             expected[h] = reference_step(&references[h], &config, total, n, now_ns);
         }
         riptide_estimator_tick(estimator, now_ns);
-        for (uint32_t h = 0; h < HOSTS; h++) {
-            struct riptide_prefix dst = host(h);
-            struct riptide_estimate estimate = { .cwnd = 0 };
-
-            riptide_estimator_find(estimator, &dst, &estimate);
-            assert_int_equal(estimate.cwnd, expected[h]);
-        }
+        for (uint32_t h = 0; h < HOSTS; h++)
+            assert_int_equal(known(estimator, h).cwnd, expected[h]);
     }
 }
 
@@ -315,11 +310,8 @@ TEST(careful_never_exceeds_its_evidence)
         bool is_filled[HOSTS] = { false };
 
         now_ns += S;
-        for (uint32_t h = 0; h < HOSTS; h++) {
-            struct riptide_prefix dst = host(h);
-
-            riptide_estimator_find(estimator, &dst, &before[h]);
-        }
+        for (uint32_t h = 0; h < HOSTS; h++)
+            before[h] = known(estimator, h);
         for (uint32_t n = below(20); n > 0; n--) {
             struct riptide_sample sample = any_sample();
             uint32_t h = sample.dst.addr[3];
@@ -329,11 +321,9 @@ TEST(careful_never_exceeds_its_evidence)
         }
         riptide_estimator_tick(estimator, now_ns);
         for (uint32_t h = 0; h < HOSTS; h++) {
-            struct riptide_prefix dst = host(h);
-            struct riptide_estimate after;
+            struct riptide_estimate after = known(estimator, h);
 
-            if (riptide_estimator_find(estimator, &dst, &after) != 0 ||
-                after.cwnd <= 24 /* where all begin */ || after.cwnd <= before[h].cwnd)
+            if (after.cwnd <= 24 /* where all begin */ || after.cwnd <= before[h].cwnd)
                 continue;
             assert_true(is_filled[h]);
             assert_true(after.cwnd <= 2 * before[h].cwnd);
@@ -356,14 +346,11 @@ TEST(state_survives_or_is_left)
     seed_random();
     for (int step = 0; step < 300; step++) {
         struct riptide_load_counts counts;
-        struct riptide_estimate known;
+        struct riptide_estimate estimate;
         uint32_t cursor = 0;
 
-        for (uint32_t k = below(20); k > 0; k--) {
-            struct riptide_sample sample = any_sample();
-
-            riptide_estimator_add(estimator, &sample);
-        }
+        for (uint32_t k = below(20); k > 0; k--)
+            add_any(estimator);
         now_ns += below(10) * S;
         riptide_estimator_tick(estimator, now_ns);
         n = riptide_estimator_save(estimator, now_ns, 1000 * S, text, sizeof(text));
@@ -379,13 +366,11 @@ TEST(state_survives_or_is_left)
             text[below((uint32_t)n)] ^= (char)(1 + below(255));
         other = estimator_of_config(&config);
         if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, false, NULL, NULL) == 0) {
-            struct riptide_sample sample = any_sample();
-
-            riptide_estimator_add(other, &sample);
+            add_any(other);
             riptide_estimator_tick(other, now_ns + 1);
-            while (riptide_estimator_next(other, &cursor, &known) == 0) {
-                assert_in_range(known.cwnd, config.cwnd_min, config.cwnd_max);
-                assert_true(known.expires_ns > now_ns + 1);
+            while (riptide_estimator_next(other, &cursor, &estimate) == 0) {
+                assert_in_range(estimate.cwnd, config.cwnd_min, config.cwnd_max);
+                assert_true(estimate.expires_ns > now_ns + 1);
             }
         }
         riptide_estimator_free(other);
@@ -400,13 +385,11 @@ TEST(the_same_configuration_again_changes_nothing)
     seed_random();
     for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
         struct riptide_estimator_config config = any_config(policy);
-        struct riptide_estimator *reloaded = estimator_of_config(&config);
+        ESTIMATOR *reloaded = estimator_of_config(&config);
         ESTIMATOR *goes_on = estimator_of_config(&config);
         uint64_t now_ns = S;
 
         for (int step = 0; step < STEPS / 4; step++) {
-            const struct riptide_estimate *popped;
-
             for (uint32_t n = below(30); n > 0; n--) {
                 struct riptide_sample sample = any_sample();
 
@@ -417,22 +400,17 @@ TEST(the_same_configuration_again_changes_nothing)
             riptide_estimator_tick(reloaded, now_ns);
             riptide_estimator_tick(goes_on, now_ns);
             for (uint32_t h = 0; h < HOSTS; h++) {
-                struct riptide_prefix dst = host(h);
-                struct riptide_estimate a = { .cwnd = 0 }, b = { .cwnd = 0 };
+                struct riptide_estimate a = known(reloaded, h), b = known(goes_on, h);
 
-                riptide_estimator_find(reloaded, &dst, &a);
-                riptide_estimator_find(goes_on, &dst, &b);
                 /* A state has millionths of a segment, and up to a million of them. */
                 assert_true(fabs(fmin(a.smoothed, 1e6) - fmin(b.smoothed, 1e6)) < 1e-4);
                 assert_true(a.cwnd == b.cwnd || policy->is_averaged);
                 assert_int_equal(a.expires_ns, b.expires_ns);
                 assert_int_equal(a.rto_min_us, b.rto_min_us);
             }
-            while (riptide_estimator_pop(reloaded, &popped) == 0)
-                ;
+            pop_all(reloaded);
             assert_int_equal(estimator_reconfigure(reloaded, &config, NULL, NULL), 0);
-            assert_int_equal(riptide_estimator_pop(reloaded, &popped), RIPTIDE_E_AGAIN);
+            assert_null(pop(reloaded));
         }
-        riptide_estimator_free(reloaded);
     }
 }

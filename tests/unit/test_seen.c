@@ -3,6 +3,7 @@
  * The set of cookies, against what a plain list would say, on cookies as the kernel gives them:
  * counting up, each processor within a block that it has taken for itself.
  */
+#include "internal.h"
 #include "observe/seen.h"
 #include "unit.h"
 
@@ -14,16 +15,6 @@ struct kernel {
     uint64_t last[PROCESSORS];
 };
 
-static uint64_t random_state;
-
-static uint64_t draw(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* gen_cookie_next in include/linux/cookie.h. */
 static uint64_t give(struct kernel *kernel, uint64_t processor)
 {
@@ -33,6 +24,9 @@ static uint64_t give(struct kernel *kernel, uint64_t processor)
         *last = kernel->given_blocks++ * SEEN_COOKIES_PER_BLOCK;
     return ++*last;
 }
+
+/* One that is freed where it goes out of scope. */
+#define SEEN CLEANUP(freep) struct seen
 
 static struct seen *make(bool is_filtering)
 {
@@ -61,18 +55,9 @@ static uint64_t count_wrong(const struct seen *seen, struct kernel *kernel, uint
     return wrong;
 }
 
-static int set_seed(void **state)
+TEST(a_dump_holds_each_socket_once)
 {
-    const char *seed = getenv("SEED");
-
-    random_state = seed ? strtoull(seed, NULL, 10) : 20240229;
-    print_message("# SEED=%llu\n", (unsigned long long)random_state);
-    return 0;
-}
-
-TEST_WITH(a_dump_holds_each_socket_once, set_seed, NULL)
-{
-    struct seen *seen = make(false);
+    SEEN *seen = make(false);
 
     seen_begin(seen, true);
     for (uint64_t cookie = 1; cookie <= 100000; cookie++) {
@@ -90,17 +75,17 @@ TEST_WITH(a_dump_holds_each_socket_once, set_seed, NULL)
     assert_false(seen_add(seen, 0));
     seen_begin(seen, true);
     assert_false(seen_contains(seen, 0));
-    free(seen);
 }
 
 /* Whatever their order and number, and however often it can settle. */
-TEST_WITH(nothing_that_was_shown_is_denied, set_seed, NULL)
+TEST(nothing_that_was_shown_is_denied)
 {
     enum { DUMPS = 40, MOST = 60000 };
     uint64_t *shown = calloc((size_t)DUMPS * MOST, sizeof(*shown));
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     size_t n = 0;
 
+    seed_random();
     assert_non_null(shown);
     for (int dump = 0; dump < DUMPS; dump++) {
         uint64_t bits = 10 + draw() % 55, of_this = draw() % 4 ? draw() % MOST : draw() % 10;
@@ -114,15 +99,15 @@ TEST_WITH(nothing_that_was_shown_is_denied, set_seed, NULL)
             assert_true(seen_contains(seen, shown[i]));
     }
     free(shown);
-    free(seen);
 }
 
-TEST_WITH(what_closes_after_a_dump_is_never_taken_for_shown, set_seed, NULL)
+TEST(what_closes_after_a_dump_is_never_taken_for_shown)
 {
     const uint64_t sizes[] = { 0, 1, 1000, 100000, 1000000 };
 
+    seed_random();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        struct seen *seen = make(true);
+        SEEN *seen = make(true);
         struct kernel kernel = { 0 };
 
         for (int dump = 0; dump < 4; dump++) {
@@ -131,12 +116,11 @@ TEST_WITH(what_closes_after_a_dump_is_never_taken_for_shown, set_seed, NULL)
             for (uint64_t processor = 0; processor < PROCESSORS; processor++)
                 assert_int_equal(count_wrong(seen, &kernel, processor, 3000), 0);
         }
-        free(seen);
     }
 }
 
 /* They close on the processor that dumps, one for every two that are shown for the first time. */
-TEST_WITH(few_that_close_during_a_dump_are_taken_for_shown, set_seed, NULL)
+TEST(few_that_close_during_a_dump_are_taken_for_shown)
 {
     const struct {
         uint64_t fresh;
@@ -145,7 +129,7 @@ TEST_WITH(few_that_close_during_a_dump_are_taken_for_shown, set_seed, NULL)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t *closed = calloc(cases[i].fresh / 2, sizeof(*closed)), n = 0, wrong = 0;
-        struct seen *seen = make(true);
+        SEEN *seen = make(true);
         struct kernel kernel = { 0 };
 
         assert_non_null(closed);
@@ -162,14 +146,13 @@ TEST_WITH(few_that_close_during_a_dump_are_taken_for_shown, set_seed, NULL)
         if ((double)wrong > cases[i].share * (double)n)
             fail_msg("%zu fresh: %zu of %zu", (size_t)cases[i].fresh, (size_t)wrong, (size_t)n);
         free(closed);
-        free(seen);
     }
 }
 
 /* Its block shares a place with those that the others take meanwhile, and runs out. */
-TEST_WITH(an_idle_processor_loses_no_more_than_its_block, set_seed, NULL)
+TEST(an_idle_processor_loses_no_more_than_its_block)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t wrong;
 
@@ -179,13 +162,12 @@ TEST_WITH(an_idle_processor_loses_no_more_than_its_block, set_seed, NULL)
     seen_begin(seen, true);
     wrong = count_wrong(seen, &kernel, 1, (uint64_t)10 * SEEN_COOKIES_PER_BLOCK);
     assert_int_equal(wrong, SEEN_COOKIES_PER_BLOCK - 1);
-    free(seen);
 }
 
 /* Those that an interrupt asks for in the middle of another's count down. */
-TEST_WITH(cookies_that_count_down_cost_no_others, set_seed, NULL)
+TEST(cookies_that_count_down_cost_no_others)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     struct kernel kernel = { 0 };
 
     seen_begin(seen, true);
@@ -196,12 +178,11 @@ TEST_WITH(cookies_that_count_down_cost_no_others, set_seed, NULL)
         assert_true(seen_contains(seen, UINT64_MAX - i));
     assert_int_equal(
         count_wrong(seen, &kernel, 0, (uint64_t)2 * SEEN_BLOCKS * SEEN_COOKIES_PER_BLOCK), 0);
-    free(seen);
 }
 
-TEST_WITH(more_than_fits_is_settled, set_seed, NULL)
+TEST(more_than_fits_is_settled)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t early, late;
 
@@ -213,13 +194,12 @@ TEST_WITH(more_than_fits_is_settled, set_seed, NULL)
     late = give(&kernel, 0);
     show(seen, &kernel, 0, 1000);
     assert_false(seen_contains(seen, late));
-    free(seen);
 }
 
 /* A dump that is void leaves those before it as they were. */
-TEST_WITH(a_void_dump_was_not_seen_but_those_before_were, set_seed, NULL)
+TEST(a_void_dump_was_not_seen_but_those_before_were)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
 
     seen_begin(seen, true);
     seen_add(seen, 7);
@@ -233,13 +213,12 @@ TEST_WITH(a_void_dump_was_not_seen_but_those_before_were, set_seed, NULL)
     }
     assert_false(seen_add(seen, 8)); /* it comes again */
     assert_true(seen_contains(seen, 8));
-    free(seen);
 }
 
 /* It has a cookie between those that were shown since. */
-TEST_WITH(what_closed_before_a_dump_may_be_heard_of_dumps_later, set_seed, NULL)
+TEST(what_closed_before_a_dump_may_be_heard_of_dumps_later)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t closed;
 
@@ -251,13 +230,12 @@ TEST_WITH(what_closed_before_a_dump_may_be_heard_of_dumps_later, set_seed, NULL)
         show(seen, &kernel, 0, 100);
         assert_false(seen_contains(seen, closed));
     }
-    free(seen);
 }
 
 /* Asked about at connect, and established in no dump. */
-TEST_WITH(an_early_cookie_counts_until_the_dump_behind_the_next, set_seed, NULL)
+TEST(an_early_cookie_counts_until_the_dump_behind_the_next)
 {
-    struct seen *seen = make(true);
+    SEEN *seen = make(true);
     struct kernel kernel = { 0 };
     uint64_t early;
 
@@ -269,5 +247,4 @@ TEST_WITH(an_early_cookie_counts_until_the_dump_behind_the_next, set_seed, NULL)
     assert_false(seen_contains(seen, early));
     seen_begin(seen, true);
     assert_true(seen_contains(seen, early)); /* a price */
-    free(seen);
 }

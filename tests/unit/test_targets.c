@@ -5,6 +5,7 @@
  */
 #include "apply/targets.h"
 #include "bytes.h"
+#include "internal.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -16,6 +17,9 @@ static const struct riptide_router_config config = { .cwnd_max = CWND_MAX };
 /* One link, which the bases below lead through where they have an ifindex. */
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
 static const struct links links = { .list = &one_link, .n = 1, .capacity = 1 };
+
+/* Those that are freed where they go out of scope. */
+#define TARGETS CLEANUP(targets_deinit) struct targets
 
 static struct riptide_prefix dst_of(uint32_t i)
 {
@@ -45,7 +49,7 @@ static void set_base(struct targets *targets, struct target *target, uint32_t pr
 
 TEST(a_new_target_waits_for_nothing)
 {
-    struct targets targets;
+    TARGETS targets;
     struct target *target;
 
     targets_init(&targets, 4, 1);
@@ -58,13 +62,12 @@ TEST(a_new_target_waits_for_nothing)
     target->wanted.initcwnd = 36;
     assert_ptr_equal(get(&targets, 0), target);
     assert_int_equal(target->wanted.initcwnd, 36);
-    targets_deinit(&targets);
 }
 
 /* More targets than the table begins with: entries move while they are queued. */
 TEST(a_queue_keeps_its_order_and_each_target_once)
 {
-    struct targets targets;
+    TARGETS targets;
     struct target *target;
 
     targets_init(&targets, 500, 1);
@@ -83,12 +86,11 @@ TEST(a_queue_keeps_its_order_and_each_target_once)
     targets_push(&targets, QUEUE_WRITE, get(&targets, 9));
     assert_ptr_equal(targets_take(&targets, QUEUE_WRITE), get(&targets, 9));
     assert_ptr_equal(targets_take(&targets, QUEUE_POP), get(&targets, 3));
-    targets_deinit(&targets);
 }
 
 TEST(a_target_is_forgotten_only_when_done)
 {
-    struct targets targets;
+    TARGETS targets;
     struct target *target;
 
     targets_init(&targets, 4, 1);
@@ -109,12 +111,11 @@ TEST(a_target_is_forgotten_only_when_done)
     }
     targets_forget_if_done(&targets, target);
     assert_int_equal(targets.table.n, 0);
-    targets_deinit(&targets);
 }
 
 TEST(failures_are_kept_until_the_next)
 {
-    struct targets targets;
+    TARGETS targets;
     struct target *target;
 
     targets_init(&targets, 4, 1);
@@ -127,12 +128,11 @@ TEST(failures_are_kept_until_the_next)
     assert_null(target->failure);
     /* The deinit frees this one. */
     target_set_failure(target, -EINVAL, "third");
-    targets_deinit(&targets);
 }
 
 TEST(a_base_is_kept_while_it_stays_and_shared)
 {
-    struct targets targets;
+    TARGETS targets;
     struct target *first, *second;
     const struct base *before;
 
@@ -155,24 +155,23 @@ TEST(a_base_is_kept_while_it_stays_and_shared)
     targets_set_base(&targets, first, NULL, "gone");
     assert_null(first->base);
     assert_false(first->kernel.is_of_base);
-    targets_deinit(&targets);
 }
 
 /* Against a walk over all of them, with targets that come and go between. */
 TEST(targets_inside_and_around_a_prefix_are_found_without_a_walk)
 {
     static const uint8_t lens[] = { 8, 22, 24, 30, 32 };
-    struct targets targets;
+    TARGETS targets;
     struct target *target;
-    uint32_t random = 1;
 
+    seed_random();
     targets_init(&targets, 600, 1);
     for (int i = 0; i < 2000; i++) {
-        struct riptide_prefix dst = dst_of((random = random * 1664525 + 1013904223) >> 20);
+        struct riptide_prefix dst = dst_of(below(4096));
         const struct target_place *places;
         uint32_t n, n_inside = 0, n_around = 0;
 
-        dst.len = lens[random % sizeof(lens)];
+        dst.len = lens[below(sizeof(lens))];
         prefix_truncate(&dst, dst.len);
         if (i % 4 == 0 && targets.table.n < 600)
             assert_int_equal(targets_get(&targets, &dst, &target), 0);
@@ -192,7 +191,6 @@ TEST(targets_inside_and_around_a_prefix_are_found_without_a_walk)
             assert_true(riptide_prefix_equal(&places[k].dst,
                                              &targets_at(&targets, places[k].slot)->wanted.dst));
     }
-    targets_deinit(&targets);
 }
 
 TEST(wanted_is_a_window_with_a_base_that_works)
@@ -280,7 +278,7 @@ TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct riptide_wanted wanted = { .dst = { AF_INET, cases[i].len, { 10 } }, .initcwnd = 36 };
         struct target *target;
-        struct targets targets;
+        TARGETS targets;
 
         targets_init(&targets, 1, 1);
         assert_int_equal(targets_get(&targets, &wanted.dst, &target), 0);
@@ -295,7 +293,6 @@ TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
         }
         if (target->kernel.metrics.mtu_bytes != cases[i].said)
             fail_msg("%s: %u", cases[i].what, target->kernel.metrics.mtu_bytes);
-        targets_deinit(&targets);
     }
 }
 

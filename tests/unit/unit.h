@@ -16,9 +16,11 @@
 #include <time.h>
 
 #include <cmocka.h>
+#include <riptide/riptide.h>
 
 static struct CMUnitTest unit_tests[64];
 static size_t unit_n_tests;
+static uint64_t unit_random = 1;
 
 static inline void unit_add(struct CMUnitTest test)
 {
@@ -45,12 +47,30 @@ static inline void seed_random(void)
     unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
 
     print_message("# seed %u\n", seed);
-    srandom(seed);
+    unit_random = seed + UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* xorshift64 */
+static inline uint64_t draw(void)
+{
+    unit_random ^= unit_random << 13;
+    unit_random ^= unit_random >> 7;
+    unit_random ^= unit_random << 17;
+    return unit_random;
 }
 
 static inline uint32_t below(uint32_t n)
 {
-    return (uint32_t)random() % n;
+    return (uint32_t)(draw() >> 32) % n;
+}
+
+static inline struct riptide_prefix prefix(const char *text)
+{
+    struct riptide_prefix parsed;
+
+    if (riptide_prefix_parse(&parsed, text) != 0)
+        fail_msg("%s is refused", text);
+    return parsed;
 }
 
 int main(void)
