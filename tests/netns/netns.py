@@ -249,7 +249,7 @@ class Daemon:
     def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,)):
         self.host = host
         self.table = table
-        self.log = tempfile.TemporaryFile("w+")
+        self.log = tempfile.TemporaryFile("a+")
         if "--policy" not in options:
             options = ("--policy", "paper", *options)
         if "--max-share" not in options and "--config" not in options:

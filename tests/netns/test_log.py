@@ -63,7 +63,7 @@ def test_figure_is_named_for_its_policy(net, policy):
 
 def said_to(host, journal, *options):
     """What riptided writes to a file that JOURNAL_STREAM names, or does not."""
-    with tempfile.TemporaryFile("w+") as log:
+    with tempfile.TemporaryFile("a+") as log:
         stat = os.fstat(log.fileno())
         inode = stat.st_ino if journal else stat.st_ino + 1
         host.start("env", f"JOURNAL_STREAM={stat.st_dev}:{inode}", RIPTIDED, "--once", "--policy",

@@ -64,13 +64,15 @@ class Control(Handle):
         return self.request("status")
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
-        """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections."""
+        """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections,
+        and where it is not as asked, reason.
+        """
         members: dict[str, Any] = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
         shown: list[dict[str, Any]] = []
         start: int | None = 0
         while start is not None:
             page = self.request("show", **members, **{"from": start})
-            shown += [dict(zip(page["columns"], row)) for row in page["routes"]]
+            shown += [_read_row(page["columns"], row) for row in page["routes"]]
             start = page["next"]
         return shown
 
@@ -180,3 +182,10 @@ def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
         if not chunks[-1]:
             raise ConnectionResetError("riptided ended before its answer did")
     return b"".join(chunks)
+
+
+def _read_row(columns: list[str], row: str) -> dict[str, Any]:
+    """Places with tabs between; all but dst, state and reason are figures."""
+    places = dict(zip(columns, row.split("\t")))
+    return {name: place if name in ("dst", "state", "reason") else int(place)
+            for name, place in places.items()}
