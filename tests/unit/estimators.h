@@ -38,6 +38,15 @@ estimator_of_config(const struct riptide_estimator_config *config)
     return estimator;
 }
 
+/* One of a policy, with assignments to fields of its `config`. */
+#define ESTIMATOR_WITH(name, ...)                                                                  \
+    __extension__({                                                                                \
+        struct riptide_estimator_config config = config_of_policy(name);                           \
+                                                                                                   \
+        (void)(__VA_ARGS__);                                                                       \
+        estimator_of_config(&config);                                                              \
+    })
+
 static inline struct riptide_estimator *estimator_of_policy(const char *policy)
 {
     struct riptide_estimator_config config = config_of_policy(policy);
@@ -50,6 +59,14 @@ static inline void add_host(struct riptide_estimator *estimator, const char *dst
     struct riptide_sample sample = { .dst = prefix(dst), .cwnd = cwnd };
 
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+}
+
+/* The sample, and the tick that makes a window of it. */
+static inline void show(struct riptide_estimator *estimator, struct riptide_sample sample,
+                        uint64_t now_ns)
+{
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+    assert_int_equal(riptide_estimator_tick(estimator, now_ns), 0);
 }
 
 /* Adds a window of the one destination that most tests have. */

@@ -48,11 +48,8 @@ TEST(explanation_holds_every_figure)
 
 TEST(clamp_says_which_bound_bit)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
 
-    config.history_weight = 0;
-    estimator = estimator_of_config(&config);
     learn(estimator, 200, 1 * S);
     assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     learn(estimator, 3, 2 * S);
@@ -68,13 +65,9 @@ TEST(longest_override_decides_alone)
         { .dst = prefix("192.0.2.0/24"), .cwnd_max = 44 },
         { .dst = prefix("0.0.0.0/0"), .cwnd_max = 15 },
     };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = overrides, config.n_hints = 3);
     struct riptide_explanation explanation;
 
-    config.hints = overrides;
-    config.n_hints = 3;
-    estimator = estimator_of_config(&config);
     learn(estimator, 70, S);
     assert_int_equal(cwnd_of(estimator), 44);
     explanation = explain(estimator);
@@ -88,13 +81,10 @@ TEST(longest_override_decides_alone)
 /* An estimator that has seen one window of the destination, which an override is for. */
 static struct riptide_estimator *estimator_under(struct riptide_hint override, uint32_t cwnd)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_estimator *estimator;
 
     override.dst = prefix("192.0.2.0/24");
-    config.hints = &override;
-    config.n_hints = 1;
-    estimator = estimator_of_config(&config);
+    estimator = ESTIMATOR_WITH("paper", config.hints = &override, config.n_hints = 1);
     learn(estimator, cwnd, S);
     return estimator;
 }
@@ -418,14 +408,12 @@ TEST(base_goes_with_the_window_where_only_an_explanation_stays)
     struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 24 };
     const struct riptide_estimate *estimate;
 
-    riptide_estimator_add(estimator, &sample);
-    riptide_estimator_tick(estimator, 1 * S);
+    show(estimator, sample, 1 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     set_base(estimator, 40);
     assert_window(estimator, 40, RIPTIDE_BOUND_BASE, false);
     sample.closed = true; /* and has sent nothing */
-    riptide_estimator_add(estimator, &sample);
-    riptide_estimator_tick(estimator, 91 * S);
+    show(estimator, sample, 91 * S);
     while (riptide_estimator_pop(estimator, &estimate) == 0)
         assert_int_equal(estimate->cwnd, 0);
     assert_int_equal(explain(estimator).base_cwnd, 0);

@@ -134,11 +134,8 @@ TEST(connections_that_open_together_share_what_is_derived)
 
 TEST(paced_flights_may_be_larger)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.paced = true);
 
-    config.paced = true;
-    estimator = estimator_of_config(&config);
     /* 400 / 2.89 are 138, which drain while a flight leaves. */
     assert_int_equal(fit(estimator, lossy(200)), 48);
     assert_int_equal(fit(estimator, lossy(200)), 96);

@@ -4,6 +4,7 @@
  */
 #include "bytes.h"
 #include "doctor/checks.h"
+#include "lib/internal.h"
 #include "lib/tools.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static struct finding judge(const struct host *host, const char *check)
 
 TEST(nothing_to_find)
 {
-    struct host *host = healthy();
+    CLEANUP(freep) struct host *host = healthy();
     struct finding finding;
 
     for (size_t i = 0; i < checks_count(); i++) {
@@ -58,13 +59,12 @@ TEST(nothing_to_find)
         assert_string_not_equal(finding.summary, "");
         assert_string_not_equal(finding.evidence, "");
     }
-    free(host);
 }
 
 /* kill(1) takes process 0 for all of the shell's own group. */
 TEST(daemon_that_hangs_out_of_sight)
 {
-    struct host *host = healthy();
+    CLEANUP(freep) struct host *host = healthy();
     struct finding finding;
 
     host->has_holder = true;
@@ -74,30 +74,27 @@ TEST(daemon_that_hangs_out_of_sight)
     assert_int_equal(finding.severity, SEVERITY_ERROR);
     assert_string_equal(finding.evidence, "control socket /run/x: no answer within 5 s");
     assert_string_equal(finding.remedy, "systemctl restart riptided");
-    free(host);
 }
 
 TEST(kernel_without_rules)
 {
-    struct host *host = healthy();
+    CLEANUP(freep) struct host *host = healthy();
 
     host->n_rules = 0;
     host->rules_error = -EOPNOTSUPP;
     assert_int_equal(judge(host, "rules").severity, SEVERITY_ERROR);
     assert_non_null(strstr(judge(host, "rules").evidence, strerror(EOPNOTSUPP)));
-    free(host);
 }
 
 TEST(sockets)
 {
-    struct host *host = healthy();
+    CLEANUP(freep) struct host *host = healthy();
 
     host->connections.error = -ENOENT;
     assert_int_equal(judge(host, "sockets").severity, SEVERITY_ERROR);
     assert_non_null(strstr(judge(host, "sockets").remedy, "tcp_diag"));
     host->connections.error = -EACCES;
     assert_non_null(strstr(judge(host, "sockets").remedy, "root"));
-    free(host);
 }
 
 static void put_queue(struct queues *queues, int ifindex, const char *kind)
@@ -112,7 +109,7 @@ static void put_queue(struct queues *queues, int ifindex, const char *kind)
 
 TEST(pacing)
 {
-    struct host *host = healthy();
+    CLEANUP(freep) struct host *host = healthy();
 
     /* Each with queues below it, or with none. */
     put_queue(&host->queues, 1, "noqueue");
@@ -127,7 +124,6 @@ TEST(pacing)
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
     host->router.cwnd_max = 10;
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
-    free(host);
 }
 
 TEST(queue_whose_message_ends_early)

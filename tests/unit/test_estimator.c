@@ -72,11 +72,8 @@ TEST(window_is_mean_of_all_connections)
 
 TEST(history_has_its_weight)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0.75);
 
-    config.history_weight = 0.75;
-    estimator = estimator_of_config(&config);
     learn(estimator, 80, 1 * S);
     assert_pop(estimator, "192.0.2.1", 80);
     learn(estimator, 40, 2 * S);
@@ -173,13 +170,10 @@ TEST(discarded_samples_leave_nothing)
 
 TEST(peers_are_grouped_by_prefix_length)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator =
+        ESTIMATOR_WITH("paper", config.prefix_len4 = 30, config.prefix_len6 = 61);
     const struct riptide_estimate *estimate;
 
-    config.prefix_len4 = 30;
-    config.prefix_len6 = 61;
-    estimator = estimator_of_config(&config);
     add(estimator, "10.0.0.5", 20);
     add(estimator, "10.0.0.6", 40);
     riptide_estimator_tick(estimator, S);
@@ -197,12 +191,9 @@ TEST(longest_aggregate_wins_over_prefix_length)
     const struct riptide_prefix aggregates[] = { prefix("10.0.0.0/8"),
                                                  prefix("10.1.0.0/16"),
                                                  prefix("10.1.0.0/24") };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator =
+        ESTIMATOR_WITH("paper", config.aggregates = aggregates, config.n_aggregates = 3);
 
-    config.aggregates = aggregates;
-    config.n_aggregates = 3;
-    estimator = estimator_of_config(&config);
     add(estimator, "10.1.2.3", 20);
     add(estimator, "10.1.9.9", 30);
     riptide_estimator_tick(estimator, 1 * S);
@@ -216,11 +207,8 @@ TEST(longest_aggregate_wins_over_prefix_length)
 
 TEST(overflow_is_refused_and_counted)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.max_destinations = 2);
 
-    config.max_destinations = 2;
-    estimator = estimator_of_config(&config);
     assert_int_equal(add(estimator, "192.0.2.1", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.2", 20), 0);
     assert_int_equal(add(estimator, "10.0.0.3", 20), RIPTIDE_E_FULL);
@@ -278,11 +266,8 @@ TEST(policy_result_that_is_no_number_is_left_out)
     const struct riptide_policy policy = { .name = "mine",
                                            .add = add_any,
                                            .combine = combine_nan };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
 
-    config.policy = &policy;
-    estimator = estimator_of_config(&config);
     learn(estimator, 7, 1 * S);
     assert_pop(estimator, "192.0.2.1", 40);
     add(estimator, "192.0.2.1", 7);

@@ -3,6 +3,7 @@
  * Datagrams of destroy events to messages, whatever their bytes are. No socket is read: the buffer
  * is filled by hand.
  */
+#include "internal.h"
 #include "observe/events.h"
 #include "unit.h"
 
@@ -43,13 +44,12 @@ static int pop_all(struct events *events)
 
 TEST(each_datagram_has_its_message)
 {
-    struct fixture *fixture = make();
+    CLEANUP(freep) struct fixture *fixture = make();
 
     for (int i = 0; i < EVENTS_BATCH; i++)
         put(&fixture->events, SOCK_DIAG_BY_FAMILY, 380, 380);
     assert_int_equal(pop_all(&fixture->events), EVENTS_BATCH);
     assert_int_equal(fixture->stats.malformed, 0);
-    free(fixture);
 }
 
 TEST(what_is_no_event_is_counted_and_skipped)
@@ -67,7 +67,7 @@ TEST(what_is_no_event_is_counted_and_skipped)
         { SOCK_DIAG_BY_FAMILY, 100, 200 },
         { SOCK_DIAG_BY_FAMILY, 380, 0 },
     };
-    struct fixture *fixture = make();
+    CLEANUP(freep) struct fixture *fixture = make();
     size_t n = sizeof(cases) / sizeof(cases[0]);
 
     for (size_t i = 0; i < n; i++)
@@ -76,13 +76,12 @@ TEST(what_is_no_event_is_counted_and_skipped)
     assert_int_equal(pop_all(&fixture->events), 1);
     assert_int_equal(fixture->stats.malformed, n);
     assert_int_equal(fixture->stats.sockets, n);
-    free(fixture);
 }
 
 /* Reading would fail: there is no socket. */
 TEST(nothing_is_read_before_the_last_was_handed_out)
 {
-    struct fixture *fixture = make();
+    CLEANUP(freep) struct fixture *fixture = make();
 
     fixture->events.is_listening = fixture->events.is_drained = true;
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
@@ -93,13 +92,11 @@ TEST(nothing_is_read_before_the_last_was_handed_out)
     assert_false(events_is_caught_up(&fixture->events));
     assert_int_equal(pop_all(&fixture->events), 1);
     assert_true(events_is_caught_up(&fixture->events));
-    free(fixture);
 }
 
 TEST(nothing_is_read_while_not_listening)
 {
-    struct fixture *fixture = make();
+    CLEANUP(freep) struct fixture *fixture = make();
 
     assert_int_equal(events_dispatch(&fixture->events), RIPTIDE_E_AGAIN);
-    free(fixture);
 }

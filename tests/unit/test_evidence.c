@@ -33,25 +33,19 @@ TEST(figures_that_cannot_be_true_stay_within_bounds)
         sample.last_data_sent_ms = UINT32_MAX;
         add(estimator, sample);
         sample.last_data_sent_ms = 0;
-        add(estimator, sample);
-        riptide_estimator_tick(estimator, 1 * S);
+        show(estimator, sample, 1 * S);
         assert_in_range(cwnd_of(estimator), 10, 100);
         sample.min_rtt_us = 1;
         sample.delivery_rate_Bps = 1;
-        add(estimator, sample);
-        riptide_estimator_tick(estimator, UINT64_MAX / 2);
+        show(estimator, sample, UINT64_MAX / 2);
         assert_in_range(cwnd_of(estimator), 10, 100);
     }
 }
 
 TEST(bdp_is_path_rate_times_rtt_by_flows)
 {
-    struct riptide_estimator_config config = config_of_policy("bdp");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.cwnd_min = 1, config.cwnd_max = 1000);
 
-    config.cwnd_min = 1;
-    config.cwnd_max = 1000;
-    estimator = estimator_of_config(&config);
     add(estimator, busy(200));
     add(estimator, busy(100));
     riptide_estimator_tick(estimator, 1 * S);
@@ -75,15 +69,12 @@ TEST(rto_min_is_the_largest_delay_in_steps)
                   { 3100, 20, 20000 } };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_estimator_config config = config_of_policy("bdp");
         struct riptide_sample sample = busy(20);
-        ESTIMATOR *estimator;
+        ESTIMATOR *estimator =
+            ESTIMATOR_WITH("bdp", config.rto_min_floor_us = cases[i].floor_ms * 1000);
 
-        config.rto_min_floor_us = cases[i].floor_ms * 1000;
-        estimator = estimator_of_config(&config);
         sample.rtt_us = cases[i].rtt_us;
-        add(estimator, sample);
-        riptide_estimator_tick(estimator, S);
+        show(estimator, sample, S);
         assert_int_equal(explain(estimator).rto_min_us, cases[i].rto_min_us);
     }
 }
@@ -101,8 +92,7 @@ TEST(rto_min_stays_within_its_limit)
         uint32_t rto_min_us;
 
         sample.rtt_us = rtts_us[i];
-        add(estimator, sample);
-        riptide_estimator_tick(estimator, S);
+        show(estimator, sample, S);
         rto_min_us = explain(estimator).rto_min_us;
         assert_in_range(rto_min_us, rtts_us[0], 60000000);
         assert_true(rto_min_us >= rtts_us[i] || rto_min_us == 60000000);
@@ -111,22 +101,16 @@ TEST(rto_min_stays_within_its_limit)
 
 TEST(rto_min_alone_is_a_change)
 {
-    struct riptide_estimator_config config = config_of_policy("bdp");
     const struct riptide_estimate *estimate;
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = 1000);
     struct riptide_sample sample = busy(20);
 
-    config.rto_min_floor_us = 1000;
-    estimator = estimator_of_config(&config);
-    add(estimator, sample);
-    riptide_estimator_tick(estimator, 1 * S);
+    show(estimator, sample, 1 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    add(estimator, sample);
-    riptide_estimator_tick(estimator, 2 * S);
+    show(estimator, sample, 2 * S);
     assert_null(pop(estimator));
     sample.rtt_us = 3 * RTT_US;
-    add(estimator, sample);
-    riptide_estimator_tick(estimator, 3 * S);
+    show(estimator, sample, 3 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_int_equal(estimate->cwnd, 20);
     assert_true(estimate->rto_min_us >= 3 * RTT_US);
@@ -144,8 +128,7 @@ TEST(careful_takes_closed_ones_for_capacity_and_not_for_sharers)
     add(estimator, sample);
     sample.data_segs_out = 15; /* in its first flights */
     for (int i = 0; i < 50; i++)
-        add(estimator, sample);
-    riptide_estimator_tick(estimator, S);
+        show(estimator, sample, S);
     assert_true(explain(estimator).evidence.capacity == 60);
     assert_int_equal(explain(estimator).evidence.sharers, 1);
 }
@@ -159,8 +142,7 @@ TEST(bdp_sums_up_open_ones_alone)
     for (int i = 0; i < 100; i++)
         add(estimator, sample);
     sample.closed = false;
-    add(estimator, sample);
-    riptide_estimator_tick(estimator, S);
+    show(estimator, sample, S);
     assert_int_equal(cwnd_of(estimator), 60);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
 }

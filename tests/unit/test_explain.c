@@ -91,8 +91,7 @@ TEST(samples_that_are_all_left_out_are_explained)
 
     add_unused(estimator, "192.0.2.1");
     add_unused(estimator, "192.0.2.1");
-    riptide_estimator_add(estimator, &idle);
-    riptide_estimator_tick(estimator, 1 * S);
+    show(estimator, idle, 1 * S);
     for (int i = 0; i < 2; i++) { /* a tick without a sample takes nothing back */
         why = explain(estimator);
         assert_string_equal(why.policy, "careful");
@@ -138,8 +137,7 @@ TEST(window_comes_and_goes_between_samples_that_are_left_out)
     add_unused(estimator, "192.0.2.1");
     riptide_estimator_tick(estimator, 1 * S);
     assert_int_equal(explain(estimator).cwnd, 0);
-    riptide_estimator_add(estimator, &used);
-    riptide_estimator_tick(estimator, 2 * S);
+    show(estimator, used, 2 * S);
     assert_int_equal(explain(estimator).cwnd, 30);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 0);
     assert_int_equal(pop(estimator)->cwnd, 30);
@@ -152,18 +150,14 @@ TEST(window_comes_and_goes_between_samples_that_are_left_out)
     assert_true(is_explained(estimator, "192.0.2.1"));
     /* History ended with the window. */
     used.cwnd = 60;
-    riptide_estimator_add(estimator, &used);
-    riptide_estimator_tick(estimator, 93 * S);
+    show(estimator, used, 93 * S);
     assert_int_equal(explain(estimator).cwnd, 60);
 }
 
 TEST(what_is_only_explained_takes_nobodys_place)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 3);
 
-    config.max_destinations = 3;
-    estimator = estimator_of_config(&config);
     assert_int_equal(add_unused(estimator, "192.0.2.1"), 0);
     assert_int_equal(add_unused(estimator, "192.0.2.2"), 0);
     assert_int_equal(add_unused(estimator, "192.0.2.3"), 0);

@@ -4,6 +4,7 @@
  * are searched is in test_filter.c.
  */
 #include "bytes.h"
+#include "internal.h"
 #include "observe/local.h"
 
 #include <linux/rtnetlink.h>
@@ -45,7 +46,7 @@ TEST(addresses_and_prefixes_are_found)
                                           "2001:db8:a::77" };
     static const char *const outside[] = { "192.0.2.2", "192.0.2.0", "2001:db8::2",
                                            "2001:db8:b::77", "198.20.0.1" };
-    struct prefix_set set = { 0 };
+    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
 
     for (size_t i = 0; i < 5; i++)
         add(&set, RTN_LOCAL, RT_TABLE_LOCAL, own[i]);
@@ -59,13 +60,12 @@ TEST(addresses_and_prefixes_are_found)
     prefix_set_finish(&set);
     assert_false(contains(&set, inside[0]));
     assert_true(contains(&set, outside[0]));
-    prefix_set_deinit(&set);
 }
 
 /* Peers in 127.0.0.0/8 sample.c knows by itself. */
 TEST(other_routes_are_passed_over)
 {
-    struct prefix_set set = { 0 };
+    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes mapped;
 
     add(&set, RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255");
@@ -84,7 +84,7 @@ TEST(other_routes_are_passed_over)
 
 TEST(a_default_route_has_no_destination)
 {
-    struct prefix_set set = { 0 };
+    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes bytes;
     struct nlmsghdr *route = make_route(&bytes, RTN_LOCAL, RT_TABLE_LOCAL, "0.0.0.0/0");
 
@@ -93,13 +93,12 @@ TEST(a_default_route_has_no_destination)
     prefix_set_finish(&set);
     assert_true(contains(&set, "192.0.2.1"));
     assert_false(contains(&set, "2001:db8::1"));
-    prefix_set_deinit(&set);
 }
 
 /* Between attributes, too: it has lost its destination. */
 TEST(what_is_cut_anywhere_is_invalid)
 {
-    struct prefix_set set = { 0 };
+    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes bytes;
     uint32_t n_bytes = make_route(&bytes, RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1")->nlmsg_len;
 
@@ -123,7 +122,7 @@ TEST(contradictions_are_invalid)
         { 0, AF_UNIX, 0 },
         { 28, 8, 4 }, /* the beginning of an attribute behind a good RTA_DST */
     };
-    struct prefix_set set = { 0 };
+    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bytes bytes;

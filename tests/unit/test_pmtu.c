@@ -12,16 +12,6 @@ static struct riptide_sample sample_of(const char *dst, uint32_t pmtu_bytes)
                                     .last_data_sent_ms = 100 };
 }
 
-static void add(struct riptide_estimator *estimator, const struct riptide_sample *sample)
-{
-    assert_int_equal(riptide_estimator_add(estimator, sample), 0);
-}
-
-static void tick(struct riptide_estimator *estimator, uint64_t now_ns)
-{
-    assert_int_equal(riptide_estimator_tick(estimator, now_ns), 0);
-}
-
 /* What the one change says that there must be. */
 static uint32_t pop_pmtu(struct riptide_estimator *estimator)
 {
@@ -37,10 +27,9 @@ TEST(smallest_of_a_host_goes_with_its_window)
     struct riptide_sample wide = sample_of("192.0.2.1", 1500);
     struct riptide_sample narrow = sample_of("192.0.2.1", 1300);
 
-    add(estimator, &wide);
-    add(estimator, &narrow);
-    add(estimator, &wide);
-    tick(estimator, 1 * S);
+    riptide_estimator_add(estimator, &wide);
+    riptide_estimator_add(estimator, &narrow);
+    show(estimator, wide, 1 * S);
     assert_int_equal(pop_pmtu(estimator), 1300);
     assert_int_equal(find_host(estimator, "192.0.2.1").pmtu_bytes, 1300);
 }
@@ -54,8 +43,7 @@ TEST(smaller_one_is_news_by_itself)
         static const uint32_t shown[] = { 0, 1500, 1500, 1300, 1300 };
 
         sample.pmtu_bytes = shown[now_s];
-        add(estimator, &sample);
-        tick(estimator, now_s * S);
+        show(estimator, sample, now_s * S);
         assert_int_equal(pop(estimator) != NULL, now_s == 1 || now_s == 3);
     }
 }
@@ -84,11 +72,10 @@ TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
         ESTIMATOR *estimator = estimator_of_config(&config);
         struct riptide_sample sample = sample_of(cases[i].dst, cases[i].pmtu_bytes);
 
-        add(estimator, &(struct riptide_sample){ .dst = sample.dst, .cwnd = 20 });
+        riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = sample.dst, .cwnd = 20 });
         sample.last_data_sent_ms = cases[i].last_data_sent_ms;
         sample.closed = cases[i].closed;
-        add(estimator, &sample);
-        tick(estimator, 1 * S);
+        show(estimator, sample, 1 * S);
         if (pop_pmtu(estimator) != 0)
             fail_msg("case %zu", i);
     }
@@ -105,8 +92,7 @@ TEST(is_let_go_for_a_minute_of_ten)
     for (uint64_t now_s = 5000; now_s < 5000 + 1200; now_s++) {
         uint32_t pmtu_bytes;
 
-        add(estimator, &sample);
-        tick(estimator, now_s * S);
+        show(estimator, sample, now_s * S);
         pmtu_bytes = find_host(estimator, "192.0.2.1").pmtu_bytes;
         without_s += pmtu_bytes == 0;
         assert_int_equal(pop(estimator) != NULL, pmtu_bytes != before_bytes);
@@ -118,8 +104,7 @@ TEST(is_let_go_for_a_minute_of_ten)
     assert_int_equal(changes, 4);
     sample.pmtu_bytes = 1400;
     for (uint64_t now_s = 6200; now_s < 6700; now_s++) {
-        add(estimator, &sample);
-        tick(estimator, now_s * S);
+        show(estimator, sample, now_s * S);
     }
     assert_int_equal(find_host(estimator, "192.0.2.1").pmtu_bytes, 1400);
 }
@@ -129,9 +114,8 @@ TEST(is_forgotten_with_the_window)
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = sample_of("192.0.2.1", 1300);
 
-    add(estimator, &sample);
-    tick(estimator, 1 * S);
+    show(estimator, sample, 1 * S);
     assert_int_equal(pop_pmtu(estimator), 1300);
-    tick(estimator, 200 * S);
+    riptide_estimator_tick(estimator, 200 * S);
     assert_int_equal(pop_pmtu(estimator), 0);
 }

@@ -22,19 +22,15 @@ static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bo
 /* What closed connections alone lead to, 0: nothing; `given` is the window that they began with. */
 static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_segs_out)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_sample closed = sample_of(cwnd, data_segs_out, true);
     struct riptide_sample open = sample_of(given, 1, false);
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
     uint32_t result = 0;
 
-    config.history_weight = 0;
-    estimator = estimator_of_config(&config);
     if (given > 0)
         riptide_estimator_add(estimator, &open);
     riptide_estimator_tick(estimator, S);
-    riptide_estimator_add(estimator, &closed);
-    riptide_estimator_tick(estimator, 2 * S);
+    show(estimator, closed, 2 * S);
     if (cwnd_of(estimator) > 0 && explain(estimator).updated_ns == 2 * S)
         result = cwnd_of(estimator);
     riptide_estimator_free(estimator);
@@ -65,19 +61,15 @@ TEST(segments_sent_again_fill_no_window)
     struct riptide_sample sample = sample_of(10, 12, true);
 
     sample.retrans_segs = 3;
-    riptide_estimator_add(estimator, &sample);
-    riptide_estimator_tick(estimator, S);
+    show(estimator, sample, S);
     assert_int_equal(cwnd_of(estimator), 0);
 }
 
 TEST(drop_guard_lets_history_hold_nothing_up)
 {
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator =
+        ESTIMATOR_WITH("paper", config.history_weight = 0.9, config.drop_share = 0.4);
 
-    config.history_weight = 0.9;
-    config.drop_share = 0.4;
-    estimator = estimator_of_config(&config);
     learn(estimator, 100, 1 * S);
     add_cwnd(estimator, 60); /* fell by 0.4, not by more */
     riptide_estimator_tick(estimator, 2 * S);
@@ -118,11 +110,8 @@ TEST(functions_of_a_host_get_its_pointer)
                                            .add = largest_add,
                                            .combine = largest_combine,
                                            .user = &n };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
 
-    config.policy = &policy;
-    estimator = estimator_of_config(&config);
     add_cwnd(estimator, 30);
     add_cwnd(estimator, 85);
     learn(estimator, 61, S);

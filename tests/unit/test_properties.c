@@ -297,14 +297,11 @@ static bool may_fill(const struct riptide_sample *sample, uint32_t cwnd)
  */
 TEST(careful_never_exceeds_its_evidence)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    ESTIMATOR *estimator;
+    ESTIMATOR *estimator =
+        ESTIMATOR_WITH("careful", config.cwnd_min = 1, config.cwnd_max = RIPTIDE_CWND_LIMIT);
     uint64_t now_ns = S, n_grown = 0;
 
     seed_random();
-    config.cwnd_min = 1;
-    config.cwnd_max = RIPTIDE_CWND_LIMIT;
-    estimator = estimator_of_config(&config);
     for (int step = 0; step < STEPS; step++) {
         struct riptide_estimate before[HOSTS] = { { .cwnd = 0 } };
         bool is_filled[HOSTS] = { false };

@@ -25,6 +25,13 @@ static void add_used(struct riptide_estimator *estimator, const char *dst, uint3
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
 
+/* One of the destination that most tests have, and the tick that makes a window of it. */
+static void learn_used(struct riptide_estimator *estimator, uint32_t cwnd, uint64_t now_ns)
+{
+    add_used(estimator, "192.0.2.1", cwnd);
+    riptide_estimator_tick(estimator, now_ns);
+}
+
 static struct riptide_hint policy_for(const char *dst, const char *policy)
 {
     return (struct riptide_hint){ .dst = prefix(dst),
@@ -207,19 +214,16 @@ TEST(another_policy_goes_on_from_the_window)
     ESTIMATOR *estimator = estimator_of_config(&config);
 
     for (uint64_t t = 1; t <= 5; t++) {
-        add_used(estimator, "192.0.2.1", 60);
-        riptide_estimator_tick(estimator, t * S);
+        learn_used(estimator, 60, t * S);
     }
     paper = config_of_policy("paper");
     reconfigure(estimator, &paper);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 24);
     assert_string_equal(explain_host(estimator, "192.0.2.1").policy, "paper");
-    add_used(estimator, "192.0.2.1", 60);
-    riptide_estimator_tick(estimator, 6 * S);
+    learn_used(estimator, 60, 6 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 42);
     reconfigure(estimator, &config);
-    add_used(estimator, "192.0.2.1", 60);
-    riptide_estimator_tick(estimator, 7 * S);
+    learn_used(estimator, 60, 7 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 42);
 }
 
@@ -301,8 +305,7 @@ TEST(refused_configuration_changes_nothing)
     ESTIMATOR *estimator = estimator_of_config(&config);
     struct riptide_error error;
 
-    add_used(estimator, "192.0.2.1", 80);
-    riptide_estimator_tick(estimator, S);
+    learn_used(estimator, 80, S);
     add_used(estimator, "192.0.2.1", 40);
     config.cwnd_max = 5;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
@@ -351,8 +354,7 @@ TEST(hints_and_samples_of_the_tick)
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator = estimator_of_config(&config);
 
-    add_used(estimator, "192.0.2.1", 80);
-    riptide_estimator_tick(estimator, S);
+    learn_used(estimator, 80, S);
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
     /* Those of the dump that begins anew: the one known and a new one. */
     add_used(estimator, "192.0.2.1", 10);
@@ -376,8 +378,7 @@ TEST(hints_that_end_outlive_the_configuration)
     struct riptide_estimator_config config = config_of_policy("paper");
     ESTIMATOR *estimator = estimator_of_config(&config);
 
-    add_used(estimator, "192.0.2.1", 80);
-    riptide_estimator_tick(estimator, S);
+    learn_used(estimator, 80, S);
     assert_int_equal(riptide_estimator_add_hint(estimator, &added, NULL), 0);
     assert_int_equal(riptide_estimator_add_hint(estimator, &ends, NULL), 0);
     reconfigure(estimator, &config);

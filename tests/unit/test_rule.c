@@ -6,6 +6,7 @@
  */
 #include "apply/rule.h"
 #include "bytes.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -240,7 +241,7 @@ static struct rules rules_of(const struct row *rows)
 static void assert_place(const struct row *rows, uint32_t wanted, uint32_t priority,
                          uint32_t main_priority)
 {
-    struct rules rules = rules_of(rows);
+    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
     struct rule_place place;
     const char *reason = rules_place(&rules, wanted, &place);
 
@@ -248,27 +249,24 @@ static void assert_place(const struct row *rows, uint32_t wanted, uint32_t prior
         fail_msg("%s", reason);
     assert_int_equal(place.priority, priority);
     assert_int_equal(place.main_priority, main_priority);
-    rules_deinit(&rules);
 }
 
 static void assert_no_place(const struct row *rows, uint32_t wanted, const char *expected)
 {
-    struct rules rules = rules_of(rows);
+    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
     struct rule_place place;
     const char *reason = rules_place(&rules, wanted, &place);
 
     assert_non_null(reason);
     assert_string_equal(reason, expected);
     assert_false(rules_has_ours_in_place(&rules));
-    rules_deinit(&rules);
 }
 
 static void assert_in_place(const struct row *rows, bool expected)
 {
-    struct rules rules = rules_of(rows);
+    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
 
     assert_int_equal(rules_has_ours_in_place(&rules), expected);
-    rules_deinit(&rules);
 }
 
 TEST(place_among_the_default_rules)

@@ -85,13 +85,21 @@ static enum sample_verdict parse(struct riptide_sample *sample, struct bytes *by
                         bytes_message(bytes)->nlmsg_len - NLMSG_HDRLEN);
 }
 
+static struct riptide_sample parsed(struct bytes *bytes)
+{
+    struct riptide_sample sample;
+
+    assert_int_equal(parse(&sample, bytes), SAMPLE_OK);
+    return sample;
+}
+
 TEST(every_field_of_5_10)
 {
     struct riptide_sample sample;
     struct bytes message;
 
     make_message(&message, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    sample = parsed(&message);
     assert_memory_equal(&sample.dst, &as_v4, sizeof(as_v4));
     assert_true(sample.cookie == UINT64_C(0x5566778811223344));
     assert_int_equal(sample.cwnd, 37);
@@ -121,13 +129,11 @@ TEST(mark_is_known_where_it_is_told)
     struct bytes message;
 
     make_message(&message, INFO_5_10);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_false(sample.has_mark);
+    assert_false(parsed(&message).has_mark);
     bytes_put(&message, INET_DIAG_MARK, &mark, sizeof(mark) - 1);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
-    assert_false(sample.has_mark);
+    assert_false(parsed(&message).has_mark);
     bytes_put(&message, INET_DIAG_MARK, &mark, sizeof(mark));
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    sample = parsed(&message);
     assert_true(sample.has_mark);
     assert_int_equal(sample.mark, mark);
 }
@@ -170,7 +176,7 @@ TEST(bytes_that_mean_something_else)
     info[7] = 0xfe; /* fastopen_client_fail and bits to come: app_limited is one bit of them */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
     put_socket(&message, info, INFO_5_10, 0);
-    assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+    sample = parsed(&message);
     assert_false(sample.app_limited);
     assert_int_equal(sample.min_rtt_us, 0);
     assert_int_equal(sample.rtt_us, 50123);
@@ -194,7 +200,7 @@ TEST(peers_of_both_families)
     for (int is_mapped = 0; is_mapped < 2; is_mapped++) {
         begin(&message, AF_INET6, is_mapped ? mapped : v6);
         bytes_put(&message, INET_DIAG_INFO, info, INFO_5_10);
-        assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+        sample = parsed(&message);
         assert_memory_equal(&sample.dst, is_mapped ? &as_v4 : &as_v6, sizeof(as_v4));
     }
 }
@@ -257,7 +263,7 @@ TEST(names_of_congestion_control)
     make_info(info);
     for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
         put_socket(&message, info, INFO_5_10, lens[i]);
-        assert_int_equal(parse(&sample, &message), SAMPLE_OK);
+        sample = parsed(&message);
         assert_int_equal(strlen(sample.congestion_control), lens[i] < 15 ? lens[i] : 15);
         assert_memory_equal(sample.congestion_control, "abcdefghijklmno",
                             strlen(sample.congestion_control));

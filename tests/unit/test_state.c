@@ -326,12 +326,10 @@ TEST(careful_goes_on_from_its_window)
     char bytes[ROOM];
     size_t n;
 
-    riptide_estimator_add(estimator, &path);
-    riptide_estimator_tick(estimator, 9 * S);
+    show(estimator, path, 9 * S);
     flight.data_segs_out = cwnd_of(estimator); /* fits: the next may be twice that */
     flight.closed = true;
-    riptide_estimator_add(estimator, &flight);
-    riptide_estimator_tick(estimator, 10 * S);
+    show(estimator, flight, 10 * S);
     assert_int_equal(cwnd_of(estimator), 48);
     n = riptide_estimator_save(estimator, 10 * S, SAVED, bytes, sizeof(bytes));
     riptide_estimator_free(estimator);
@@ -339,8 +337,7 @@ TEST(careful_goes_on_from_its_window)
     estimator = estimator_of_config(&config);
     load_at(estimator, 20 * S, SAVED + 5 * S, bytes, n);
     assert_int_equal(cwnd_of(estimator), 48);
-    riptide_estimator_add(estimator, &path);
-    riptide_estimator_tick(estimator, 21 * S);
+    show(estimator, path, 21 * S);
     assert_int_equal(cwnd_of(estimator), 48);
 }
 
@@ -360,8 +357,7 @@ TEST(scale_is_applied_once)
         estimator = estimator_of_config(&config);
         if (n > 0)
             load_at(estimator, t * S, SAVED, bytes, n);
-        riptide_estimator_add(estimator, &path);
-        riptide_estimator_tick(estimator, t * S);
+        show(estimator, path, t * S);
         assert_int_equal(cwnd_of(estimator), 12);
         n = riptide_estimator_save(estimator, t * S, SAVED, bytes, sizeof(bytes));
         riptide_estimator_free(estimator);
