@@ -47,6 +47,12 @@ def status(path=PATH):
     return answer
 
 
+def wait_rounds(n=2, path=PATH):
+    """n rounds, one of them whole from here on."""
+    before = status(path)["round"]["number"]
+    wait_until(lambda: status(path)["round"]["number"] >= before + n, f"{n} rounds")
+
+
 def said_json(done, name):
     """The document that a command has printed, which is as its schema says."""
     import jsonschema  # here, since benchmarks run where it is not installed

@@ -3,6 +3,7 @@
 
 import pytest
 
+from control import wait_rounds
 from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
 from test_doctor import find
@@ -54,16 +55,6 @@ def test_what_had_other_numbers_goes_with_a_flush_and_with_a_start(net):
         assert snapshot(net.host) == before
 
 
-def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
-    with Daemon(net.host, "--rule-priority", "1000") as daemon:
-        net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "lookup", "55")
-        wait_until(lambda: "IPv4: off" in daemon.said(), "the warning")
-        assert not [rule for rule in rules(net.host) if "1000:" in rule][1:]  # IPv6's alone
-        net.host.ip("rule", "del", "pref", "2000")
-        wait_until(lambda: "IPv4: on again" in daemon.said(), "the return")
-        assert len(rules(net.host)) == 2
-
-
 def test_once_ends_with_its_rules_in_place_whatever_moves(net):
     for n in range(100):
         net.connect(f"203.0.113.{n + 1}")
@@ -76,16 +67,23 @@ def test_once_ends_with_its_rules_in_place_whatever_moves(net):
         net.host.run(RIPTIDE, "flush")
 
 
+def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
+    with Daemon(net.host, "--rule-priority", "1000") as daemon:
+        net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "lookup", "55")
+        wait_until(lambda: "IPv4: off" in daemon.said(), "the warning")
+        assert not [rule for rule in rules(net.host) if "1000:" in rule][1:]  # IPv6's alone
+        net.host.ip("rule", "del", "pref", "2000")
+        wait_until(lambda: "IPv4: on again" in daemon.said(), "the return")
+        assert len(rules(net.host)) == 2
+
+
 @pytest.mark.parametrize("family", [4, 6])
 def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
     """More destinations than one batch: our rule goes before they are put right, theirs does not."""
-    source, default, dsts = {
-        4: ("10.0.0.9", "via 10.0.1.1", [f"198.18.0.{n}" for n in range(1, 201)]),
-        6: ("fd00::9", "via fd00:0:0:1::1", [f"2001:db8:18::{n:x}" for n in range(1, 201)]),
-    }[family]
+    source, default, dst = {4: ("10.0.0.9", "via 10.0.1.1", "198.18.0.{}"),
+                            6: ("fd00::9", "via fd00:0:0:1::1", "2001:db8:18::{:x}")}[family]
     with Driver(net.host) as driver:
-        driver.send(f"set {dst} 40" for dst in dsts)
-        driver.quiet()
+        driver.follow(*(f"set {dst.format(n)} 40" for n in range(1, 201)))
         before = net.host.ip(f"-{family}", "rule").splitlines()
         net.host.ip(f"-{family}", "rule", "add", "pref", "100", "from", source, "lookup", TABLE)
         lifts = driver.quiet()["lifts"]
@@ -115,7 +113,7 @@ def in_table(host, family):
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, kind):
     other = 10 - family
-    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30), "--log-level", "debug") as daemon:
+    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30)) as daemon:
         net.host.ip(f"-{family}", *FOREIGN[kind][family].split(), "via", SECOND[family], "table",
                     TABLE)
         foreign = in_table(net.host, family)
@@ -132,8 +130,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         # What is learned meanwhile brings the rules back as little as another look does.
         net.learned(OTHER[family], 20)
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
-        ticks = daemon.said().count("debug: tick")
-        wait_until(lambda: daemon.said().count("debug: tick") > ticks + 2, "some rounds")
+        wait_rounds(3)
         assert in_table(net.host, family) == foreign
         assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
         net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
@@ -144,26 +141,19 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
 
 
 @families
-def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_the_end(net, family):
-    """Its link goes down: IPv4 announces no route of that, and main has none there."""
+@pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
+def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family, mark):
+    """Its link goes down: IPv4 announces no route of that, and main has none there. A start that it
+    refuses takes away the rules of the dead."""
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")
-    with Daemon.learned(net, PEER[family]) as daemon:
+    before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
+    with Daemon.learned(net, PEER[family], "--mark", hex(mark)) as daemon:
         net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
         wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")
         wait_until(lambda: f"IPv{family}: on again" in daemon.said(), "the return")
-        net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)
-        wait_until(lambda: daemon.said().count(f"IPv{family}: off") == 2, "the warning")
-        daemon.stop()
-    assert len(in_table(net.host, family)) == 1 and not rules(net.host)
-
-
-@families
-@pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
-def test_start_refused_for_a_foreign_route_takes_the_rules_of_the_dead_away(net, family, mark):
-    before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
-    with Daemon(net.host, "--mark", hex(mark)) as daemon:
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)
     assert len(rules(net.host)) == 2

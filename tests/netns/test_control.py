@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from control import PATH, one_line, status, write_state
+from control import PATH, one_line, status, wait_rounds, write_state
 from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
 
 GROUP = 4711
@@ -35,8 +35,7 @@ def test_others_read_and_change_nothing(net):
             done = net.host.run(*AS_NOBODY, RIPTIDE, *command, check=False)
             assert "only root and the group" in one_line(done)
             assert net.host.run(*AS_NOBODY, RIPTIDE, "status").stdout.startswith("riptided     ok")
-            rounds = status()["round"]["number"]
-            wait_until(lambda: status()["round"]["number"] > rounds + 1, "two rounds")
+            wait_rounds()
             assert windows(net.host) == {"203.0.113.1": before}, command
             assert len(rules(net.host)) == 2, command
 

@@ -3,7 +3,7 @@
 
 import os
 
-from control import ask, riptide_json, status
+from control import ask, riptide_json, status, wait_rounds
 from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
 
 
@@ -39,7 +39,7 @@ def test_status_says_how_it_is(net):
 def test_status_says_how_much_room_there_is(net):
     for i in range(3):
         net.learned(f"203.0.113.{i + 1}", 20)
-    with Daemon(net.host, "--max-destinations", "2", "--log-level", "debug") as daemon:
+    with Daemon(net.host, "--max-destinations", "2") as daemon:
         wait_until(lambda: status()["routes"] == 2, "two routes")
         found = riptide_json(net.host, "status")
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
@@ -47,7 +47,7 @@ def test_status_says_how_much_room_there_is(net):
         screen = net.host.run(RIPTIDE, "status").stdout
         assert "2 of at most 2 destinations: full, --max-destinations" in screen
         assert "2 of at most 2 in the kernel" in screen
-        wait_until(lambda: daemon.said().count("debug: tick") > 3, "some rounds")
+        wait_rounds(3)
         assert daemon.said().count("beyond --max-destinations 2") == 1
 
 

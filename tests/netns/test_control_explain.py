@@ -7,7 +7,6 @@ import pytest
 from control import PATH, riptide_json, status, verdict
 from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules,
                    wait_until, wait_window, windows)
-from programs import start_agent
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
@@ -148,17 +147,6 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
             assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within "
                                    "5 s; this is the kernel's side alone\n")
             assert f"connections start with {window} segments" in done.stdout
-
-
-def test_explain_beside_an_agent_that_embeds_the_library_names_it(net):
-    net.learned("203.0.113.1", 40)
-    agent = start_agent(net.host)
-    window = wait_window(net.host, "203.0.113.1")
-    who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, "
-           "or a riptided out of reach of --control)")
-    found = verdict(net.host, "203.0.113.1")
-    assert found["verdict"] == f"{who}; connections start with {window} segments"
-    assert found["holder"] == agent.pid and not found["daemon_is_running"]
 
 
 @pytest.mark.parametrize("policy, has_largest", [("careful", False), ("bdp", True)])

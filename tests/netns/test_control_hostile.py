@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb, status,
+from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb, status, wait_rounds,
                      write_state)
 from netns import AS_NOBODY, IS_SANITIZED, RIPTIDE, Daemon, wait_until, windows
 
@@ -207,8 +207,7 @@ def test_all_destinations_come_whole_in_pages_and_as_a_state_to_a_slow_reader(ne
         client.sendall(b'{"request":"save"}\n')
         assert client.recv(100).startswith(b'{"state":"riptide state ')
         for _ in range(3):
-            rounds = status()["round"]["number"]
-            wait_until(lambda: status()["round"]["number"] > rounds, "rounds that go on")
+            wait_rounds(1)
         assert read_line(client).count(b"cwnd=40") >= 16383
 
 

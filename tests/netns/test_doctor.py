@@ -7,9 +7,9 @@ import json
 import subprocess
 
 import pytest
-from control import one_line, said_json
+from control import one_line, said_json, verdict
 from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
-                   add_wg_quick_rules, rules, snapshot, wait_until)
+                   add_wg_quick_rules, rules, snapshot, wait_until, wait_window)
 from programs import start_agent
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
@@ -103,13 +103,19 @@ def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_or_has_no_place_an_e
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):
+    """To explain as little."""
+    net.learned("203.0.113.1", 40)
     agent = start_agent(net.host)
+    who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, "
+           "or a riptided out of reach of --control)")
+    window = wait_window(net.host, "203.0.113.1")
+    found = verdict(net.host, "203.0.113.1")
+    assert found["verdict"] == f"{who}; connections start with {window} segments"
+    assert found["holder"] == agent.pid and not found["daemon_is_running"]
     for options in (), ("--control", "none"):
         finding = find(net.host, "daemon", *options)
         assert finding["severity"] == "ok"
-        assert finding["summary"] == (
-            f"process {agent.pid} manages this network namespace (an agent that embeds the "
-            "library, or a riptided out of reach of --control) and its rules are in place")
+        assert finding["summary"] == f"{who} and its rules are in place"
     with Daemon(host):  # that of another namespace says nothing of this one
         host.run(RIPTIDE, "pause")
         assert find(net.host, "daemon")["summary"].startswith(f"process {agent.pid} manages")

@@ -14,8 +14,7 @@ PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8:
 HARMLESS = set("""
     clock_gettime dirname exp2 fmax fmin free getpid inet_ntop inet_pton kill log2 memchr memcmp memcpy memmem
     memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp strnlen strspn strstr
-    strtoul
-    vsnprintf
+    strtoul vsnprintf
 """.split())
 
 # What a call becomes that libc checks; __asan_stack_malloc_2 is the sanitizer's own.

@@ -89,7 +89,6 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
 
 
 # CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group.
-# CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group.
 ONE_CAPABILITY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
                   "--inh-caps", "+net_admin", "--ambient-caps", "+net_admin", "--")
 
@@ -109,9 +108,8 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
     with manager(net) as holder:
         done = net.host.run(*prefix, RIPTIDE, "flush", *command, check=False)
         assert done.stdout.startswith("removed: rules ")
-        line = done.stderr
-        assert done.returncode == 1 and len(line.splitlines()) == 1
-        assert f"process {holder.pid} manages" in line and why in line
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+        assert f"process {holder.pid} manages" in done.stderr and why in done.stderr
         wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
