@@ -67,11 +67,15 @@ def test_whatever_does_io_is_refused_in_a_child(net, forks):
     assert_as_before(net, forks, 1)
 
 
-def test_a_reconfigured_agent_sleeps_while_a_child_has_its_old_sockets(net, forks):
+def test_a_reconfigured_agent_sleeps_while_a_child_has_its_old_sockets_and_claim(net, forks):
     child = int(forks.ask("fork keep").split()[1])
     assert forks.ask("reconfigure") == "reconfigure 0"
     net.reset(net.connect("203.0.113.3"))
     assert max(forks.n_dispatches() for _ in range(3)) < 1000
+    forks.kill()
+    assert Forks(net.host).first == (
+        f"error process {forks.pid} has ended, but a child that it forked keeps this "
+        "network namespace; end that child, or let it free its copy")
     os.kill(child, signal.SIGKILL)
 
 
@@ -81,15 +85,6 @@ def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
     other = Forks(net.host)
     assert other.first == "ready"
     assert other.end() == 0
-    os.kill(child, signal.SIGKILL)
-
-
-def test_a_claim_that_a_child_keeps_is_said_to_be_one(net, forks):
-    child = int(forks.ask("fork keep").split()[1])
-    forks.kill()
-    assert Forks(net.host).first == (
-        f"error process {forks.pid} has ended, but a child that it forked keeps this "
-        "network namespace; end that child, or let it free its copy")
     os.kill(child, signal.SIGKILL)
 
 

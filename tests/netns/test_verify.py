@@ -132,8 +132,14 @@ def test_what_leads_the_connection_away_is_named(net, port, line, options, prefi
 
 
 def test_connection_that_fails_names_the_reason(net):
-    def failure(address, port, *options):
-        return one_line(net.host.run(RIPTIDE, "verify", address, port, *options, check=False))
+    def failure(address, port, *options, prefix=()):
+        return one_line(net.host.run(*prefix, RIPTIDE, "verify", address, port, *options, check=False))
+
+    for options, prefix, named in (
+            (("--interface", "eth9"), (), "--interface: No such device"),
+            (("--source", "192.0.2.1"), (), "--source: Cannot assign requested address"),
+            (("--mark", "7"), AS_NOBODY, "--mark: Operation not permitted (needs CAP_NET_ADMIN")):
+        assert named in failure(V4, 80, *options, prefix=prefix)
 
     for address in (V4, V6):
         with net.world.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as server:
@@ -149,12 +155,3 @@ def test_connection_that_fails_names_the_reason(net):
         net.host.ip(family, "route", "delete", "default")
         assert failure(address, 80) == (f"riptide: verify: {address} port 80: Network is "
                                         "unreachable\n")
-
-
-def test_what_the_kernel_refuses_is_named(net, port):
-    for prefix, options, named in (
-            ((), ("--interface", "eth9"), "--interface: No such device"),
-            ((), ("--source", "192.0.2.1"), "--source: Cannot assign requested address"),
-            (AS_NOBODY, ("--mark", "7"), "--mark: Operation not permitted (needs CAP_NET_ADMIN")):
-        done = net.host.run(*prefix, RIPTIDE, "verify", V4, port, *options, check=False)
-        assert named in one_line(done)
