@@ -75,8 +75,7 @@ static int send_line(int fd, const char *line)
     return dprintf(fd, "%s\n", line) < 0 && errno != EPIPE ? errno : 0;
 }
 
-static int read_answer(FILE *file, const char *path, json_t **answerp,
-                       struct riptide_error *error)
+static int read_answer(FILE *file, const char *path, json_t **answerp, struct riptide_error *error)
 {
     json_t *answer;
     const char *reason;

@@ -93,24 +93,29 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
 }
 
-/* Both as text, for the caller to free; whether they differ. */
-static bool is_changed(const struct option_row *row, const void *from, const void *to, char **fromp,
-                       char **top)
+static bool are_overrides_changed(const struct settings *from, const struct settings *to)
 {
-    *fromp = option_print(row, from);
-    *top = option_print(row, to);
-    return *fromp && *top && strcmp(*fromp, *top);
+    return from->n_overrides != to->n_overrides ||
+           (to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
+                                          to->n_overrides * sizeof(to->overrides[0])) != 0);
 }
 
-int settings_check_change(const struct settings *from, const struct settings *to,
-                          struct riptide_error *error)
+int settings_compare(const struct settings *from, const struct settings *to, FILE *out,
+                     struct riptide_error *error)
 {
+    const char *separator = "";
     int r = 0;
 
-    for (const struct option_row *row = settings_rows; row->name && r == 0; row++) {
-        char *before, *after;
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        char *before = option_print(row, from), *after = option_print(row, to);
+        bool is_changed = before && after && strcmp(before, after);
 
-        if (is_changed(row, from, to, &before, &after) && row->is_fixed) {
+        if (is_changed) {
+            fprintf(out, "%s%s %s -> %s", separator, row->name, *before ? before : "nothing",
+                    *after ? after : "nothing");
+            separator = ", ";
+        }
+        if (is_changed && row->is_fixed && r == 0) {
             snprintf(error->text, sizeof(error->text),
                      "%s: %s; it cannot change from %s while riptided runs, restart it", row->name,
                      after, before);
@@ -121,31 +126,7 @@ int settings_check_change(const struct settings *from, const struct settings *to
         free(before);
         free(after);
     }
-    return r;
-}
-
-static bool are_overrides_changed(const struct settings *from, const struct settings *to)
-{
-    return from->n_overrides != to->n_overrides ||
-           (to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
-                                          to->n_overrides * sizeof(to->overrides[0])) != 0);
-}
-
-void settings_print_changes(const struct settings *from, const struct settings *to, FILE *out)
-{
-    const char *separator = "";
-
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        char *before, *after;
-
-        if (is_changed(row, from, to, &before, &after)) {
-            fprintf(out, "%s%s %s -> %s", separator, row->name, *before ? before : "nothing",
-                    *after ? after : "nothing");
-            separator = ", ";
-        }
-        free(before);
-        free(after);
-    }
     if (are_overrides_changed(from, to))
         fprintf(out, "%ssections for prefixes: %zu", separator, to->n_overrides);
+    return r;
 }

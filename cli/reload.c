@@ -4,31 +4,16 @@
  */
 #include "daemon.h"
 
-#include "settings.h"
 #include "log.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void report_changes(const struct settings *from, const struct settings *to)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (out) {
-        settings_print_changes(from, to, out);
-        if (!fclose(out))
-            log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s",
-                     to->file ? to->file : "the options, as there is no file,",
-                     *text ? text : "nothing has changed");
-    }
-    free(text);
-}
-
 /* `fresh` is to be freed in any case. */
-static int take_over(struct daemon *daemon, struct settings *fresh, struct riptide_error *error)
+static int take_over(struct daemon *daemon, struct settings *fresh, FILE *changes,
+                     struct riptide_error *error)
 {
     struct settings *settings = daemon->settings;
     int r = settings_load(fresh, settings->argc, settings->argv, error);
@@ -38,7 +23,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, struct ripti
         r = -ENOENT;
     }
     if (r == 0)
-        r = settings_check_change(settings, fresh, error);
+        r = changes ? settings_compare(settings, fresh, changes, error) : -ENOMEM;
     if (r < 0)
         return r;
     fresh->estimator.hash_seed = settings->estimator.hash_seed;
@@ -53,15 +38,23 @@ void reload(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     struct settings fresh;
-    int r = take_over(daemon, &fresh, &error);
+    char *changes = NULL;
+    size_t size;
+    FILE *out = open_memstream(&changes, &size);
+    int r = take_over(daemon, &fresh, out, &error);
 
+    if (out)
+        fclose(out);
     if (r < 0) {
         log_line(LOG_LEVEL_ERROR, "SIGHUP: nothing is changed: %s", log_error_text(&error, r));
         settings_deinit(&fresh);
-        return;
+    } else {
+        metrics_file_reconfigure(&daemon->metrics, &fresh);
+        log_set_level(fresh.log_level);
+        log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s",
+                 fresh.file ? fresh.file : "the options, as there is no file,",
+                 size > 0 ? changes : "nothing has changed");
+        settings_move(daemon->settings, &fresh);
     }
-    metrics_file_reconfigure(&daemon->metrics, &fresh);
-    log_set_level(fresh.log_level);
-    report_changes(daemon->settings, &fresh);
-    settings_move(daemon->settings, &fresh);
+    free(changes);
 }

@@ -99,14 +99,11 @@ void settings_describe_origin(const struct settings *settings, const struct opti
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /*
- * Whether a program that runs with `from` can go on with `to`. Errors: -EBUSY, with a line that
- * names what cannot change.
+ * Whether a program that runs with `from` can go on with `to`; prints what differs, in one line:
+ * "ttl 90s -> 2min". Errors: -EBUSY, with a line that names what cannot change.
  */
-int settings_check_change(const struct settings *from, const struct settings *to,
-                          struct riptide_error *error);
-
-/* What differs, in one line: "ttl 90s -> 2min"; nothing where nothing does. */
-void settings_print_changes(const struct settings *from, const struct settings *to, FILE *out);
+int settings_compare(const struct settings *from, const struct settings *to, FILE *out,
+                     struct riptide_error *error);
 
 /*
  * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A mistake

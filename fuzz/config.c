@@ -39,12 +39,13 @@ static char *print(const struct settings *settings, size_t *np)
 
 static void hold_same(const struct settings *a, const struct settings *b)
 {
+    struct riptide_error error = { .text = "" };
     char *changes = NULL;
     size_t n;
     FILE *out = open_memstream(&changes, &n);
 
     CASE_CHECK(out != NULL);
-    settings_print_changes(a, b, out);
+    settings_compare(a, b, out, &error);
     fclose(out);
     CASE_CHECK(n == 0);
     free(changes);

@@ -76,10 +76,11 @@ static void print_any(FILE *out, const struct option_row *rows)
 
 static void assert_same(const struct settings *a, const struct settings *b, const char *text)
 {
+    struct riptide_error error = { .text = "" };
     char changes[4096] = "";
     FILE *out = fmemopen(changes, sizeof(changes), "w");
 
-    settings_print_changes(a, b, out);
+    settings_compare(a, b, out, &error);
     fclose(out);
     if (changes[0])
         fail_msg("%s\n%s", changes, text);
