@@ -4,6 +4,7 @@
  */
 #include "aggregate.h"
 
+#include "explanation.h"
 #include "render.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ static void raise_to(uint64_t *maximum, uint64_t value)
         *maximum = value;
 }
 
-int aggregate_add(void **indexp, const struct riptide_sample *sample)
+int aggregate_add(void *indexp, const struct riptide_sample *sample)
 {
     struct row *row = find_or_add(indexp, &sample->dst);
 
@@ -87,24 +88,21 @@ int aggregate_add(void **indexp, const struct riptide_sample *sample)
 static void add_row(const void *node, VISIT visit, void *rows)
 {
     const struct row *row = *(const struct row *const *)node;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (visit != postorder && visit != leaf)
         return;
-    riptide_prefix_format(&row->dst, dst);
     json_array_append_new(
-        rows, json_pack("{s:s, s:I, s:f, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "dst", dst,
-                        "connections", (json_int_t)row->connections, "cwnd_mean",
-                        (double)row->cwnd_total / (double)row->connections, "cwnd_min",
-                        (json_int_t)row->cwnd_min, "cwnd_max", (json_int_t)row->cwnd_max,
-                        "rtt_mean_us",
-                        figure_or_null(row->rtt_connections
-                                            ? row->rtt_total_us / row->rtt_connections
-                                            : 0),
-                        "min_rtt_us", figure_or_null(row->min_rtt_us), "mss_bytes",
-                        figure_or_null(row->mss_bytes), "acked_bytes", (json_int_t)row->acked_bytes,
-                        "retrans_segs", (json_int_t)row->retrans_segs, "max_delivery_rate_Bps",
-                        figure_or_null(row->delivery_rate_Bps)));
+        rows,
+        json_pack(
+            "{s:o, s:I, s:f, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "dst",
+            explanation_prefix(&row->dst), "connections", (json_int_t)row->connections, "cwnd_mean",
+            (double)row->cwnd_total / (double)row->connections, "cwnd_min",
+            (json_int_t)row->cwnd_min, "cwnd_max", (json_int_t)row->cwnd_max, "rtt_mean_us",
+            figure_or_null(row->rtt_connections ? row->rtt_total_us / row->rtt_connections : 0),
+            "min_rtt_us", figure_or_null(row->min_rtt_us), "mss_bytes",
+            figure_or_null(row->mss_bytes), "acked_bytes", (json_int_t)row->acked_bytes,
+            "retrans_segs", (json_int_t)row->retrans_segs, "max_delivery_rate_Bps",
+            figure_or_null(row->delivery_rate_Bps)));
 }
 
 json_t *aggregate_to_json(void *index)
@@ -115,8 +113,10 @@ json_t *aggregate_to_json(void *index)
     return rows;
 }
 
-void aggregate_clear(void **indexp)
+void aggregate_clear(void *indexp)
 {
-    tdestroy(*indexp, free); /* the rows are its keys */
-    *indexp = NULL;
+    void **index = indexp;
+
+    tdestroy(*index, free); /* the rows are its keys */
+    *index = NULL;
 }

@@ -9,13 +9,13 @@
 #include <jansson.h>
 #include <riptide/observe.h>
 
-/* *indexp is NULL at first. Errors: -ENOMEM. */
-int aggregate_add(void **indexp, const struct riptide_sample *sample);
+/* For a samples_sink, whose userdata is a void ** to NULL at first. Errors: -ENOMEM. */
+int aggregate_add(void *indexp, const struct riptide_sample *sample);
 
 /* An object for each destination (docs/schema/observe.json), IPv4 first, the smallest first. */
 json_t *aggregate_to_json(void *index);
 
 /* Forgets all and frees it. */
-void aggregate_clear(void **indexp);
+void aggregate_clear(void *indexp);
 
 #endif

@@ -48,15 +48,14 @@ static int find_group(const struct riptide_estimator_config *config,
 /* What it would say of itself, with nothing known of the destination. */
 static json_t *without_daemon(const struct settings *settings, const struct riptide_prefix *dst)
 {
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
     if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
-    riptide_prefix_format(&group, text);
-    return json_pack("{s:s, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination", text, "in_scope",
-                     settings_have_peer(settings, dst), "policy", settings->estimator.policy->name,
-                     "dry_run", true, "window", "seen", "route", "rules");
+    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:n, s:n, s:n}", "destination",
+                     explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
+                     "policy", settings->estimator.policy->name, "dry_run", true, "window", "seen",
+                     "route", "rules");
 }
 
 /* What the daemon says; where none answers, what it would. */

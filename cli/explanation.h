@@ -9,9 +9,13 @@
 #include <jansson.h>
 #include <riptide/apply.h>
 #include <riptide/compute.h>
+#include <stdbool.h>
 
 /* "applied", "withdrawn", "left alone", "failed" */
 const char *explanation_route_state(enum riptide_route_state state);
+
+/* Its text; null where the family is 0. */
+json_t *explanation_prefix(const struct riptide_prefix *prefix);
 
 /* How the window came about. NULL without memory. */
 json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns);
@@ -24,5 +28,20 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
 
 /* A route; `dev` is the name of its device, NULL where it has none. */
 json_t *explanation_route(const struct riptide_route *route, const char *dev);
+
+/* A destination in a list of many, and read back from there. */
+struct explanation_row {
+    struct riptide_prefix dst;
+    char state[16];
+    uint32_t initcwnd; /* as written, segments */
+    uint32_t cwnd;     /* as wanted; 0: no window */
+    uint32_t connections;
+    char reason[96]; /* empty: none */
+};
+
+json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate);
+
+/* False where it is none. */
+bool explanation_read_row(struct explanation_row *row, const json_t *text);
 
 #endif

@@ -25,16 +25,6 @@ const struct option_row observe_rows[] = {
     COMMAND_END,
 };
 
-static int add(void *indexp, const struct riptide_sample *sample)
-{
-    return aggregate_add(indexp, sample);
-}
-
-static void clear(void *indexp)
-{
-    aggregate_clear(indexp);
-}
-
 static const char titles[] =
     "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n";
 
@@ -75,7 +65,7 @@ static int observe(const struct command_options *options, const struct riptide_s
                    struct riptide_error *error)
 {
     void *index = NULL;
-    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &index };
+    const struct samples_sink sink = { aggregate_add, aggregate_clear, &index };
     struct riptide_observer_stats stats;
     json_t *document;
     int r = samples_observe(scope, &sink, &stats, error);

@@ -8,7 +8,6 @@
 #include "lib/tools.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,8 @@ typedef json_t *verb_function(struct call *call);
 
 struct verb {
     const char *name;
-    bool changes; /* root and the control group only */
-    verb_function *run;                   /* NULL: it takes no members, and `ask` answers */
+    bool changes;                          /* root and the control group only */
+    verb_function *run;                    /* NULL: it takes no members, and `ask` answers */
     json_t *(*ask)(struct daemon *daemon); /* NULL without memory */
 };
 
@@ -68,24 +67,6 @@ static bool take_prefix(struct call *call, const char *text, struct riptide_pref
     return false;
 }
 
-/* One line, which is a fifth of the work that an array of its places would be, at both ends. */
-static json_t *row_to_json(const struct request_row *row)
-{
-    const struct riptide_route *route = &row->route;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 64];
-    json_t *text;
-    int n;
-
-    riptide_prefix_format(&route->dst, dst);
-    n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
-                 explanation_route_state(route->state), route->initcwnd, row->estimate.cwnd,
-                 row->estimate.samples);
-    if (route->reason[0])
-        snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
-    text = json_string(line);
-    return text ? text : json_stringn(line, (size_t)n); /* a reason that is no UTF-8 */
-}
-
 /* A page of them. What each place of a row means, `columns` says once for all. */
 static json_t *run_show(struct call *call)
 {
@@ -109,7 +90,7 @@ static json_t *run_show(struct call *call)
         if (!daemon_next(call->daemon, &cursor, &row))
             next = json_null();
         else if (!within.family || riptide_prefix_contains(&within, &row.route.dst))
-            json_array_append_new(rows, row_to_json(&row));
+            json_array_append_new(rows, explanation_row(&row.route, &row.estimate));
     }
     answer = json_pack("{s:o, s:o, s:[s, s, s, s, s, s]}", "routes", rows, "next",
                        next ? next : json_integer(cursor), "columns", "dst", "state", "initcwnd",
@@ -255,9 +236,9 @@ char *request_refuse(const char *reason, size_t *np)
     /* What a client sent may be in the reason, and end in the middle of a character. */
     json_t *text = json_string(reason);
 
-    return to_line(json_pack("{s:b, s:o}", "ok", false, "error",
-                             text ? text : json_string("no valid text")),
-                   np);
+    return to_line(
+        json_pack("{s:b, s:o}", "ok", false, "error", text ? text : json_string("no valid text")),
+        np);
 }
 
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)

@@ -5,6 +5,7 @@
  */
 #include "client.h"
 #include "commands.h"
+#include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
@@ -22,31 +23,21 @@ const struct option_row show_rows[] = {
     COMMAND_END,
 };
 
-/* A destination as the daemon has it. */
-struct told {
-    struct riptide_prefix dst;
-    char state[16];
-    uint32_t initcwnd; /* as written, segments */
-    uint32_t cwnd;     /* as wanted; 0: no window */
-    uint32_t connections;
-    char reason[96]; /* empty: none */
-};
-
 /* A destination of either side. */
 struct destination {
     const struct riptide_prefix *dst;
-    const struct riptide_route *route; /* NULL: the kernel has none */
-    const struct told *told;           /* NULL: the daemon does not know it */
-    uint32_t starts_with;              /* first window of a connection, segments; 0: none */
-    const char *not_ours;              /* why that is not the route's; NULL: it is */
-    const char *difference;            /* NULL: none */
+    const struct riptide_route *route;  /* NULL: the kernel has none */
+    const struct explanation_row *told; /* NULL: the daemon does not know it */
+    uint32_t starts_with;               /* first window of a connection, segments; 0: none */
+    const char *not_ours;               /* why that is not the route's; NULL: it is */
+    const char *difference;             /* NULL: none */
 };
 
 struct sides {
     struct riptide_route *routes; /* the kernel's */
     size_t n_routes;
-    struct start *starts; /* of connections to each */
-    struct told *told;    /* the daemon's */
+    struct start *starts;         /* of connections to each */
+    struct explanation_row *told; /* the daemon's */
     size_t n_told;
     struct destination *rows; /* both together, sorted by destination */
     size_t n_rows;
@@ -59,12 +50,10 @@ struct sides {
     size_t n_not_taken; /* routes */
 };
 
-/* What the places of a row are, run_show of request.c says. */
 static int take_rows(struct sides *sides, const json_t *rows)
 {
-    struct told *told =
+    struct explanation_row *told =
         reallocarray(sides->told, sides->n_told + json_array_size(rows) + 1, sizeof(*told));
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     const json_t *row;
     size_t i;
 
@@ -73,16 +62,7 @@ static int take_rows(struct sides *sides, const json_t *rows)
     sides->told = told;
     json_array_foreach(rows, i, row)
     {
-        const char *text = json_string_value(row);
-
-        told = &sides->told[sides->n_told];
-        told->reason[0] = '\0';
-        sides->n_told +=
-            text &&
-            sscanf(text, "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%95[^\n]",
-                   dst, told->state, &told->initcwnd, &told->cwnd, &told->connections,
-                   told->reason) >= 5 &&
-            riptide_prefix_parse(&told->dst, dst) == 0;
+        sides->n_told += explanation_read_row(&told[sides->n_told], row);
     }
     return 0;
 }
@@ -198,33 +178,27 @@ static void sides_deinit(struct sides *sides)
     free(sides->rows);
 }
 
-static int read_once(struct sides *sides, const struct command_options *options,
-                     const struct riptide_prefix *within)
-{
-    int r;
-
-    *sides = (struct sides){ .routes = NULL };
-    r = ask_daemon(sides, options, within);
-    if (r == 0)
-        r = read_kernel(sides, options, within);
-    return r == 0 ? merge(sides) : r;
-}
-
 /* Where the daemon cannot be asked, there is the kernel's side alone. */
 static int sides_read(struct sides *sides, const struct command_options *options,
                       const struct riptide_prefix *within)
 {
-    int r = read_once(sides, options, within);
+    int r = 0;
 
-    if (r < 0 || sides->n_differences == 0)
-        return r;
-    /* They were not read at the same moment: what is still so at the next look is so. */
-    sides_deinit(sides);
-    return read_once(sides, options, within);
+    /* They are not read at the same moment: what differs at the second look as well does. */
+    for (int n = 0; r == 0 && (n == 0 || (n == 1 && sides->n_differences > 0)); n++) {
+        sides_deinit(sides);
+        *sides = (struct sides){ .routes = NULL };
+        r = ask_daemon(sides, options, within);
+        if (r == 0)
+            r = read_kernel(sides, options, within);
+        if (r == 0)
+            r = merge(sides);
+    }
+    return r;
 }
 
 /* It wants another window: the written one is near enough, or the next round changes it. */
-static const char *describe_move(const struct sides *sides, const struct told *told)
+static const char *describe_move(const struct sides *sides, const struct explanation_row *told)
 {
     int64_t moved = llabs((int64_t)told->cwnd - told->initcwnd);
 
@@ -250,18 +224,13 @@ static const char *device_of(const struct riptide_route *route)
     return name;
 }
 
-/* Likewise the same gateway. */
 static const char *gateway_of(const struct riptide_route *route)
 {
     static char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    static struct riptide_prefix gateway;
 
     if (!route || !route->gateway.family)
         return NULL;
-    if (!riptide_prefix_equal(&gateway, &route->gateway)) {
-        gateway = route->gateway;
-        riptide_prefix_format(&gateway, text);
-    }
+    riptide_prefix_format(&route->gateway, text);
     return text;
 }
 
@@ -295,7 +264,7 @@ static void put_figure(FILE *out, const char *lead, uint32_t figure, const char 
 static void put_row(const struct sides *sides, const struct destination *row)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct told *told = row->told;
+    const struct explanation_row *told = row->told;
 
     riptide_prefix_format(row->dst, dst);
     put_words("{\"dst\":", dst);
@@ -405,7 +374,7 @@ int show_run(const struct command_options *options)
     const struct riptide_router_config *router = &options->settings.router;
     struct riptide_prefix within = { .family = 0 };
     struct riptide_error error = { .text = "" };
-    struct sides sides;
+    struct sides sides = { .routes = NULL };
     int r;
 
     if (options->n_operands > 1)

@@ -8,6 +8,7 @@
 #include "verify/judge.h"
 
 #include "commands.h"
+#include "explanation.h"
 #include "log.h"
 #include "resolve.h"
 
@@ -97,22 +98,17 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
 static json_t *to_json(const struct evidence *evidence, const struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
-    char source[RIPTIDE_PREFIX_TEXT_BYTES], peer[RIPTIDE_PREFIX_TEXT_BYTES];
-    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "";
 
-    riptide_prefix_format(&probe->source, source);
-    riptide_prefix_format(&probe->peer, peer);
-    if (evidence->answer.match.family)
-        riptide_prefix_format(&evidence->answer.match, match);
     return json_pack(
-        "{s:s, s:s?, s:s?, s:{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o}, s:{s:s?, s:o, s:i, s:o}}",
+        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}}",
         "verdict", verdict_name(verdict->kind), "reason",
         verdict->reason[0] ? verdict->reason : NULL, "note",
-        verdict->note[0] ? verdict->note : NULL, "connection", "source", source, "source_port",
-        probe->source_port, "peer", peer, "peer_port", probe->peer_port,
-        "congestion_control", probe->congestion_control, "cwnd",
-        (json_int_t)probe->cwnd, "mss_bytes", (json_int_t)probe->mss_bytes, "peer_window_bytes",
-        figure_or_null(probe->snd_wnd_bytes), "route", "dst", match[0] ? match : NULL, "table",
+        verdict->note[0] ? verdict->note : NULL, "connection", "source",
+        explanation_prefix(&probe->source), "source_port", probe->source_port, "peer",
+        explanation_prefix(&probe->peer), "peer_port", probe->peer_port, "congestion_control",
+        probe->congestion_control, "cwnd", (json_int_t)probe->cwnd, "mss_bytes",
+        (json_int_t)probe->mss_bytes, "peer_window_bytes", figure_or_null(probe->snd_wnd_bytes),
+        "route", "dst", explanation_prefix(&evidence->answer.match), "table",
         figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
         figure_or_null(evidence->answer.initcwnd));
 }
@@ -138,10 +134,9 @@ static int report(const struct command_options *options, const struct evidence *
 
     verdict_judge(evidence, &verdict);
     document = to_json(evidence, &verdict);
-    segments = probe->mss_bytes
-                   ? json_pack("{s:I}", "segments",
-                               (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes))
-                   : NULL;
+    segments = probe->mss_bytes ? json_pack("{s:I}", "segments",
+                                            (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes))
+                                : NULL;
     if (!options->json)
         render(stdout, text, segments, document, NULL);
     json_decref(segments);

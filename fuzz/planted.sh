@@ -18,7 +18,7 @@ faults=(
     estimator lib/compute/bound.c 'lesser(limits.scale, hint->scale)' '1'
     estimator lib/compute/destination.c 'destination->cwnd == destination->popped_cwnd' 'destination->cwnd == 0'
     event lib/apply/event.c 'touch_prefix(plan, &route.dst)' '0'
-    json cli/request.c 'row->estimate.cwnd' 'row->estimate.samples'
+    json cli/explanation.c 'estimate->cwnd' 'estimate->samples'
     json cli/explanation.c 'explanation->evidence.burst' 'explanation->evidence.brake'
     json cli/explanation.c 'figure_or_null(hint->cwnd_max)' 'json_null()'
     local lib/observe/prefix_set.c '|= UINT64_C(1)' '= UINT64_C(1)'
