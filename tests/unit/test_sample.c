@@ -13,7 +13,6 @@
 enum { INFO_5_10 = 232 /* bytes of tcp_info in Linux 5.10 */ };
 
 static const uint8_t v4[16] = { 203, 0, 113, 7 };
-static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 };
 static const struct riptide_prefix as_v4 = { AF_INET, 32, { 203, 0, 113, 7 } };
 
 static void begin(struct bytes *bytes, uint8_t family, const uint8_t dst[16])
@@ -186,25 +185,6 @@ TEST(bytes_that_mean_something_else)
     assert_int_equal(parse(&sample, &message), SAMPLE_MALFORMED);
 }
 
-TEST(peers_of_both_families)
-{
-    static const struct riptide_prefix as_v6 = { AF_INET6,
-                                                 128,
-                                                 { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 } };
-    static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
-    struct riptide_sample sample;
-    unsigned char info[512];
-    struct bytes message;
-
-    make_info(info);
-    for (int is_mapped = 0; is_mapped < 2; is_mapped++) {
-        begin(&message, AF_INET6, is_mapped ? mapped : v6);
-        bytes_put(&message, INET_DIAG_INFO, info, INFO_5_10);
-        sample = parsed(&message);
-        assert_memory_equal(&sample.dst, is_mapped ? &as_v4 : &as_v6, sizeof(as_v4));
-    }
-}
-
 TEST(classes_of_destinations)
 {
     static const struct {
@@ -284,15 +264,4 @@ TEST(a_cut_inside_an_attribute_is_malformed)
 
     make_message(&message, INFO_5_10);
     bytes_check_cuts(&message, sizeof(struct inet_diag_msg), parses);
-}
-
-TEST(without_tcp_info_there_is_no_sample)
-{
-    struct riptide_sample sample;
-    struct bytes message;
-
-    begin(&message, AF_INET, v4);
-    assert_int_equal(parse(&sample, &message), SAMPLE_NO_INFO);
-    bytes_put(&message, INET_DIAG_CONG, "cubic", 6);
-    assert_int_equal(parse(&sample, &message), SAMPLE_NO_INFO);
 }
