@@ -3,8 +3,8 @@
  * Reads the configuration file, and puts settings together from it and the command line.
  */
 
-#include "settings.h"
 #include "lib/tools.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

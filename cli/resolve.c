@@ -48,8 +48,8 @@ int resolve(const struct riptide_router_config *config, const struct riptide_pre
         return r;
     r = riptide_router_start(router, error);
     for (size_t i = 0; i < n && r == 0; i++)
-        r = riptide_router_set(router, &(struct riptide_wanted){ .dst = dsts[i],
-                                                                 .initcwnd = config->cwnd_max });
+        r = riptide_router_set(
+            router, &(struct riptide_wanted){ .dst = dsts[i], .initcwnd = config->cwnd_max });
     if (r == 0)
         r = run(router, on_answer, userdata);
     riptide_router_free(router);

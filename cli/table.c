@@ -94,8 +94,7 @@ int table_open(struct table *table, const char *titles)
     return 0;
 }
 
-int table_close(struct table *table, FILE *out, const char *sides,
-                const struct render_style *style)
+int table_close(struct table *table, FILE *out, const char *sides, const struct render_style *style)
 {
     int r = fclose(table->rows) == 0 ? 0 : -ENOMEM;
 

@@ -72,8 +72,8 @@ static void check_receiver(const struct host *host, struct finding *finding)
 /* Queues that have others below them, or hold nothing. */
 static bool hands_on(const char *kind)
 {
-    static const char *const kinds[] = { "noqueue", "noop", "mq",  "mqprio", "ingress",
-                                         "clsact",  "htb",  "hfsc", "prio",  "drr" };
+    static const char *const kinds[] = { "noqueue", "noop", "mq",   "mqprio", "ingress",
+                                         "clsact",  "htb",  "hfsc", "prio",   "drr" };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (!strcmp(kind, kinds[i]))
@@ -151,14 +151,10 @@ static const struct {
     const char *name;
     check_fn *judge;
 } checks[] = {
-    { "sockets", check_sockets },
-    { "daemon", check_daemon },
-    { "numbers", check_numbers },
-    { "rules", check_rules },
-    { "networkd", check_networkd },
-    { "destinations", check_destinations },
-    { "receiver", check_receiver },
-    { "pacing", check_pacing },
+    { "sockets", check_sockets },   { "daemon", check_daemon },
+    { "numbers", check_numbers },   { "rules", check_rules },
+    { "networkd", check_networkd }, { "destinations", check_destinations },
+    { "receiver", check_receiver }, { "pacing", check_pacing },
     { "idle-restart", check_idle },
 };
 

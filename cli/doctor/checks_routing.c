@@ -18,8 +18,7 @@
 static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
     for (size_t i = 0; i < host->n_rules; i++) {
-        if (host->rules[i].family == family &&
-            (!is_ours || host->rules[i].role != RULE_FOREIGN))
+        if (host->rules[i].family == family && (!is_ours || host->rules[i].role != RULE_FOREIGN))
             return true;
     }
     return false;
@@ -75,8 +74,8 @@ void check_daemon(const struct host *host, struct finding *finding)
                  "routes: %zu",
                  holder, is_in_place(host, AF_INET) ? "yes" : "no",
                  is_in_place(host, AF_INET6) ? "yes" : "no", host->n_routes);
-    if (!host->has_holder && (has_rule(host, AF_INET, true) || has_rule(host, AF_INET6, true) ||
-                              host->n_routes > 0)) {
+    if (!host->has_holder &&
+        (has_rule(host, AF_INET, true) || has_rule(host, AF_INET6, true) || host->n_routes > 0)) {
         finding_is(finding, SEVERITY_WARNING,
                    "rules or routes of ours are there, and nobody looks after them: left by --once "
                    "or by a crash");
@@ -129,8 +128,8 @@ static void find_not_taken(const struct host *host, struct finding *finding)
                "a rule of others takes TCP around our table: connections to %zu of %zu "
                "destinations start with the base route's window",
                host->n_not_taken, host->n_routes);
-    finding_read(finding, "RTM_GETROUTE: %s starts with %" PRIu32 ": %s", dst,
-                 host->not_taken.cwnd, host->not_taken.text);
+    finding_read(finding, "RTM_GETROUTE: %s starts with %" PRIu32 ": %s", dst, host->not_taken.cwnd,
+                 host->not_taken.text);
     finding_do(finding, "take the rule away where it is not needed (ip rule del), or give those "
                         "routes an initcwnd of their own; riptide show names the destinations");
 }
@@ -211,8 +210,7 @@ void check_destinations(const struct host *host, struct finding *finding)
                  connections->n_destinations);
     if (connections->routes_error) {
         finding_is(finding, SEVERITY_ERROR, "the routes to open connections' peers cannot be read");
-        finding_read(finding, "a dry run of the router: %s",
-                     strerror(-connections->routes_error));
+        finding_read(finding, "a dry run of the router: %s", strerror(-connections->routes_error));
     } else if (n > 0) {
         riptide_prefix_format(&connections->left_alone.dst, dst);
         finding_is(finding, n == connections->n_destinations ? SEVERITY_WARNING : SEVERITY_NOTE,

@@ -185,9 +185,8 @@ static void read_connections(struct host *host)
 
     host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
     if (host->connections.error == 0 && reading.n_peers > 0)
-        host->connections.routes_error =
-            resolve(&host->router, reading.peers, reading.n_peers, on_answer, &host->connections,
-                    &error);
+        host->connections.routes_error = resolve(&host->router, reading.peers, reading.n_peers,
+                                                 on_answer, &host->connections, &error);
     free(reading.peers);
 }
 
