@@ -24,17 +24,13 @@ static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_se
 {
     struct riptide_sample closed = sample_of(cwnd, data_segs_out, true);
     struct riptide_sample open = sample_of(given, 1, false);
-    struct riptide_estimator *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
-    uint32_t result = 0;
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
 
     if (given > 0)
         riptide_estimator_add(estimator, &open);
     riptide_estimator_tick(estimator, S);
     show(estimator, closed, 2 * S);
-    if (cwnd_of(estimator) > 0 && explain(estimator).updated_ns == 2 * S)
-        result = cwnd_of(estimator);
-    riptide_estimator_free(estimator);
-    return result;
+    return find_host(estimator, "192.0.2.1").updated_ns == 2 * S ? cwnd_of(estimator) : 0;
 }
 
 TEST(closed_ones_count_where_they_used_their_windows)
@@ -71,15 +67,13 @@ TEST(drop_guard_lets_history_hold_nothing_up)
         ESTIMATOR_WITH("paper", config.history_weight = 0.9, config.drop_share = 0.4);
 
     learn(estimator, 100, 1 * S);
-    add_cwnd(estimator, 60); /* fell by 0.4, not by more */
-    riptide_estimator_tick(estimator, 2 * S);
+    learn(estimator, 60, 2 * S); /* fell by 0.4, not by more */
     assert_int_equal(cwnd_of(estimator), 96);
     assert_false(explain(estimator).is_drop);
     learn(estimator, 35, 3 * S);
     assert_int_equal(cwnd_of(estimator), 35);
     assert_true(explain(estimator).is_drop);
-    add_cwnd(estimator, 45); /* up again as slowly as ever */
-    riptide_estimator_tick(estimator, 4 * S);
+    learn(estimator, 45, 4 * S); /* up again as slowly as ever */
     assert_int_equal(cwnd_of(estimator), 36);
 }
 

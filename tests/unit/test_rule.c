@@ -269,16 +269,6 @@ static void assert_in_place(const struct row *rows, bool expected)
     assert_int_equal(rules_has_ours_in_place(&rules), expected);
 }
 
-TEST(place_among_the_default_rules)
-{
-    assert_place(ROWS(MAIN), 0, 32765, 32766);
-    assert_place(ROWS(MAIN), 100, 100, 32766);
-    assert_place(ROWS(MAIN), 32765, 32765, 32766);
-    assert_no_place(ROWS(MAIN), 32766, not_below);
-    assert_no_place(ROWS(MAIN), 40000, not_below);
-    assert_in_place(ROWS(MAIN), false);
-}
-
 TEST(place_behind_the_rules_of_a_vpn)
 {
     const struct row suppress = { 32764, RT_TABLE_MAIN, .is_suppressing = true };

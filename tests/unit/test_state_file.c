@@ -51,23 +51,20 @@ static size_t count_files(void)
 
 static void save(uint32_t cwnd)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_error error = { .text = "" };
 
-    add_cwnd(estimator, cwnd);
-    riptide_estimator_tick(estimator, now());
+    learn(estimator, cwnd, now());
     if (riptide_state_save(estimator, path, &error) != 0)
         fail_msg("%s", error.text);
-    riptide_estimator_free(estimator);
 }
 
 static int load(uint32_t *cwnd, struct riptide_error *error)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     int r = riptide_state_load(estimator, path, NULL, error);
 
     *cwnd = cwnd_of(estimator);
-    riptide_estimator_free(estimator);
     return r;
 }
 
@@ -110,7 +107,7 @@ TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
 
 TEST_WITH(outcome_has_a_reason, make_directory, remove_directory)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_error error = { .text = "" };
     char expected[256];
 
@@ -119,19 +116,17 @@ TEST_WITH(outcome_has_a_reason, make_directory, remove_directory)
     assert_int_equal(riptide_state_load(estimator, path, NULL, &error), RIPTIDE_E_INVALID);
     snprintf(expected, sizeof(expected), "%s: the value cannot be true", path);
     assert_string_equal(error.text, expected);
-    riptide_estimator_free(estimator);
 }
 
 TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 {
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_error error = { .text = "" };
 
     assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);
     assert_int_equal(riptide_state_save(estimator, "/nonexistent/state", &error), -ENOENT);
     assert_string_equal(error.text, "/nonexistent/state: make a file beside it: No such file or "
                                     "directory");
-    riptide_estimator_free(estimator);
 }
 
 /* It is written a piece at a time. */
