@@ -51,6 +51,7 @@ TEST(each_prefix_is_asked_for_once)
 
     make(&filter, &scope);
     assert_int_equal(code_bytes(&filter), 16); /* one test */
+    assert_int_equal(filter.kind, RIPTIDE_FILTER_WHOLE);
     filter_deinit(&filter);
     scope = (struct riptide_scope){ .learn = hosts, .n_learn = 2 };
     make(&filter, &scope);
