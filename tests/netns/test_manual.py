@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What is made of the tables of options: man pages, completion, the example of a configuration; and
-what docs/operations.md says of messages."""
+what docs/operations.md says of messages; the tests that documents name."""
 
+import json
 import re
 import subprocess
+import sys
 
 import pytest
 from netns import MOUNTED, REPOSITORY, RIPTIDE, RIPTIDED
 
 MADE = MOUNTED / "cli" / "generate"
+TESTS = REPOSITORY / "tests" / "netns"
 
 
 def run(*command, **options):
@@ -119,3 +122,32 @@ def test_every_message_is_explained():
     missing = [(file, piece) for file, piece in found
                if piece.replace("`", "") not in known]
     assert missing == []
+
+
+def named_tests():
+    """(document, whether of the Python package, word) of each `./dev test WORD...`."""
+    for path in sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]):
+        text = path.read_text()
+        for words in re.findall(r"`\./dev\s+test\s+([^`]+)`", text):
+            first, *others = words.split()
+            of_python = first == "--python"
+            if not first.startswith("-") or of_python:
+                for word in others if of_python else [first, *others]:
+                    if not word.startswith("NAME"):
+                        yield path.name, of_python, word
+        tried = r"^\| (?!who).*\| ([^|]+) \|$" if path.name == "security.md" else "(?!)"
+        for row in re.findall(tried, text, re.M):
+            yield from ((path.name, False, word) for word in re.findall("`([^`]+)`", row))
+
+
+def test_documents_name_tests_that_are_there():
+    units = json.loads((MOUNTED / "meson-info" / "intro-tests.json").read_text())
+    kernel = run(sys.executable, "-IB", "-m", "pytest", "--collect-only", "-q", "-c",
+                 "/dev/null", "--rootdir", TESTS, "-p", "no:cacheprovider", TESTS).stdout
+    names = [unit["name"] for unit in units] + re.findall(r"^test_\w+\.py::.*", kernel, re.M)
+    python = [name for path in (REPOSITORY / "bindings/python/tests").glob("test_*.py")
+              for name in [path.stem, *re.findall(r"^def (test_\w+)", path.read_text(), re.M)]]
+    found = list(named_tests())
+    assert len(found) > 50 and len(names) > 400 and python
+    assert [(file, word) for file, of_python, word in found
+            if not any(word in name for name in (python if of_python else names))] == []
