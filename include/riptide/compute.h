@@ -65,7 +65,7 @@ struct riptide_policy_input {
  * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
  */
 struct riptide_policy {
-    const char *name;
+    const char *name;  /* 1 to 16 characters of ASCII, none a blank: a state knows it by that */
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
     size_t tick_bytes;

@@ -185,9 +185,8 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
         return error_set_element(error, HINT "cwnd_max", i,
                                  "0 and no scale: the hint says nothing");
-    if (hint->policy && !policy_is_valid(hint->policy))
-        return error_set_element(error, HINT "policy", i,
-                                 "without its functions, with too much memory, or reserved is set");
+    if (hint->policy && policy_fault(hint->policy))
+        return error_set_element(error, HINT "policy", i, "%s", policy_fault(hint->policy));
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, has_end ? 1 : min,
                         max, error);
 }

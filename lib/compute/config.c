@@ -7,9 +7,14 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Who leaves it as it is and lowers cwnd_max is wrong about that. */
 enum { CWND_MIN_DEFAULT = 10 };
+
+#define NAME_MAX_CHARS  16
+#define TEXT(number)    #number
+#define TEXT_OF(number) TEXT(number)
 
 STRUCT_ENDS_WITH(struct riptide_estimator_config, rto_min_floor_us);
 
@@ -34,14 +39,35 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-bool policy_is_valid(const struct riptide_policy *policy)
+/* A state's line ends its fields with blanks. */
+static bool is_name(const char *name)
 {
-    for (size_t i = 0; policy && i < sizeof(policy->reserved) / sizeof(policy->reserved[0]); i++) {
-        if (policy->reserved[i])
+    size_t len = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] <= ' ' || name[i] > '~')
             return false;
     }
-    return policy && policy->add && policy->combine && policy->tick_bytes <= policy->bytes &&
-           policy->bytes <= RIPTIDE_POLICY_MEMORY_BYTES;
+    return len > 0 && len <= NAME_MAX_CHARS;
+}
+
+const char *policy_fault(const struct riptide_policy *policy)
+{
+    if (!policy)
+        return "not given";
+    if (!is_name(policy->name))
+        return "its name must be 1 to " TEXT_OF(NAME_MAX_CHARS) " ASCII characters without blanks";
+    if (!policy->add || !policy->combine)
+        return "without its functions add and combine";
+    if (policy->bytes > RIPTIDE_POLICY_MEMORY_BYTES)
+        return "bytes must be at most " TEXT_OF(RIPTIDE_POLICY_MEMORY_BYTES);
+    if (policy->tick_bytes > policy->bytes)
+        return "tick_bytes must be at most bytes, which include them";
+    for (size_t i = 0; i < sizeof(policy->reserved) / sizeof(policy->reserved[0]); i++) {
+        if (policy->reserved[i])
+            return "reserved must be NULL";
+    }
+    return NULL;
 }
 
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
@@ -62,40 +88,40 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, bool ha
 /* Written so that no comparison is true of NaN. */
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
-    double ttl_s = (double)config->ttl_ns / NS_PER_S, floor_s = config->rto_min_floor_us / 1e6;
-    double evidence_s = (double)config->evidence_ns / NS_PER_S;
+    const char *fault = policy_fault(config->policy);
     const struct {
         const char *field;
         double value;
+        const char *unit;
         const char *must_be;
         bool is_right;
     } values[] = {
-#define VALUE(field, value, must_be, is_right) { "estimator." field, value, must_be, is_right }
-        VALUE("history_weight", config->history_weight, "0 or more and below 1",
+#define VALUE(field, unit, must_be, is_right)                                                      \
+    { "estimator." #field, (double)config->field, unit, must_be, is_right }
+        VALUE(history_weight, "", "0 or more and below 1",
               config->history_weight >= 0 && config->history_weight < 1),
-        VALUE("ttl_ns", ttl_s, "longer than the interval", ttl_s > 0),
-        VALUE("prefix_len4", config->prefix_len4, "0 to 32 bits", config->prefix_len4 <= 32),
-        VALUE("prefix_len6", config->prefix_len6, "0 to 128 bits", config->prefix_len6 <= 128),
-        VALUE("max_destinations", config->max_destinations, "1 to 16777216",
+        VALUE(ttl_ns, " ns", "longer than the interval", config->ttl_ns > 0),
+        VALUE(prefix_len4, "", "0 to 32 bits", config->prefix_len4 <= 32),
+        VALUE(prefix_len6, "", "0 to 128 bits", config->prefix_len6 <= 128),
+        VALUE(max_destinations, "", "1 to 16777216",
               config->max_destinations - 1 < RIPTIDE_MAX_DESTINATIONS),
-        VALUE("drop_share", config->drop_share, "0 to 1",
-              config->drop_share >= 0 && config->drop_share <= 1),
-        VALUE("capacity_fraction", config->capacity_fraction, "above 0 and at most 1",
+        VALUE(drop_share, "", "0 to 1", config->drop_share >= 0 && config->drop_share <= 1),
+        VALUE(capacity_fraction, "", "above 0 and at most 1",
               config->capacity_fraction > 0 && config->capacity_fraction <= 1),
-        VALUE("evidence_ns", evidence_s, "1 s or more", evidence_s >= 1),
-        VALUE("rto_min_floor_us", floor_s, "1 ms to 60 s, or 0 to leave rto_min alone",
-              floor_s == 0 || (floor_s >= 0.001 && floor_s <= RIPTIDE_RTO_MIN_LIMIT_US / 1e6)),
+        VALUE(evidence_ns, " ns", "1 s or more", config->evidence_ns >= NS_PER_S),
+        VALUE(rto_min_floor_us, " us", "1 ms to 60 s, or 0 to leave rto_min alone",
+              config->rto_min_floor_us == 0 ||
+                  (config->rto_min_floor_us >= 1000 &&
+                   config->rto_min_floor_us <= RIPTIDE_RTO_MIN_LIMIT_US)),
 #undef VALUE
     };
 
-    if (!policy_is_valid(config->policy))
-        return error_set_field(error, "estimator.policy",
-                               "not given, without its functions, with too much memory, or "
-                               "reserved is set");
+    if (fault)
+        return error_set_field(error, "estimator.policy", "%s", fault);
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (!values[i].is_right)
-            return error_set_field(error, values[i].field, "%.15g; must be %s", values[i].value,
-                                   values[i].must_be);
+            return error_set_field(error, values[i].field, "%.15g%s; must be %s", values[i].value,
+                                   values[i].unit, values[i].must_be);
     }
     return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", ADDED,
                         config->cwnd_min != CWND_MIN_DEFAULT, config->cwnd_min, config->cwnd_max,

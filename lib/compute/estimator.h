@@ -115,8 +115,8 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
 
-/* Whether it has its functions, nothing of newer headers, and its memory is within bounds. */
-bool policy_is_valid(const struct riptide_policy *policy);
+/* What a host's policy lacks, in words; NULL: nothing. */
+const char *policy_fault(const struct riptide_policy *policy);
 
 /* In the place of the index of a hint: it is none of the configuration's. */
 #define ADDED SIZE_MAX

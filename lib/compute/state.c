@@ -51,7 +51,7 @@ static size_t put_kept_head(char *at, const struct riptide_policy *policy)
 {
     char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 'l' : 'b';
 
-    return (size_t)snprintf(at, HEAD_BYTES, " policy=%.16s kept=%" PRIu32 "%c:", policy->name,
+    return (size_t)snprintf(at, HEAD_BYTES, " policy=%s kept=%" PRIu32 "%c:", policy->name,
                             policy->version, order);
 }
 

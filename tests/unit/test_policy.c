@@ -144,11 +144,6 @@ TEST(tables_are_complete)
 
 TEST(options_are_refused_by_name)
 {
-    struct riptide_policy too_much = *riptide_policy_find("paper"), newer = too_much;
-
-    too_much.bytes = RIPTIDE_POLICY_MEMORY_BYTES + 1;
-    newer.reserved[3] = &newer;
-    REFUSED(policy, &newer);
     REFUSED(history_weight, 1.0);
     REFUSED(history_weight, -0.1);
     REFUSED(history_weight, __builtin_nan(""));
@@ -169,7 +164,6 @@ TEST(options_are_refused_by_name)
     REFUSED(rto_min_floor_us, 999);
     REFUSED(rto_min_floor_us, 60000001);
     REFUSED(max_destinations, (1 << 24) + 1);
-    REFUSED(policy, &too_much);
     REFUSED(policy, NULL);
 }
 
@@ -181,6 +175,50 @@ static void assert_refused_with(const struct riptide_estimator_config *config, c
     assert_int_equal(riptide_estimator_new(&estimator, config, &error), -EINVAL);
     assert_null(estimator);
     assert_string_equal(error.text, text);
+}
+
+TEST(refusal_has_the_fields_own_number)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+
+    config.rto_min_floor_us = 999;
+    assert_refused_with(&config, "estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or 0 "
+                                 "to leave rto_min alone");
+    config.rto_min_floor_us = 0;
+    config.evidence_ns = 1;
+    assert_refused_with(&config, "estimator.evidence_ns: 1 ns; must be 1 s or more");
+}
+
+#define NAMES "its name must be 1 to 16 ASCII characters without blanks"
+
+#define REFUSED_POLICY(field, wrong, text)                                                         \
+    do {                                                                                           \
+        struct riptide_policy policy = *riptide_policy_find("paper");                              \
+        const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"), .policy = &policy };     \
+        struct riptide_estimator_config config = config_of_policy("paper");                        \
+                                                                                                   \
+        policy.field = wrong;                                                                      \
+        config.hints = &hint;                                                                      \
+        config.n_hints = 1;                                                                        \
+        assert_refused_with(&config, "estimator.hints[0].policy: " text);                          \
+        config.policy = &policy;                                                                   \
+        assert_refused_with(&config, "estimator.policy: " text);                                   \
+    } while (0)
+
+TEST(policy_is_refused_with_one_cause)
+{
+    REFUSED_POLICY(name, NULL, NAMES);
+    REFUSED_POLICY(name, "", NAMES);
+    REFUSED_POLICY(name, "two words", NAMES);
+    REFUSED_POLICY(name, "x\ny", NAMES);
+    REFUSED_POLICY(name, "\xc3\xa9", NAMES);
+    REFUSED_POLICY(name, "seventeen-letters", NAMES);
+    REFUSED_POLICY(add, NULL, "without its functions add and combine");
+    REFUSED_POLICY(combine, NULL, "without its functions add and combine");
+    REFUSED_POLICY(bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "bytes must be at most 48");
+    REFUSED_POLICY(tick_bytes, policy.bytes + 1,
+                   "tick_bytes must be at most bytes, which include them");
+    REFUSED_POLICY(reserved[3], &policy, "reserved must be NULL");
 }
 
 /* A count that was set without its array, or is none at all. */
