@@ -120,7 +120,7 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * namespace, or a child that the process of one forked; the line names the process), -EEXIST
  * (somebody else uses our table, protocol, rule priority or mark; error names the field),
  * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -EALREADY (it was started
- * before, and maybe stopped), -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of
+ * or stopped before), -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of
  * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
  * they would go on showing it to local TCP.
  */
@@ -235,7 +235,8 @@ struct riptide_flush_counts {
 
 /*
  * Removes every rule that looks up config->table, those that lead marked queries around it, and
- * every route in it, whoever made them. `counts` and `error` may be NULL.
+ * every route in it, whoever made them. A goto leads around the table that a rule beside it, of its
+ * priority, looks up; where it stands alone, one of config->protocol is removed. `counts` and `error` may be NULL.
  * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; what can be removed is.
  */
 int riptide_router_flush(const struct riptide_router_config *config,

@@ -142,14 +142,22 @@ static void add(struct deletion *deletion, const struct nlmsghdr *request)
         end_batch(deletion);
 }
 
-static bool has_lookup_at(const struct rules *rules, const struct rule *skip, uint32_t table)
+/* Its pair says which table a goto leads around; where it has none, the protocol is all there is. */
+static bool leads_around(const struct rules *rules, const struct rule *skip,
+                         const struct rule_identity *identity)
 {
+    bool is_ours = skip->protocol == identity->protocol;
+
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].family == skip->family && rules->list[i].priority == skip->priority &&
-            rules->list[i].table == table)
+        const struct rule *rule = &rules->list[i];
+
+        if (rule->family != skip->family || rule->priority != skip->priority || !rule->table)
+            continue;
+        if (rule->table == identity->table)
             return true;
+        is_ours &= rule->protocol != skip->protocol;
     }
-    return false;
+    return is_ours;
 }
 
 static void delete_lookup(struct deletion *deletion, uint8_t family, uint32_t table)
@@ -186,8 +194,7 @@ static void flush_rules(struct deletion *deletion, const struct rule_identity *i
     for (uint32_t i = 0; i < rules.n; i++) {
         const struct rule *rule = &rules.list[i];
 
-        if (rule->role == RULE_SKIP && (rule->protocol == identity->protocol ||
-                                        has_lookup_at(&rules, rule, identity->table)))
+        if (rule->role == RULE_SKIP && leads_around(&rules, rule, identity))
             delete_skip(deletion, rule);
     }
     end_batch(deletion);

@@ -149,7 +149,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     if (is_forked(router->pid, error))
         return -ECHILD;
     if (router->is_started) {
-        error_set(error, "the router was started before; a new one is needed");
+        error_set(error, "the router was started or stopped before; a new one is needed");
         return -EALREADY;
     }
     if (!router->plan.config.dry_run)
@@ -178,6 +178,7 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
+    router->is_started = true; /* one that was not is never started either */
     r = router->lock_fd >= 0 ? claim_release(router) : 0;
     router->plan.has_work = false;
     show_work(router);

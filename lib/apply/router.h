@@ -35,7 +35,7 @@ struct riptide_router {
     int epoll_fd;
     int work_fd;      /* eventfd: readable while there is work */
     bool is_readable; /* the eventfd, because of it */
-    bool is_started;
+    bool is_started;  /* or stopped: it is not started again */
     bool is_paused;
     int lock_fd;         /* -1: not started, or dry_run */
     int netns_fd;        /* -1: the thread's own */

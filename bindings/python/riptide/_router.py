@@ -79,7 +79,7 @@ class Router(KernelHandle, Routed):
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
         somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
-        EALREADY: it was started before, and goes on).
+        EALREADY: it was started before, and goes on, or stopped).
         """
         self._start(lib.riptide_router_start)
 
