@@ -168,8 +168,9 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 /*
  * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
  * renamed. Blocks for as long as the disk takes. In a child of fork(2) an older state would take a
- * newer one's place. Errors, each with a line that names the file: those of open(2), write(2),
- * fsync(2) and rename(2), -ENOMEM.
+ * newer one's place. Errors, each with a line that names the file: -EINVAL where `path` is no
+ * regular file (a link, FIFO or device, which is not replaced), -ENAMETOOLONG also where it has no
+ * room for seven bytes more, those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
                        struct riptide_error *error);
