@@ -302,12 +302,13 @@ static void configure(struct run *run, const struct drawn_config *drawn)
 static void reconfigure(struct run *run, struct case_bytes *bytes)
 {
     static struct drawn_config drawn;
-    struct riptide_prefix learn = draw_network(bytes);
-    const struct riptide_scope scope = { .learn = &learn, .n_learn = 1 };
+    static struct riptide_prefix learn;
+    static const struct riptide_scope scope = { .learn = &learn, .n_learn = 1 };
     bool has_scope = case_u8(bytes) & 1;
     struct riptide_error error;
     int r;
 
+    learn = draw_network(bytes);
     draw_config(&drawn, bytes);
     r = estimator_reconfigure(run->estimator, &drawn.config, has_scope ? &scope : NULL, &error);
     CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));

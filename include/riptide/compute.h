@@ -360,7 +360,7 @@ struct riptide_load_counts {
     uint32_t skipped;   /* lines that are damaged, or cut off at the end */
     uint32_t expired;   /* their time to live has passed */
     uint32_t older;     /* ours is as new or newer */
-    uint32_t regrouped; /* no destination under our prefix lengths and aggregates */
+    uint32_t regrouped; /* no destination under our prefix lengths, aggregates and agent's scope */
     uint32_t overflow;  /* max_destinations was reached */
     uint32_t reserved[4];
 };

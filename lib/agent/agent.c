@@ -7,6 +7,7 @@
 
 #include "apply/router.h"
 #include "compute/estimator.h"
+#include "observe/config.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -37,6 +38,8 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
         r = riptide_router_new(&agent->router, &stages->router, error);
+    if (r == 0)
+        agent->estimator->scope = observer_scope(agent->observer);
     agent->backend = &backend_routes;
     agent->backend_self = agent->router;
     return r;
@@ -159,13 +162,14 @@ static int check_netns(const struct riptide_agent *agent, const struct stages *s
 
 /* The router first: it can go back to what it had, if the estimator refuses. */
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
-                       struct riptide_error *error)
+                       const struct riptide_observer *observer, struct riptide_error *error)
 {
     int r = riptide_router_reconfigure(agent->router, &stages->router, error);
 
     if (r < 0)
         return r;
-    r = estimator_reconfigure(agent->estimator, &stages->estimator, &stages->observer.scope, error);
+    r = estimator_reconfigure(agent->estimator, &stages->estimator, observer_scope(observer),
+                              error);
     if (r < 0)
         riptide_router_reconfigure(agent->router, &agent->stages.router, NULL);
     return r;
@@ -192,7 +196,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(observer));
     if (r == 0)
-        r = reconfigure(agent, &stages, error);
+        r = reconfigure(agent, &stages, observer, error);
     if (r < 0) {
         riptide_observer_free(observer);
         return error_fill(error, r);

@@ -5,6 +5,7 @@
 #include "agent/parts.h"
 
 #include "apply/router.h"
+#include "compute/estimator.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -197,7 +198,9 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
 
 int round_add(struct riptide_agent *agent, const struct riptide_sample *sample)
 {
-    int r = riptide_estimator_add(agent->estimator, sample);
+    int r = riptide_scope_matches(agent->estimator->scope, sample)
+                ? riptide_estimator_add(agent->estimator, sample)
+                : RIPTIDE_E_UNKNOWN;
 
     count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);
     return r;

@@ -3,6 +3,7 @@
  * One destination of an estimator: what belongs to it, and the list of those to be popped.
  */
 #include "estimator.h"
+#include "observe/config.h"
 #include "prefix.h"
 
 #include <string.h>
@@ -22,12 +23,13 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
 }
 
 /* Not asked of one of its addresses: that may lie in a longer aggregate within it. */
-bool destination_is_group(const struct riptide_estimator_config *config,
-                          const struct riptide_prefix *dst)
+bool destination_is_ours(const struct riptide_estimator *estimator,
+                         const struct riptide_prefix *dst)
 {
-    struct riptide_prefix group = destination_group(config, dst);
+    struct riptide_prefix group = destination_group(&estimator->config, dst);
 
-    return riptide_prefix_equal(&group, dst);
+    return riptide_prefix_equal(&group, dst) &&
+           (!estimator->scope || scope_holds(estimator->scope, dst));
 }
 
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination)

@@ -62,6 +62,7 @@ static_assert(sizeof(struct destination) == 128, "two cache lines, the budget of
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
+    const struct riptide_scope *scope;      /* the observer's; NULL: everything */
     bool is_by_host; /* every destination is one host */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
@@ -138,11 +139,11 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
 
 /* destination.c */
 
-/* What counts as one destination with this peer, and whether `dst` is that. */
+/* What counts as one destination with this peer, and whether `dst` is that, and in scope. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer);
-bool destination_is_group(const struct riptide_estimator_config *config,
-                          const struct riptide_prefix *dst);
+bool destination_is_ours(const struct riptide_estimator *estimator,
+                         const struct riptide_prefix *dst);
 
 /*
  * The slot of that destination, a new one where there is none yet; if need be windowless ones that
@@ -245,8 +246,8 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
  * and age, and what their policies know where that is the same one. Hints that end stay, and so do
  * counters. Windows that the new bounds move wait to be popped; so do, as withdrawn, destinations
  * that are none under the new prefix lengths and aggregates, that are more than max_destinations,
- * and that lie outside the prefixes of `scope` (NULL: everything). Samples of the coming tick are
- * forgotten. Errors: as riptide_estimator_new, -EINVAL also where hints that end make hints more
+ * and that lie outside the prefixes of `scope` (NULL: everything; it is not copied). Samples of the
+ * coming tick are forgotten. Errors: as riptide_estimator_new, -EINVAL also where hints that end make hints more
  * than RIPTIDE_MAX_HINTS; nothing has changed then.
  */
 int estimator_reconfigure(struct riptide_estimator *estimator,

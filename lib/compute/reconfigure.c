@@ -11,15 +11,14 @@
 
 /* It goes on with its window as if that had been computed under the new configuration, or goes. */
 static void go_on(struct riptide_estimator *estimator, const struct riptide_estimator *before,
-                  uint32_t slot, const struct riptide_scope *scope)
+                  uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate old = destination_estimate(before, destination), now;
 
     choose_policy(estimator, destination);
     if (estimator->n_windows > estimator->config.max_destinations ||
-        !destination_is_group(&estimator->config, &destination->dst) ||
-        (scope && !scope_holds(scope, &destination->dst))) {
+        !destination_is_ours(estimator, &destination->dst)) {
         forget(estimator, slot);
         return;
     }
@@ -72,12 +71,13 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     estimator->config = fresh->config;
     estimator->is_by_host = fresh->is_by_host;
     estimator->aggregates = fresh->aggregates;
+    estimator->scope = scope;
     estimator->hints = fresh->hints;
     estimator->n_hints = fresh->n_hints;
     /* What is hashed with its seed stays where it is. */
     estimator->table.max = fresh->table.max;
     FOR_EACH_DESTINATION(estimator, slot)
-        go_on(estimator, &before, slot, scope);
+        go_on(estimator, &before, slot);
     fresh->aggregates = before.aggregates;
     fresh->hints = before.hints;
     return 0;

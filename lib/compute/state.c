@@ -242,7 +242,7 @@ static int load_record(struct load *load, const struct record *record)
         counts->expired++;
         return 0;
     }
-    if (!destination_is_group(&estimator->config, &record->dst)) {
+    if (!destination_is_ours(estimator, &record->dst)) {
         counts->regrouped++;
         return 0;
     }

@@ -29,6 +29,9 @@ bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t 
 /* Whether its prefixes hold the destination. */
 bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst);
 
+/* The observer's own copy, which lives as long; observer.c. */
+const struct riptide_scope *observer_scope(const struct riptide_observer *observer);
+
 /* riptide_scope_matches without the prefixes. */
 bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample);
 

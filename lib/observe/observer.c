@@ -118,6 +118,11 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     return NULL;
 }
 
+const struct riptide_scope *observer_scope(const struct riptide_observer *observer)
+{
+    return &observer->config.scope;
+}
+
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)
 {
     return observer->dump.epoll_fd;

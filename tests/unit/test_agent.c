@@ -313,3 +313,47 @@ TEST(destroy_events_follow_the_policy_unless_said)
     observer.destroy_events = true;
     assert_true(hears_of_closed(&configs));
 }
+
+/* Adds a sample, and loads a state, of what the scope may exclude. */
+static void assert_taken(struct riptide_agent *agent, bool is_taken)
+{
+    static const struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
+                                                  .cwnd = 40 };
+    static const char state[] = "riptide state 2 saved_ns=0\n"
+                                "192.0.2.1 cwnd=48 smoothed=48 age_ns=0\n";
+    struct riptide_load_counts counts;
+
+    assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? 0 : RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_estimator_load(riptide_agent_get_estimator(agent),
+                                            read_clock(CLOCK_BOOTTIME), 0, state,
+                                            sizeof(state) - 1, true, &counts, NULL),
+                     0);
+    assert_int_equal(counts.loaded, is_taken);
+    assert_int_equal(counts.regrouped, !is_taken);
+}
+
+TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
+{
+    AGENT *agent = NULL;
+    struct riptide_observer_config observer;
+    struct riptide_prefix excluded = { AF_INET, 32, { 192, 0, 2, 1 } };
+    struct riptide_error error;
+    struct configs configs;
+
+    init(&configs);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    configs.router.dry_run = true;
+    configs.agent.observer = &observer;
+    observer.scope.exclude = &excluded;
+    observer.scope.n_exclude = 1;
+    if (riptide_agent_new(&agent, &configs.agent, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_taken(agent, false);
+    excluded.addr[3] = 2;
+    assert_taken(agent, false);
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), 0);
+    assert_taken(agent, true);
+    excluded.addr[3] = 1;
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), 0);
+    assert_taken(agent, false);
+}

@@ -213,7 +213,7 @@ class LoadCounts:
     skipped: int  #: lines that are damaged, or cut off at the end
     expired: int  #: their time to live has passed
     older: int  #: ours is as new or newer
-    regrouped: int  #: no destination under our prefix lengths and aggregates
+    regrouped: int  #: no destination under our prefix lengths, aggregates and scope
     overflow: int  #: max_destinations was reached
 
 
