@@ -11,10 +11,9 @@ parsers=(
     lib/apply/base.c lib/apply/event.c lib/apply/links.c lib/apply/message.c
     lib/apply/route.c lib/apply/rule.c
     lib/compute/bound.c lib/compute/destination.c lib/compute/estimator.c lib/compute/state.c
-    lib/observe/byte_code.c lib/observe/channel.c lib/observe/dump.c lib/observe/events.c
-    lib/observe/filter.c lib/observe/local.c lib/observe/observer.c lib/observe/reply.c
-    lib/observe/sample.c lib/observe/scope.c lib/observe/scope_tree.c lib/observe/seen.c
-    lib/observe/walk.h lib/prefix.c
+    lib/observe/config.c lib/observe/dump.c lib/observe/events.c lib/observe/filter.c
+    lib/observe/local.c lib/observe/observer.c lib/observe/prefix_set.c lib/observe/sample.c
+    lib/observe/seen.c lib/prefix.c
 )
 
 build=$1
