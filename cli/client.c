@@ -8,6 +8,7 @@
 #include "listener.h"
 #include "log.h"
 #include "render.h"
+#include "request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -103,8 +104,17 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
     FILE *file = NULL;
-    int code, r = line ? open_socket(path, &file, error) : -ENOMEM;
+    size_t n_bytes = line ? strlen(line) + 1 : 0; /* a newline takes the place of the zero */
+    int code, r;
 
+    if (n_bytes > REQUEST_MAX_STATE_BYTES) {
+        snprintf(error->text, sizeof(error->text),
+                 "a request of %zu bytes; riptided takes %d at most, and starts with larger states",
+                 n_bytes, REQUEST_MAX_STATE_BYTES);
+        r = -EMSGSIZE;
+    } else {
+        r = line ? open_socket(path, &file, error) : -ENOMEM;
+    }
     json_decref(request);
     if (pidp)
         *pidp = r == 0 ? find_peer(fileno(file)) : 0;
@@ -125,7 +135,7 @@ int client_ask_or_say(const struct command_options *options, json_t *request, co
 
     if (r == 0)
         return EXIT_SUCCESS;
-    if (r != -EREMOTEIO)
+    if (r != -EREMOTEIO && r != -EMSGSIZE)
         file = NULL;
     log_answer("%s: %s%s%s", options->command, file ? file : "", file ? ": " : "",
                log_error_text(&error, r));

@@ -103,6 +103,7 @@ static size_t max_bytes(const struct client *client)
 static bool take_line(struct control *control, struct client *client, size_t n_seen)
 {
     const char *end = memchr(client->line + n_seen, '\n', client->n_line - n_seen);
+    char reason[64];
     size_t n;
 
     if (!end && client->n_line < max_bytes(client))
@@ -116,7 +117,9 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {
-        client->answer = request_refuse("the line is too long", &client->n_answer);
+        snprintf(reason, sizeof(reason), "the line is too long: at most %zu bytes",
+                 max_bytes(client));
+        client->answer = request_refuse(reason, &client->n_answer);
         client->is_last = true;
     }
     client->n_sent = 0;

@@ -184,7 +184,7 @@ int riptide_state_save(const struct riptide_estimator *estimator, const char *pa
 int riptide_state_load(struct riptide_estimator *estimator, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *error);
 
-/* A state is its owner's alone, and never larger than this. */
+/* A state's file is its owner's alone; one that is larger than this is not loaded. */
 #define RIPTIDE_STATE_MODE      0600u
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 

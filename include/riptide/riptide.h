@@ -38,7 +38,8 @@
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
- *    field set that this library does not know, is refused: -E2BIG; so is one with `reserved` set.
+ *    field set that this library does not know, is refused: -E2BIG; so is one with `reserved` set,
+ *    its scope's included; a hint or policy with `reserved` set is -EINVAL.
  *    One with a size that no release had, that of a pointer for example, is refused: -EINVAL.
  *  - Structs grow at their end. One that a host fills, or has filled by a function, says its size
  *    or has `reserved` members, which become fields: 0 where a host fills them. What the library

@@ -246,7 +246,7 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
  * and age, and what their policies know where that is the same one. Hints that end stay, and so do
  * counters. Windows that the new bounds move wait to be popped; so do, as withdrawn, destinations
  * that are none under the new prefix lengths and aggregates, that are more than max_destinations,
- * and that lie outside the prefixes of `scope` (NULL: everything; it is not copied). Samples of the
+ * and that lie outside the prefixes of `scope` (NULL: everything; not copied). Samples of the
  * coming tick are forgotten. Errors: as riptide_estimator_new, -EINVAL also where hints that end make hints more
  * than RIPTIDE_MAX_HINTS; nothing has changed then.
  */

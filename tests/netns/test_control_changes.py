@@ -186,6 +186,27 @@ def test_file_that_is_no_state_changes_nothing(net, command, tmp_path):
         assert windows(net.host) == {"203.0.113.1": window}
 
 
+@pytest.mark.parametrize("command", ["load", "merge"])
+def test_state_beyond_what_a_daemon_takes_is_not_sent(net, command, tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"riptide state 2 saved_ns=0\n" + b"x" * (64 << 20))
+    with Daemon(net.host):
+        said = one_line(net.host.run(RIPTIDE, command, large, check=False))
+        assert said.startswith(f"riptide: {command}: {large}: a request of 6710")
+        assert "riptided takes 67108864 at most" in said
+
+
+def test_what_is_excluded_has_no_route_by_a_state(net):
+    """A scope that has become smaller since the state was written."""
+    for path in ("/run/state", "/run/other"):
+        write_state(path, {"203.0.113.1": 30, "203.0.113.2": 40})
+    with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
+        wait_until(lambda: windows(net.host) == {"203.0.113.2": 40}, "the other one alone")
+        assert riptide_json(net.host, "load", "/run/other")["regrouped"] == 1
+        wait_rounds()
+        assert windows(net.host) == {"203.0.113.2": 40}
+
+
 def test_save_replaces_nothing_but_files(net, tmp_path):
     other = tmp_path / "other"
     other.write_text("kept")

@@ -143,7 +143,8 @@ def test_gigabytes_without_a_newline_are_given_back(watched, as_whom, mib, times
 def test_lines_are_answered_in_turn_as_they_are_whole(watched):
     with connect_as_nobody() as client:
         client.sendall(b"x" * 4096)
-        assert json.loads(read_line(client)) == {"ok": False, "error": "the line is too long"}
+        assert json.loads(read_line(client)) == {
+            "ok": False, "error": "the line is too long: at most 4096 bytes"}
         assert client.recv(1) == b""
     longest = json.dumps({"request": "status"}).encode().ljust(4095)
     assert ask(longest)["ok"]
