@@ -42,7 +42,7 @@ bool netns_is_other(const struct netns_id *id, int netns_fd)
     return id->ino != 0 && other.ino != 0 && (id->dev != other.dev || id->ino != other.ino);
 }
 
-static int enter(int netns_fd, struct riptide_error *error)
+static int enter(int netns_fd, const char *field, struct riptide_error *error)
 {
     int r;
 
@@ -50,15 +50,15 @@ static int enter(int netns_fd, struct riptide_error *error)
         return 0;
     r = -errno;
     if (r == -EPERM)
-        error_set_field(error, "netns_fd",
+        error_set_field(error, field,
                         "another network namespace needs CAP_SYS_ADMIN here and there");
     else
-        error_set_field(error, "netns_fd", "%d is no network namespace: %s", netns_fd,
-                        strerror(-r));
+        error_set_field(error, field, "no network namespace: %s", strerror(-r));
     return r;
 }
 
-int netns_call(int netns_fd, netns_work_fn *work, void *userdata, struct riptide_error *error)
+int netns_call(int netns_fd, const char *field, netns_work_fn *work, void *userdata,
+               struct riptide_error *error)
 {
     CLEANUP(closep) int home_fd = -1;
     int r;
@@ -71,13 +71,13 @@ int netns_call(int netns_fd, netns_work_fn *work, void *userdata, struct riptide
         error_set(error, "/proc/thread-self/ns/net: %s", strerror(-r));
         return r;
     }
-    r = enter(netns_fd, error);
+    r = enter(netns_fd, field, error);
     if (r < 0)
         return r;
     r = work(userdata, error);
     if (setns(home_fd, CLONE_NEWNET) == 0)
         return r;
-    error_set(error, "this thread is left in the network namespace of netns_fd %d: %s", netns_fd,
+    error_set(error, "this thread is left in the network namespace of %s: %s", field,
               strerror(errno));
     return -ENOTRECOVERABLE;
 }

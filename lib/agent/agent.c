@@ -29,11 +29,21 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static int visit(void *userdata, struct riptide_error *error)
+{
+    (void)userdata;
+    (void)error;
+    return 0;
+}
+
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
+    /* The stages would name an fd that is the agent's as theirs. */
+    int r = netns_call(stages->agent.netns_fd, "netns_fd", visit, NULL, error);
 
+    if (r == 0)
+        r = riptide_observer_new(&agent->observer, &stages->observer, error);
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)

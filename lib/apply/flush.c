@@ -267,5 +267,6 @@ RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *conf
     if (r < 0)
         return error_fill(error, r);
     flushing.identity = router_config_identity(&checked);
-    return error_fill(error, netns_call(checked.netns_fd, flush_here, &flushing, error));
+    return error_fill(
+        error, netns_call(checked.netns_fd, "router.netns_fd", flush_here, &flushing, error));
 }

@@ -97,7 +97,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
         return -errno;
     r = add_to_epoll(router->epoll_fd, router->work_fd);
     if (r == 0)
-        r = netns_call(router->netns_fd, open_sockets, router, error);
+        r = netns_call(router->netns_fd, "router.netns_fd", open_sockets, router, error);
     if (r == 0)
         r = add_to_epoll(router->epoll_fd, mnl_socket_get_fd(router->notifications));
     if (r < 0)
@@ -134,7 +134,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
 
 static int claim(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = netns_call(router->netns_fd, claim_take, router, error);
+    int r = netns_call(router->netns_fd, "router.netns_fd", claim_take, router, error);
 
     /* What was claimed before the thread got lost has nobody who would look after it. */
     if (r < 0 && router->lock_fd >= 0)

@@ -45,7 +45,9 @@ static int read_in(const struct riptide_router_config *config, struct routes *ro
     struct reading reading = { .routes = routes, .rules = rules };
     int r = router_config_take(&reading.config, config, NULL);
 
-    return r < 0 ? r : netns_call(reading.config.netns_fd, read_here, &reading, NULL);
+    return r < 0 ? r
+                 : netns_call(reading.config.netns_fd, "router.netns_fd", read_here, &reading,
+                              NULL);
 }
 
 int riptide_routes_read(const struct riptide_router_config *config,

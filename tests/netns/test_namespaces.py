@@ -128,10 +128,10 @@ LOSING = """
 
 
 @pytest.mark.parametrize("path, prefix, words", [
-    ("/dev/null", (), "is no network namespace: Invalid argument"),
-    ("/proc/self/ns/mnt", (), "is no network namespace: Invalid argument"),
+    ("/dev/null", (), ": netns_fd: no network namespace: Invalid argument"),
+    ("/proc/self/ns/mnt", (), ": netns_fd: no network namespace: Invalid argument"),
     ("/run/netns/mistyped", (), "No such file or directory"),
-    (None, WITHOUT_SYS_ADMIN, "netns_fd: another network namespace needs CAP_SYS_ADMIN"),
+    (None, WITHOUT_SYS_ADMIN, ": netns_fd: another network namespace needs CAP_SYS_ADMIN"),
     (None, LOSING, "this thread is left in the network"),
 ])
 def test_namespace_that_cannot_be_served_is_refused(host, net, preload, path, prefix, words):

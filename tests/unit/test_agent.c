@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <riptide/agent.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -186,6 +187,25 @@ TEST(fields_of_the_stages_are_named)
     assert_not_new(&configs, "router.netns_fd: ");
     configs.agent.netns_fd = -2;
     assert_not_new(&configs, "netns_fd: ");
+}
+
+TEST(an_fd_on_no_namespace_is_named)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct riptide_observer_config observer;
+    struct configs configs;
+
+    init(&configs);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    configs.agent.observer = &observer;
+    observer.netns_fd = fd;
+    assert_not_new(&configs, "observer.netns_fd: no network namespace: ");
+    observer.netns_fd = -1;
+    configs.router.netns_fd = fd;
+    assert_not_new(&configs, "router.netns_fd: no network namespace: ");
+    configs.agent.netns_fd = fd;
+    assert_not_new(&configs, "netns_fd: no network namespace: ");
+    close(fd);
 }
 
 static struct stages stages_of(const struct configs *configs)
