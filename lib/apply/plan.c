@@ -365,11 +365,15 @@ void plan_describe(const struct plan *plan, const struct target *target,
     }
     if (route->state == RIPTIDE_ROUTE_APPLIED)
         return;
-    if (target_is_at_base(target, &plan->config) && !target->failure)
+    if (!target_is_at_base(target, &plan->config) || target->failure)
+        snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
+    else if (target_is_at_former_base(target))
+        snprintf(route->reason, sizeof(route->reason),
+                 "its base route had initcwnd %" PRIu32 " until now; the next round asks anew",
+                 target->judged_initcwnd);
+    else
         snprintf(route->reason, sizeof(route->reason),
                  "its base route has initcwnd %" PRIu32 " already", route->base_initcwnd);
-    else
-        snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
 }
 
 bool plan_is_idle(const struct plan *plan)

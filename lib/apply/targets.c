@@ -245,12 +245,20 @@ static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_rout
            (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
 }
 
+bool target_is_at_former_base(const struct target *target)
+{
+    const struct riptide_wanted *wanted = &target->wanted;
+
+    return !wanted->may_lower && wanted->initcwnd > target->base->route.metrics.initcwnd &&
+           wanted->initcwnd <= target->judged_initcwnd;
+}
+
 static uint32_t initcwnd_of(const struct target *target)
 {
     uint32_t wanted = target->wanted.initcwnd, base = target->base->route.metrics.initcwnd;
 
-    return target->wanted.may_lower || (wanted > base && wanted > target->judged_initcwnd) ? wanted
-                                                                                           : base;
+    return target->wanted.may_lower || (wanted > base && !target_is_at_former_base(target)) ? wanted
+                                                                                            : base;
 }
 
 bool target_is_at_base(const struct target *target, const struct riptide_router_config *config)

@@ -142,6 +142,9 @@ bool target_is_host(const struct target *target);
  */
 bool target_is_at_base(const struct target *target, const struct riptide_router_config *config);
 
+/* Of one with a base: whether a former one gave its window, so that it is to be asked for anew. */
+bool target_is_at_former_base(const struct target *target);
+
 /* Whether the kernel should have a route for it. */
 bool target_is_wanted(const struct target *target, const struct riptide_router_config *config);
 

@@ -3,7 +3,7 @@
  * lib/apply/targets: the queues, what is forgotten, what a target's route is to say and whether the
  * kernel's is near enough.
  */
-#include "apply/targets.h"
+#include "apply/plan.h"
 #include "bytes.h"
 #include "internal.h"
 #include "tools.h"
@@ -430,4 +430,20 @@ TEST(a_window_that_was_the_bases_goes_with_it)
     assert_true(target_is_at_base(&target, &config));
     target.wanted.initcwnd++;
     assert_false(target_is_at_base(&target, &config));
+}
+
+TEST(a_base_that_gave_as_much_until_now_is_what_is_said)
+{
+    struct plan plan = { .config = config };
+    struct target target = settled(&plain);
+    struct riptide_route route;
+
+    target.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    target.judged_initcwnd = target.wanted.initcwnd = 33;
+    plan_describe(&plan, &target, &route);
+    assert_string_equal(route.reason,
+                        "its base route had initcwnd 33 until now; the next round asks anew");
+    target.wanted.initcwnd = 0;
+    plan_describe(&plan, &target, &route);
+    assert_string_equal(route.reason, "");
 }
