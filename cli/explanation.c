@@ -129,10 +129,10 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 json_t *explanation_route(const struct riptide_route *route, const char *dev)
 {
     return json_pack(
-        "{s:o, s:s, s:I, s:o, s:o, s:s?, s:s?}", "dst", explanation_prefix(&route->dst), "state",
+        "{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&route->dst), "state",
         explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd, "initrwnd",
-        figure_or_null(route->initrwnd), "gateway", explanation_prefix(&route->gateway), "dev", dev,
-        "reason", route->reason[0] ? route->reason : NULL);
+        figure_or_null(route->initrwnd), "gateway", explanation_prefix(&route->gateway), "dev",
+        text_or_null(dev), "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
 
 /* One line, which is a fifth of the work that an array of its places would be, at both ends. */

@@ -68,4 +68,12 @@ static inline json_t *figure_or_null(uint64_t value)
     return value ? json_integer((json_int_t)value) : json_null();
 }
 
+/* What may hold anything: null where there is none, or what is no UTF-8. */
+static inline json_t *text_or_null(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string ? string : json_null();
+}
+
 #endif

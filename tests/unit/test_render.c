@@ -2,8 +2,11 @@
 /*
  * Templates: conditions, alternatives, figures.
  */
+#include "explanation.h"
 #include "render.h"
 #include "unit.h"
+
+#include <sys/socket.h>
 
 /* What a template makes of a document, to be freed. */
 static void assert_rendered(const char *template, const char *json, const char *expected)
@@ -54,4 +57,18 @@ TEST(figures_are_printed_as_asked)
     assert_rendered("{x:list}{y:left_out}{z:left_out}",
                     "{\"x\":[\"a\",\"b\"],\"y\":{\"c\":0,\"d\":2,\"e\":1},\"z\":{\"f\":0}}",
                     "a, b; left out: 2 d, 1 e");
+}
+
+TEST(a_device_whose_name_is_no_text_is_null)
+{
+    const struct riptide_route route = { .dst = { AF_INET, 32, { 10 } }, .reason = "\377" };
+    json_t *document = explanation_route(&route, "a\377b");
+
+    assert_non_null(document);
+    assert_true(json_is_null(get(document, "dev")));
+    assert_true(json_is_null(get(document, "reason")));
+    json_decref(document);
+    document = explanation_route(&route, NULL);
+    assert_true(json_is_null(get(document, "dev")));
+    json_decref(document);
 }
