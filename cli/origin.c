@@ -93,11 +93,11 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
 }
 
+/* Where they are as many. */
 static bool are_overrides_changed(const struct settings *from, const struct settings *to)
 {
-    return from->n_overrides != to->n_overrides ||
-           (to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
-                                          to->n_overrides * sizeof(to->overrides[0])) != 0);
+    return to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
+                                         to->n_overrides * sizeof(to->overrides[0])) != 0;
 }
 
 int settings_compare(const struct settings *from, const struct settings *to, FILE *out,
@@ -126,7 +126,10 @@ int settings_compare(const struct settings *from, const struct settings *to, FIL
         free(before);
         free(after);
     }
-    if (are_overrides_changed(from, to))
-        fprintf(out, "%ssections for prefixes: %zu", separator, to->n_overrides);
+    if (from->n_overrides != to->n_overrides)
+        fprintf(out, "%ssections for prefixes %zu -> %zu", separator, from->n_overrides,
+                to->n_overrides);
+    else if (are_overrides_changed(from, to))
+        fprintf(out, "%ssections for prefixes changed", separator);
     return r;
 }

@@ -136,7 +136,7 @@ def test_reload_takes_effect_no_route_goes_and_the_same_writes_nothing(net, conf
         wait_rounds(3)
         assert monitor.fence() == []
         path = config("[prefix 203.0.113.0/24]\ncwnd-max = 30\n")
-        reload(daemon, "sections for prefixes: 1")
+        reload(daemon, "sections for prefixes 0 -> 1")
         wait_until(lambda: windows(net.host) == {
             peer: 30 if "203" in peer else cwnd for peer, cwnd in before.items()}, "new bounds")
         told = monitor.fence()

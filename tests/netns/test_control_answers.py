@@ -66,6 +66,11 @@ def test_show_puts_kernel_and_daemon_side_by_side(net):
         assert [row["dst"] for row in only["routes"]] == ["2001:db8::1"]
 
 
+def test_status_has_one_connection_as_one(net):
+    with Daemon.learned(net, {"203.0.113.1": 30}):
+        assert "  learned    1 connection, 1 of at most " in net.host.run(RIPTIDE, "status").stdout
+
+
 def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
     """It writes nothing, so that whatever is in the kernel is not what it believes."""
     for last in (1, 2, 3):
@@ -88,7 +93,9 @@ def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
         net.host.run(RIPTIDE, "show", "--control", path).stdout
     found = riptide_json(net.host, "status", "--control", path)
     assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
-    assert "IPv4 off: dry run" in net.host.run(RIPTIDE, "status", "--control", path).stdout
+    screen = net.host.run(RIPTIDE, "status", "--control", path).stdout
+    assert "IPv4 off: dry run" in screen
+    assert "  routes     3 of at most 16384 would be in the kernel, 0 destinations" in screen
     process.terminate()
     assert process.wait(DEADLINE_S) == 0
 

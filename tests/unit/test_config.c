@@ -314,7 +314,22 @@ TEST(only_what_can_change_may_change)
                         "runs, restart it");
     fflush(out);
     assert_string_equal(text, "scope nothing -> ::/0, ttl 30s -> 90s, table 7230 -> 99, "
-                              "sections for prefixes: 1");
+                              "sections for prefixes 0 -> 1");
     assert_int_equal(settings_compare(&from, &from, out, &error), 0);
     fclose(out);
+}
+
+TEST(a_section_that_changes_is_told_without_a_number)
+{
+    struct riptide_error error = { .text = "" };
+    SETTINGS from, to;
+    char text[64] = "";
+    FILE *out = fmemopen(text, sizeof(text), "w");
+
+    read_text(&from, "[prefix ::/0]\ncwnd-max = 30\n[prefix ::/0]\ncwnd-min = 20\n");
+    read_text(&to, "[prefix ::/0]\ncwnd-max = 40\n");
+    assert_int_equal(from.n_overrides, 1);
+    assert_int_equal(settings_compare(&from, &to, out, &error), 0);
+    fclose(out);
+    assert_string_equal(text, "sections for prefixes changed");
 }
