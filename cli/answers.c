@@ -42,14 +42,42 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         health->late_max_ns = event->tick->late_ns;
 }
 
+/* By what windows are given, and per connection how many. */
+struct backend_state {
+    enum riptide_backend backend;
+    const char *reason;
+    struct window_counts counts;
+};
+
+static struct backend_state backend_of(const struct daemon *daemon)
+{
+    struct backend_state state;
+
+    state.backend = riptide_agent_get_backend(daemon->agent, &state.reason, &state.counts);
+    return state;
+}
+
+static json_t *apply_of(const struct daemon *daemon)
+{
+    const struct backend_state state = backend_of(daemon);
+
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(state.backend),
+                     "reason", state.reason, "given", (json_int_t)state.counts.given, "paced",
+                     (json_int_t)state.counts.paced, "kept", (json_int_t)state.counts.kept,
+                     "syn_lost", (json_int_t)state.counts.syn_lost, "refused",
+                     (json_int_t)state.counts.refused);
+}
+
 /* Whether the rules of a family are in place, and why not. */
 static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
-    const char *reason = daemon->settings->router.dry_run
-                             ? "dry run: no rule is written"
-                             : riptide_router_get_reason(router, family);
+    const char *reason = riptide_router_get_reason(router, family);
 
+    if (daemon->settings->router.dry_run)
+        reason = "dry run: no rule is written";
+    else if (backend_of(daemon).backend == RIPTIDE_CONNECTIONS)
+        reason = "windows are given per connection";
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
 
@@ -59,6 +87,7 @@ static json_t *health_of(const struct daemon *daemon)
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
     const char *reason4 = riptide_router_get_reason(router, AF_INET);
     const char *reason6 = riptide_router_get_reason(router, AF_INET6);
+    const struct backend_state state = backend_of(daemon);
     const char *health = "ok", *reason = NULL;
 
     if (daemon->health.failure) {
@@ -69,11 +98,14 @@ static json_t *health_of(const struct daemon *daemon)
     } else if (reason4 || reason6) {
         health = "off";
         reason = reason4 ? reason4 : reason6;
+    } else if (state.backend != RIPTIDE_ROUTES && state.reason) {
+        health = "off";
+        reason = state.reason;
     } else if (daemon->health.n_ticks == 0) {
         health = "starting";
     }
-    return json_pack("{s:s, s:s?, s:{s:o, s:o}}", "health", health, "reason", reason, "rules",
-                     "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
+    return json_pack("{s:s, s:s?, s:o, s:{s:o, s:o}}", "health", health, "reason", reason, "apply",
+                     apply_of(daemon), "rules", "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
 }
 
 static double ms(uint64_t ns)
@@ -182,7 +214,7 @@ json_t *daemon_status(struct daemon *daemon)
 
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    if (riptide_router_next(riptide_agent_get_router(daemon->agent), cursor, &row->route) != 0)
+    if (riptide_agent_next(daemon->agent, cursor, &row->route) != 0)
         return false;
     row->estimate = (struct riptide_estimate){ .cwnd = 0 };
     riptide_estimator_find(riptide_agent_get_estimator(daemon->agent), &row->route.dst,
@@ -194,7 +226,6 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct settings *settings = daemon->settings;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
-    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -213,7 +244,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         seen = explanation_seen(&explanation);
         json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
     }
-    if (riptide_router_find(router, &group, &found) == 0)
+    if (riptide_agent_find(daemon->agent, &group, &found) == 0)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",

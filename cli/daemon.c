@@ -6,6 +6,7 @@
 #include "daemon.h"
 
 #include "clock.h"
+#include "lib/tools.h"
 #include "listener.h"
 #include "settings.h"
 #include "log.h"
@@ -214,11 +215,17 @@ static int draw_seeds(struct settings *settings)
 static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
+    bool is_dry = settings->router.dry_run;
+    struct window_counts counts;
     struct riptide_error error;
+    const char *reason;
     int status;
 
     open_control(daemon, privileges);
-    if (privileges_drop(privileges, !settings->router.dry_run, &error) < 0) {
+    if (privileges_drop(privileges, !is_dry,
+                        !is_dry && riptide_agent_get_backend(daemon->agent, &reason, &counts) !=
+                                       RIPTIDE_ROUTES,
+                        &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {

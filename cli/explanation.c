@@ -21,9 +21,12 @@ static const char *const bounds[] = {
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
 
-const char *explanation_route_state(enum riptide_route_state state)
+const char *explanation_route_state(const struct riptide_route *route)
 {
-    return states[state];
+    bool is_program = route->backend == RIPTIDE_CONNECTIONS;
+
+    return is_program && route->state == RIPTIDE_ROUTE_APPLIED ? PER_CONNECTION
+                                                               : states[route->state];
 }
 
 json_t *explanation_prefix(const struct riptide_prefix *prefix)
@@ -130,7 +133,7 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
 {
     return json_pack(
         "{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&route->dst), "state",
-        explanation_route_state(route->state), "initcwnd", (json_int_t)route->initcwnd, "initrwnd",
+        explanation_route_state(route), "initcwnd", (json_int_t)route->initcwnd, "initrwnd",
         figure_or_null(route->initrwnd), "gateway", explanation_prefix(&route->gateway), "dev",
         text_or_null(dev), "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
@@ -144,7 +147,7 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
 
     riptide_prefix_format(&route->dst, dst);
     n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
-                 explanation_route_state(route->state), route->initcwnd, estimate->cwnd,
+                 explanation_route_state(route), route->initcwnd, estimate->cwnd,
                  estimate->samples);
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);

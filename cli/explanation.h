@@ -11,8 +11,11 @@
 #include <riptide/compute.h>
 #include <stdbool.h>
 
-/* "applied", "withdrawn", "left alone", "failed" */
-const char *explanation_route_state(enum riptide_route_state state);
+/* The state of a destination that has no route, but a window in the program's map. */
+#define PER_CONNECTION "per connection"
+
+/* That, "applied", "withdrawn", "left alone" or "failed". */
+const char *explanation_route_state(const struct riptide_route *route);
 
 /* Its text; null where the family is 0. */
 json_t *explanation_prefix(const struct riptide_prefix *prefix);

@@ -28,6 +28,10 @@ struct metrics {
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
+    uint64_t is_program_in_place;
+    struct {
+        uint64_t given, paced, kept, syn_lost, refused;
+    } program; /* struct window_counts */
     uint64_t dump_cpu_ns;           /* of all ticks */
     uint64_t interval_ns;           /* until the next tick */
     uint64_t max_destinations;

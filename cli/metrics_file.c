@@ -39,14 +39,26 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     static const uint8_t family[] = { AF_INET, AF_INET6 };
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_router *router = riptide_agent_get_router(agent);
+    struct window_counts counts;
+    enum riptide_backend backend;
+    const char *reason;
 
     riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
                                sizeof(metrics->observer));
     riptide_estimator_get_stats(estimator, &metrics->estimator, sizeof(metrics->estimator));
     riptide_router_get_stats(router, &metrics->router, sizeof(metrics->router));
+    backend = riptide_agent_get_backend(agent, &reason, &counts);
     for (size_t i = 0; i < 2; i++)
-        metrics->are_rules_in_place[i] =
-            !file->settings->router.dry_run && riptide_router_get_reason(router, family[i]) == NULL;
+        metrics->are_rules_in_place[i] = !file->settings->router.dry_run &&
+                                         backend != RIPTIDE_CONNECTIONS &&
+                                         riptide_router_get_reason(router, family[i]) == NULL;
+    metrics->is_program_in_place =
+        !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
+    metrics->program.given = counts.given;
+    metrics->program.paced = counts.paced;
+    metrics->program.kept = counts.kept;
+    metrics->program.syn_lost = counts.syn_lost;
+    metrics->program.refused = counts.refused;
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
+/* Kernels before 5.19 ask for it with each window. Not in headers before 5.8. */
+#define BPF (UINT64_C(1) << 39)
 
 static int fail(struct riptide_error *error, const char *action)
 {
@@ -107,10 +109,10 @@ static int limit_capabilities(uint64_t kept, struct riptide_error *error)
     return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
 }
 
-int privileges_drop(const struct privileges *privileges, bool needs_net_admin,
+int privileges_drop(const struct privileges *privileges, bool needs_net_admin, bool needs_bpf,
                     struct riptide_error *error)
 {
-    uint64_t kept = needs_net_admin ? NET_ADMIN : 0;
+    uint64_t kept = (needs_net_admin ? NET_ADMIN : 0) | (needs_bpf ? BPF : 0);
     int r = 0;
 
     limit_bounding_set(kept);

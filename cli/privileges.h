@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Giving up what the daemon has no use for: everything but CAP_NET_ADMIN.
+ * Giving up what the daemon has no use for: everything but CAP_NET_ADMIN, and CAP_BPF where windows
+ * are given per connection.
  */
 #ifndef CLI_PRIVILEGES_H
 #define CLI_PRIVILEGES_H
@@ -26,11 +27,11 @@ struct privileges {
 int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error);
 
 /*
- * Becomes that user, keeps at most CAP_NET_ADMIN and that only where it `needs_net_admin`, and can
- * gain nothing again. Before that, open what only root may open. Errors of the kernel, each with a
+ * Becomes that user, keeps of CAP_NET_ADMIN and CAP_BPF what it needs and has, and can gain nothing
+ * again. Before that, open what only root may open. Errors of the kernel, each with a
  * line.
  */
-int privileges_drop(const struct privileges *privileges, bool needs_net_admin,
+int privileges_drop(const struct privileges *privileges, bool needs_net_admin, bool needs_bpf,
                     struct riptide_error *error);
 
 #endif

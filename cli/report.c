@@ -151,6 +151,25 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
         log_line(LOG_LEVEL_INFO, "%s: on again", family);
 }
 
+static void report_backend(const struct riptide_agent_event *event, bool is_paused)
+{
+    static bool is_begun;
+    bool is_program = event->backend != RIPTIDE_ROUTES;
+
+    if (is_begun && event->reason)
+        log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+                 "windows per connection: off: %s", event->reason);
+    else if (is_begun)
+        log_line(LOG_LEVEL_INFO, "windows per connection: on again");
+    else if (is_program)
+        log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
+                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "; no route or rule is ours");
+    else if (event->reason)
+        log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection: %s",
+                 event->reason);
+    is_begun = true;
+}
+
 /* Once where it begins, not in each of the rounds that it lasts. */
 static void report_overflow(const struct settings *settings, const struct riptide_tick *tick)
 {
@@ -206,6 +225,9 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         break;
     case RIPTIDE_AGENT_FAILED:
         report_failed(event->error);
+        break;
+    case RIPTIDE_AGENT_BACKEND:
+        report_backend(event, is_paused);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
         report_destroy_events(event->error);

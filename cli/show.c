@@ -43,6 +43,7 @@ struct sides {
     size_t n_rows;
     bool is_running; /* the daemon */
     bool is_paused;
+    bool is_per_connection; /* some destination has its window by the daemon's program */
     int64_t step_segments; /* what it wants may be so far from what it has written */
     int64_t step_percent;
     struct riptide_error absence; /* why the daemon could not be asked */
@@ -136,6 +137,12 @@ static const char *find_difference(const struct sides *sides, const struct desti
     return !is_applied && row->route ? "the kernel has it all the same" : NULL;
 }
 
+/* No route says what connections start with, but the daemon's program. */
+static bool is_per_connection(const struct explanation_row *told)
+{
+    return told && !strcmp(told->state, PER_CONNECTION);
+}
+
 /* Both sides are sorted. */
 static int merge(struct sides *sides)
 {
@@ -160,10 +167,13 @@ static int merge(struct sides *sides)
         }
         if (order >= 0)
             row->told = &sides->told[k];
+        if (is_per_connection(row->told) && !sides->is_paused)
+            row->starts_with = row->told->initcwnd;
         /* A walk over a table that changes may name one twice. */
         while (k < n_told && riptide_prefix_equal(&sides->told[k].dst, row->dst))
             k++;
         row->difference = find_difference(sides, row);
+        sides->is_per_connection |= is_per_connection(row->told);
         sides->n_differences += row->difference != NULL;
         sides->n_not_taken += row->not_ours != NULL;
     }
@@ -346,7 +356,7 @@ static int print_table(const struct sides *sides)
 
         riptide_prefix_format(row->dst, dst);
         fprintf(table.rows, "%s\t%s", colour_of(sides, row), dst);
-        put_figure(table.rows, "\t", route ? route->initcwnd : 0, "");
+        put_figure(table.rows, "\t", route ? route->initcwnd : row->starts_with, "");
         put_figure(table.rows, "\t", row->told ? row->told->cwnd : 0, "");
         put_figure(table.rows, "\t", row->told ? row->told->connections : 0, "");
         put_figure(table.rows, "\t", route ? route->initrwnd : 0, "");
@@ -360,7 +370,7 @@ static int print_table(const struct sides *sides)
 /* What becomes of routes that are not as they should be. */
 static void say_faults(const struct sides *sides, uint32_t table, const char *within)
 {
-    if (sides->n_routes == 0)
+    if (sides->n_routes == 0 && !sides->is_per_connection)
         log_answer("show: no routes in table %" PRIu32 "%s%s", table, within ? " within " : "",
                    within ? within : "");
     if (sides->n_not_taken > 0 && !sides->is_paused)

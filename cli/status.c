@@ -7,6 +7,7 @@
 #include "resolve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const struct option_row status_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON"),
@@ -21,6 +22,9 @@ static const char screen[] =
     "  version    {/version}[{?/dry_run}, dry run], process {/pid}, running for {/uptime_s:clock}\n"
     "  rules      IPv4 [off: {/rules.ipv4.reason}|in place], IPv6 [off: {/rules.ipv6.reason}|in "
     "place]\n"
+    "[{?per_connection}  program    {/apply.given} connections got their window, {/apply.paced} of them "
+    "paced; {/apply.kept} kept a larger one of their route\n]"
+    "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"
     "  learned    {/connections} connection[{!/connections=1}s], {/destinations} of at most {/max_destinations} "
@@ -59,8 +63,11 @@ static void print_screen(const json_t *status)
 {
     const struct render_style style = command_style();
     const json_t *message;
+    const json_t *apply = get(status, "apply");
+    bool is_program = strcmp(json_string_value(get(apply, "by")), "routes") != 0;
     json_t *compared = json_pack(
-        "{s:b, s:b, s:b}", "is_stretched",
+        "{s:b, s:b, s:b, s:b, s:b}", "per_connection", is_program, "why_routes",
+        !is_program && json_is_string(get(apply, "reason")), "is_stretched",
         real(get(status, "round"), "interval_s") > real(status, "interval_s"), "is_full",
         number(status, "destinations") >= number(status, "max_destinations"), "has_all_routes",
         number(status, "routes") + number(status, "left_alone") >= number(status, "max_routes"));

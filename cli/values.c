@@ -278,6 +278,33 @@ static void path_print(FILE *out, const void *target)
         fputs(path, out);
 }
 
+static const char *backend_name(size_t n)
+{
+    return n <= RIPTIDE_AUTO ? backend_text((enum riptide_backend)n) : NULL;
+}
+
+static int backend_parse(void *target, const char *text)
+{
+    size_t n;
+
+    if (find_name(backend_name, text, &n) < 0)
+        return -EINVAL;
+    *(uint32_t *)target = (uint32_t)n;
+    return 0;
+}
+
+static void backend_print(FILE *out, const void *target)
+{
+    fputs(backend_text(*(const uint32_t *)target), out);
+}
+
+const char *backend_text(enum riptide_backend backend)
+{
+    static const char *const names[] = { "routes", "connections", "both", "auto" };
+
+    return names[backend];
+}
+
 static const char *level_name(size_t n)
 {
     static const char *const names[] = { "error", "warning", "info", "debug" };
@@ -328,4 +355,5 @@ KIND(directory, "DIRECTORY", "not a directory's name", path, path, NULL);
 KIND(address, "ADDRESS", "not an address", path, path, NULL);
 KIND(user, "NAME", "not a user name", path, path, NULL);
 KIND(group, "GROUP", "not a group", path, path, NULL);
+KIND(backend, "HOW", "not routes, connections, both or auto", backend, backend, backend_name);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name);

@@ -6,6 +6,7 @@
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 
+#include <riptide/apply.h>
 #include <riptide/compute.h>
 #include <riptide/observe.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ extern const struct value_kind value_directory; /* const char *, the argument it
 extern const struct value_kind value_address;   /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */
 extern const struct value_kind value_user;      /* const char *, the argument itself */
+extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backend */
 extern const struct value_kind value_level;     /* enum log_level */
 
 /*
@@ -61,6 +63,8 @@ extern const struct value_kind value_level;     /* enum log_level */
  * -EINVAL.
  */
 int value_parse_digits(const char *text, int base, char **endp, uint64_t *valuep);
+
+const char *backend_text(enum riptide_backend backend);
 
 const char *log_level_name(enum log_level level);
 

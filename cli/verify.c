@@ -7,6 +7,7 @@
 #include "lib/tools.h"
 #include "verify/judge.h"
 
+#include "client.h"
 #include "commands.h"
 #include "explanation.h"
 #include "log.h"
@@ -26,7 +27,7 @@ const struct option_row verify_rows[] = {
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
     COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_CONFIG,
+    COMMAND_CONTROL,
     COMMAND_KERNEL,
     COMMAND_ROW("router-mark", mark, settings.router.mark, "of its route queries"),
     COMMAND_END,
@@ -73,6 +74,29 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
+/* What riptided gives the peer without a route; 0 where there is none, or it cannot be asked. */
+static uint32_t ask_program(const struct command_options *options,
+                            const struct riptide_prefix *peer)
+{
+    struct riptide_error error = { .text = "" };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *answer = NULL;
+    uint32_t cwnd = 0;
+    const json_t *route;
+
+    riptide_prefix_format(peer, dst);
+    if (client_ask(options->settings.control,
+                   json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, NULL,
+                   &error) == 0) {
+        route = get(answer, "route");
+        if (json_is_object(route) &&
+            !strcmp(json_string_value(get(route, "state")), PER_CONNECTION))
+            cwnd = (uint32_t)number(route, "initcwnd");
+    }
+    json_decref(answer);
+    return cwnd;
+}
+
 static int gather(struct evidence *evidence, struct rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
@@ -90,6 +114,8 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
     probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
     netlink_deinit(&netlink);
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
+    if (evidence->has_holder)
+        evidence->program_cwnd = ask_program(options, &evidence->probe.peer);
     r = riptide_rules_read(&evidence->router, rulesp, &evidence->n_rules);
     evidence->rules = *rulesp;
     return r;

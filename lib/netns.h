@@ -14,9 +14,10 @@ typedef int netns_work_fn(void *userdata, struct riptide_error *error);
 
 /*
  * Calls `work` with the calling thread in the namespace of `netns_fd`, and takes the thread back;
- * -1 is where the thread is. Errors of the fd are named by its `field`. Returns what work returns. Errors, each with a line: -EINVAL (not a
- * network namespace), -EPERM (CAP_SYS_ADMIN), those of open(2) and setns(2); -ENOTRECOVERABLE where
- * the thread could not return: what work did stands, and the thread must not go on.
+ * -1 is where the thread is. Returns what work returns. Errors, each with a line, those of the fd
+ * with its `field`: -EINVAL (not a network namespace), -EPERM (CAP_SYS_ADMIN), those of open(2) and
+ * setns(2); -ENOTRECOVERABLE where the thread could not return: what work did stands, and the thread
+ * must not go on.
  */
 int netns_call(int netns_fd, const char *field, netns_work_fn *work, void *userdata,
                struct riptide_error *error);

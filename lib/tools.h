@@ -7,6 +7,7 @@
 #define RIPTIDE_LIB_TOOLS_H
 
 #include "apply/rule.h"
+#include "connections/window.h"
 #include "prefix.h"
 
 #include <riptide/agent.h>
@@ -52,6 +53,22 @@ int riptide_router_get_holder(int *pidp);
 /* Walks over all destinations, as riptide_estimator_next does. Outcomes: RIPTIDE_E_DONE. */
 int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
                         struct riptide_route *route);
+
+/*
+ * What a destination has because of the agent, by routes or per connection, as riptide_router_find
+ * and riptide_router_next.
+ */
+int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
+                       struct riptide_route *route);
+int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
+                       struct riptide_route *route);
+
+/*
+ * By what windows are given, and how often they were per connection. *reasonp: why AUTO chose
+ * routes, or why the program gives nothing at present; NULL: neither.
+ */
+enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
+                                               const char **reasonp, struct window_counts *counts);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);

@@ -127,7 +127,8 @@ static void check_pacing(const struct host *host, struct finding *finding)
                    host->router.cwnd_max);
         finding_do(finding,
                    "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to come), "
-                   "or net.ipv4.tcp_congestion_control=bbr, or a smaller --cwnd-max",
+                   "or net.ipv4.tcp_congestion_control=bbr, or riptided --apply auto, which paces "
+                   "them itself, or a smaller --cwnd-max",
                    queues->ifindex ? device : "LINK");
     }
 }

@@ -99,6 +99,23 @@ static void judge_peer(const struct evidence *evidence, struct verdict *verdict)
         probe->snd_wnd_bytes > 60000 ? " (a SYN-ACK cannot offer more than 65535)" : "");
 }
 
+/* No route is ours: the window is the connection's alone. */
+static void judge_program(const struct evidence *evidence, struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+
+    if (probe->cwnd == evidence->program_cwnd)
+        judge_peer(evidence, verdict);
+    else if (probe->retrans_segs > 0)
+        judge_other_window(evidence, verdict);
+    else
+        say(verdict,
+            "riptided gives %" PRIu32 " per connection, and it started with %" PRIu32
+            ": this command runs in a cgroup that the program is not on, the route has a larger "
+            "initcwnd, or the window changed meanwhile",
+            evidence->program_cwnd, probe->cwnd);
+}
+
 static void note_threshold(const struct probe *probe, struct verdict *verdict)
 {
     if (probe->ssthresh >= NO_SSTHRESH || probe->ssthresh >= probe->cwnd)
@@ -118,6 +135,8 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict)
     note_threshold(&evidence->probe, verdict);
     if (answer->table == evidence->router.table && answer->initcwnd == evidence->probe.cwnd)
         judge_peer(evidence, verdict);
+    else if (evidence->program_cwnd)
+        judge_program(evidence, verdict);
     else if (answer->table == evidence->router.table)
         judge_other_window(evidence, verdict);
     else if (!evidence->has_route && !answer->error)

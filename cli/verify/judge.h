@@ -32,6 +32,7 @@ struct evidence {
     struct route_answer answer; /* the kernel's route for exactly that connection */
     bool has_route; /* of ours, that holds the peer; read before the connection was opened */
     struct riptide_route route;
+    uint32_t program_cwnd; /* what riptided gives it per connection, segments; 0: nothing */
     const struct rule *rules;
     size_t n_rules;
     bool has_holder;          /* a router manages this namespace */

@@ -58,7 +58,10 @@ struct riptide_agent_config {
      * open(2) that failed returns -1 as well: unchecked, it selects the thread's own namespace.
      */
     int netns_fd;
-    uint32_t reserved; /* 0 */
+    /*
+     * enum riptide_backend; default RIPTIDE_ROUTES. RIPTIDE_AGENT_BACKEND says what AUTO has chosen.
+     */
+    uint32_t apply;
     /*
      * Called by riptide_agent_dispatch with `user` and each sample that the observer has, before it
      * counts; NULL (default): not called. The sample is the observer's until the call returns, and
@@ -66,6 +69,14 @@ struct riptide_agent_config {
      */
     void (*on_sample)(void *user, const struct riptide_sample *sample);
     void *user;
+    /*
+     * The program per connection. It serves connections whose sockets are made in this cgroup or
+     * below, and in the network namespace; NULL (default): /sys/fs/cgroup, or where that is of the
+     * first version unified in it, which is all of the host.
+     */
+    const char *cgroup;
+    uint32_t pacing_percent;    /* as in struct riptide_wanted, for all destinations; default 50 */
+    uint32_t pacing_rtt_min_us; /* paths that are shorter are not paced; default 5 ms */
 };
 
 /* One round of the three stages. */
@@ -90,6 +101,12 @@ enum riptide_agent_event_kind {
     RIPTIDE_AGENT_ROUTE,          /* a destination's route changed: `route`, `estimate` */
     RIPTIDE_AGENT_FAILED,         /* a dump was given up; the next tick tries again: `error` */
     RIPTIDE_AGENT_RULES,          /* our rules lost or regained their place: `family`, `reason` */
+    /*
+     * Where not only routes are asked for: by what windows are given (`backend`, which is never
+     * AUTO), once it has started; then whenever the program per connection begins (`reason`) or ends
+     * (NULL) to give none. At the start `reason` is why AUTO has not chosen connections.
+     */
+    RIPTIDE_AGENT_BACKEND,
     RIPTIDE_AGENT_DESTROY_EVENTS, /* there are none, or (0) again: `error`, see observe.h */
 };
 
@@ -101,6 +118,7 @@ struct riptide_agent_event {
     int error;                               /* -errno */
     uint8_t family;                          /* AF_INET or AF_INET6 */
     const char *reason;                      /* riptide_router_get_reason; NULL: regained */
+    enum riptide_backend backend;
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);

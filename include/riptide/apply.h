@@ -65,6 +65,18 @@ enum riptide_route_state {
     RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are its words */
 };
 
+/*
+ * By what connections get their windows. A route counts for all connections of the namespace, and
+ * again where one has been idle; a program of the kernel on a cgroup for each connection of it that
+ * opens. It changes nothing of the routing, can pace first flights, and needs Linux 5.15.
+ */
+enum riptide_backend {
+    RIPTIDE_ROUTES,
+    RIPTIDE_CONNECTIONS,
+    RIPTIDE_BOTH, /* one window by both */
+    RIPTIDE_AUTO, /* connections where the program can be loaded and attached, else routes */
+};
+
 /* One destination as the kernel has it because of us. */
 struct riptide_route {
     struct riptide_prefix dst;
@@ -76,7 +88,8 @@ struct riptide_route {
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
     char reason[96];               /* one line; empty where all is as asked */
-    uint32_t reserved[4];
+    uint32_t backend;              /* RIPTIDE_ROUTES or RIPTIDE_CONNECTIONS: whose outcome it is */
+    uint32_t reserved[3];
 };
 
 /* Counted since riptide_router_new, but for routes, left_alone and is_idle. */
@@ -159,7 +172,21 @@ struct riptide_wanted {
      * something takes room of its own from it, such as IPsec. Ignored for a prefix.
      */
     uint32_t pmtu_bytes;
-    uint32_t reserved[7]; /* 0: room for a pacing rate, a round trip time and others */
+    /*
+     * The rest is for the program alone; routes leave it out. The first flight leaves over so many
+     * percent of a round trip, at most 100; 0: at once. Up to 50 is TCP's own rate in slow start,
+     * two windows a round trip; more is a limit that is lifted with the first round trip of data.
+     * A limit of the application's own stays, and there is no pacing then.
+     */
+    uint32_t pacing_percent;
+    uint32_t pacing_rate; /* bytes/s, in place of the one that pacing_percent makes; 0: none */
+    uint32_t rtt_us;      /* of the path, where a handshake measures none; 0: not known */
+    /*
+     * The first receive window of connections that this host opens; 0: as without us. By
+     * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.
+     */
+    uint32_t receive_bytes;
+    uint32_t reserved[3]; /* 0 */
 };
 
 /*

@@ -185,7 +185,11 @@ struct riptide_estimator_config {
      */
     double capacity_fraction;
     uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
-    bool paced;           /* "careful": first flights leave paced (BBR, or fq); default false */
+    /*
+     * "careful": first flights leave paced, by BBR or fq; default false. An agent sets it where it
+     * paces them itself, but for RIPTIDE_AUTO.
+     */
+    bool paced;
     /*
      * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
      * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.

@@ -50,8 +50,9 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
         r = riptide_router_new(&agent->router, &stages->router, error);
     if (r == 0)
         agent->estimator->scope = observer_scope(agent->observer);
-    agent->backend = &backend_routes;
-    agent->backend_self = agent->router;
+    if (r == 0)
+        r = backends_init(&agent->backends, stages->agent.apply, agent->router,
+                          &stages->connections, error);
     return r;
 }
 
@@ -87,7 +88,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(agent->observer));
     if (r == 0)
-        r = watch(agent, agent->backend->get_fd(agent->backend_self));
+        r = watch(agent, riptide_router_get_fd(agent->router));
     if (r < 0)
         return r;
     keep_stages(agent, &stages);
@@ -111,6 +112,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
 {
     if (!agent)
         return NULL;
+    backends_deinit(&agent->backends);
     riptide_router_free(agent->router);
     riptide_estimator_free(agent->estimator);
     riptide_observer_free(agent->observer);
@@ -134,21 +136,23 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     int r = check_not_stopped(agent, error);
 
     if (r == 0)
-        r = riptide_router_start(agent->router, error);
+        r = agent->is_started ? -EALREADY : backends_start(&agent->backends, error);
     if (r == -EALREADY)
         error_set(error, "the agent has started already");
     if (r < 0)
         return r;
+    agent->is_started = true;
+    agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
     r = round_first(agent);
     if (r < 0)
-        agent->backend->stop(agent->backend_self);
+        backends_stop(&agent->backends);
     return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
     const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer),
-                        agent->backend->get_fd(agent->backend_self) };
+                        riptide_router_get_fd(agent->router) };
 
     if (is_forked(agent->pid, NULL))
         return -ECHILD;
@@ -156,7 +160,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
-    return agent->backend->stop(agent->backend_self);
+    return backends_stop(&agent->backends);
 }
 
 /* The router would stay where it is, with windows of another namespace. */
@@ -204,6 +208,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     if (r == 0)
         r = check_netns(agent, &stages, error);
     if (r == 0)
+        r = backends_compare(&agent->backends, stages.agent.apply, stages.agent.cgroup, error);
+    if (r == 0)
         r = watch(agent, riptide_observer_get_fd(observer));
     if (r == 0)
         r = reconfigure(agent, &stages, observer, error);
@@ -226,24 +232,25 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
 }
 
 /* What connections start with without us is where windows begin, and what flights are judged by. */
-static int dispatch_backend(struct riptide_agent *agent)
+static void take_bases(struct riptide_agent *agent)
 {
-    int r = agent->backend->dispatch(agent->backend_self);
     struct riptide_prefix dst;
     uint32_t initcwnd;
 
     while (plan_take_base(&agent->router->plan, &dst, &initcwnd))
         estimator_set_base(agent->estimator, &dst, initcwnd);
-    return r;
 }
 
 /* Each of these fds is readable for something that is done now; a backend says itself if more is. */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
-    int r;
+    bool is_backend = false;
+    int r = backends_dispatch(&agent->backends, fd, &is_backend);
 
-    if (fd == agent->backend->get_fd(agent->backend_self))
-        return dispatch_backend(agent);
+    if (is_backend) {
+        take_bases(agent);
+        return r;
+    }
     if (fd == agent->timer_fd)
         r = round_on_timer(agent);
     else
@@ -287,6 +294,26 @@ static bool pop_events_error(struct riptide_agent *agent)
     return true;
 }
 
+/* By what windows are given, at the start; then why the program gives none, or (NULL) does again. */
+static bool pop_backend(struct riptide_agent *agent)
+{
+    struct backends *backends = &agent->backends;
+    const char *reason =
+        backends->connections ? connections_get_reason(backends->connections) : NULL;
+
+    if (!agent->is_backend_news && reason == agent->program_reason)
+        return false;
+    if (agent->is_backend_news && backends->why_routes.text[0])
+        reason = backends->why_routes.text;
+    else
+        agent->program_reason = reason;
+    agent->is_backend_news = false;
+    agent->event.kind = RIPTIDE_AGENT_BACKEND;
+    agent->event.backend = backends->chosen;
+    agent->event.reason = reason;
+    return true;
+}
+
 static bool pop_reason(struct riptide_agent *agent)
 {
     for (int i = 0; i < 2; i++) {
@@ -309,12 +336,12 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     const struct riptide_route *route;
 
     agent->event = (struct riptide_agent_event){ 0 };
-    if (agent->backend->pop(agent->backend_self, &route) == 0) {
+    if (backends_pop(&agent->backends, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
-    } else if (pop_reason(agent) || pop_events_error(agent)) {
+    } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;
     } else if (agent->failure) {
@@ -344,7 +371,7 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
 {
     int r = check_not_stopped(agent, NULL);
 
-    return r < 0 ? r : riptide_router_set_paused(agent->router, is_paused);
+    return r < 0 ? r : backends_set_paused(&agent->backends, is_paused);
 }
 
 RIPTIDE_PUBLIC const struct riptide_observer *

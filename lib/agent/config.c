@@ -12,14 +12,19 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, user);
+STRUCT_ENDS_WITH(struct riptide_agent_config, pacing_rtt_min_us);
+
+/* Half a round trip is TCP's own rate: there is no limit that would have to be lifted. */
+enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
     const struct riptide_agent_config defaults = { .size = size,
                                                    .interval_ns = NS_PER_S,
                                                    .max_share = RIPTIDE_MAX_SHARE_DEFAULT,
-                                                   .netns_fd = -1 };
+                                                   .netns_fd = -1,
+                                                   .pacing_percent = PACING_PERCENT,
+                                                   .pacing_rtt_min_us = PACING_RTT_MIN_US };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -45,6 +50,15 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
     if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
+    if (stages->agent.apply > RIPTIDE_AUTO)
+        return error_set_field(error, "apply", "%u is no backend", stages->agent.apply);
+    if (stages->agent.pacing_percent > 100)
+        return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
+                               stages->agent.pacing_percent);
+    /* What AUTO becomes is not known before the start. */
+    if ((stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_BOTH) &&
+        stages->agent.pacing_percent > 0)
+        stages->estimator.paced = true;
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -57,6 +71,13 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
         router->max_routes = estimator->max_destinations;
+    stages->connections = (struct connections_config){
+        .cgroup = stages->agent.cgroup,
+        .netns_fd = router->netns_fd,
+        .max_windows = router->max_routes,
+        .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
+        .dry_run = router->dry_run,
+    };
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
     for (size_t i = 0; i < estimator->n_hints; i++) {
@@ -72,7 +93,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", user);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", pacing_rtt_min_us);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 
@@ -82,8 +103,6 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_router_config_init(&stages->router, sizeof(stages->router));
     stages->router.max_routes = RIPTIDE_MAX_DESTINATIONS;
     r = config_copy(&stages->agent, &kind, config, error);
-    if (r == 0)
-        r = reserved_check(&given->reserved, 1, "reserved", error);
     if (r == 0 && given->observer)
         r = observer_config_check(&stages->observer, given->observer, error);
     if (r == 0 && given->estimator)

@@ -5,8 +5,8 @@
 #ifndef RIPTIDE_LIB_AGENT_PARTS_H
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
+#include "agent/backends.h"
 #include "agent/interval.h"
-#include "apply/backend.h"
 #include "internal.h"
 #include "netns.h"
 
@@ -28,6 +28,7 @@ struct stages {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
+    struct connections_config connections;
 };
 
 /*
@@ -55,8 +56,8 @@ struct riptide_agent {
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
-    const struct backend *backend; /* that windows are given to, */
-    void *backend_self;            /* and what it is called for */
+    struct backends backends; /* that windows are given to */
+    bool is_started;
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
     enum phase phase;
@@ -69,6 +70,8 @@ struct riptide_agent {
     /* What waits to be popped beside the routes. */
     struct riptide_tick finished;
     bool is_tick_news;
+    bool is_backend_news;
+    const char *program_reason; /* why the program gives nothing, likewise */
     const char *reasons[2]; /* why rules are not in place, as the host has heard it */
     int events_error;       /* why there are no destroy events, likewise */
     int failure;

@@ -90,8 +90,9 @@ static int hand_over(struct riptide_agent *agent)
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
+            .pacing_percent = agent->stages.agent.pacing_percent,
         };
-        r = agent->backend->set(agent->backend_self, &wanted);
+        r = backends_set(&agent->backends, &wanted);
         /* Where the backend has no memory it stays in hand. */
         if (r < 0)
             return r;
@@ -256,7 +257,7 @@ void round_end_if_applied(struct riptide_agent *agent)
 {
     struct riptide_estimator_stats stats;
 
-    if (agent->phase != PHASE_APPLYING || !agent->backend->is_idle(agent->backend_self))
+    if (agent->phase != PHASE_APPLYING || !backends_are_idle(&agent->backends))
         return;
     riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
     agent->tick.destinations = stats.destinations;
@@ -275,8 +276,7 @@ int round_on_timer(struct riptide_agent *agent)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    plan_set_round(&agent->router->plan, agent->interval.current_ns);
-    riptide_router_retry(agent->router);
+    backends_check(&agent->backends, agent->interval.current_ns);
     /*
      * A round that takes longer than the interval is not overtaken by the next one; a dump that the
      * kernel was too busy for is asked for again, and one that it has forgotten is given up.

@@ -7,6 +7,7 @@
 #include "backend.h"
 #include "config.h"
 #include "internal.h"
+#include "lock.h"
 #include "netns.h"
 #include "prefix.h"
 #include "tools.h"
@@ -296,7 +297,7 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return;
     if (router->lock_fd >= 0)
-        claim_answer(router->lock_fd);
+        lock_answer(router->lock_fd);
     plan_round(&router->plan);
     show_work(router);
 }

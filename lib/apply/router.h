@@ -101,9 +101,6 @@ int claim_take(void *router, struct riptide_error *error);
 /* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
 int claim_check(struct riptide_router *router, struct riptide_error *error);
 
-/* Lets those go who asked who holds the lock. */
-void claim_answer(int lock_fd);
-
 /* Removes rules and routes, forgets all destinations, gives the lock back. */
 int claim_release(struct riptide_router *router);
 

@@ -4,6 +4,7 @@
 import os
 import subprocess
 
+import cgroups
 import pytest
 from netns import Host, Network, mount_build
 from programs import Driver
@@ -48,6 +49,19 @@ def host():
     alone = Host()
     yield alone
     alone.close()
+
+
+@pytest.fixture(scope="module")
+def cgroup_root(tmp_path_factory):
+    with cgroups.mounted(tmp_path_factory.mktemp("cgroup2")) as root:
+        yield root
+
+
+@pytest.fixture
+def cgroup(cgroup_root):
+    """A cgroup whose connections are those of this process."""
+    with cgroups.made(cgroup_root) as made:
+        yield made
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@
  *     faults STATE_FILE KIND ERROR N_FAIL          the first call, then the second, and so on
  *     faults STATE_FILE KIND ERROR N_FAIL POINT    that one alone, in this process: for a debugger
  *
+ * FAULTS_CGROUP in the environment: with windows per connection on that cgroup as well.
+ *
  * KIND: allocation, call, request or short (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
  * after the other. Each run is the life of an agent in a process of its own: load, start, rounds, a
  * route that changes, another configuration, a hint, save, stop, flush. Lines out: what was not as
@@ -214,6 +216,8 @@ static void configure(struct all_config *all)
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;
     all->agent.netns_fd = netns_fd;
+    all->agent.cgroup = getenv("FAULTS_CGROUP");
+    all->agent.apply = all->agent.cgroup ? RIPTIDE_BOTH : RIPTIDE_ROUTES;
 }
 
 static void expect_line(int r, const struct riptide_error *error)

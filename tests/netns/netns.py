@@ -246,8 +246,10 @@ class Daemon:
     on whatever machine.
     """
 
-    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,)):
+    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,),
+                 has_rules=True):
         self.host = host
+        self.has_rules = has_rules
         self.table = table
         self.log = tempfile.TemporaryFile("a+")
         if "--policy" not in options:
@@ -272,7 +274,7 @@ class Daemon:
 
     def __enter__(self):
         wait_until(lambda: self.process.poll() is not None
-                   or len(rules(self.host, self.table)) == 2, "our rules")
+                   or len(rules(self.host, self.table)) == 2 * self.has_rules, "our rules")
         wait_until(lambda: self.process.poll() is not None or self._has_begun(), "its begin")
         assert self.is_running(), f"riptided ended: {self.said()}"
         return self

@@ -22,7 +22,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { MAX_PARTS = 8, MAX_REFUSED = 64, BATCH_BYTES = 256 * 1024 };
@@ -191,6 +193,7 @@ WRAP(int, setns, (int fd, int type), (fd, type), ENOMEM)
 WRAP(int, stat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, lstat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, fstat, (int fd, struct stat *found), (fd, found), ENOMEM)
+WRAP(int, fstatfs, (int fd, struct statfs *found), (fd, found), ENOMEM)
 WRAP(int, mkostemp, (char *path, int flags), (path, flags), EMFILE, ENOSPC)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
 WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)
@@ -333,6 +336,21 @@ int open(const char *path, int flags, ...)
     if (fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)))
         return -1;
     return REAL(open)(path, flags, mode);
+}
+
+/* bpf(2) has no function of its own. */
+long syscall(long number, ...)
+{
+    va_list arguments;
+    long values[3];
+
+    va_start(arguments, number);
+    for (int i = 0; i < 3; i++)
+        values[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (number == SYS_bpf && fails(CAN_GIVE(EAGAIN, EBUSY, ENOMEM, EPERM, ENOSPC)))
+        return -1;
+    return REAL(syscall)(number, values[0], values[1], values[2]);
 }
 
 int fcntl(int fd, int command, ...)

@@ -13,8 +13,8 @@ PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8:
 # What it calls beside those that the shim stands before: values in, values out, and a clock.
 HARMLESS = set("""
     clock_gettime dirname exp2 fmax fmin free getpid inet_ntop inet_pton kill log2 memchr memcmp memcpy memmem
-    memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp strnlen strspn strstr
-    strtoul vsnprintf
+    memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp strncpy strnlen strrchr
+    strspn strstr strtoul vsnprintf
 """.split())
 
 # What a call becomes that libc checks; __asan_stack_malloc_2 is the sanitizer's own.
@@ -47,9 +47,9 @@ def connected(net):
     return net.host
 
 
-def fail_each(host, directory, at_least, *plan):
+def fail_each(host, directory, at_least, *plan, environment=()):
     """Runs a plan of tests/netns/faults.c; at_least so many calls were made to fail."""
-    done = host.run(MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
+    done = host.run("env", *environment, MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
                     check=False, timeout=300)
     print(done.stdout + done.stderr)
     assert done.returncode == 0
@@ -76,6 +76,12 @@ def test_system_calls_that_fail(connected, tmp_path, error):
 @pytest.mark.parametrize("error", REQUEST_ERRORS)
 def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
     fail_each(connected, tmp_path, 60, "request", error, 1)
+
+
+@pytest.mark.parametrize("plan", [("allocation", "ENOMEM"), *(("call", error) for error in (
+    "EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN"))], ids=" ".join)
+def test_windows_per_connection_beside_routes(connected, cgroup, tmp_path, plan):
+    fail_each(connected, tmp_path, 10, *plan, 1, environment=[f"FAULTS_CGROUP={cgroup}"])
 
 
 def test_reads_and_writes_that_are_short(connected, tmp_path):

@@ -19,7 +19,7 @@ from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush
-from ._types import (AgentEvent, AgentOptions, Bound, Estimate, EstimatorOptions, EventKind,
+from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
                      Evidence, Explanation, Filter, FlushCounts, Hint, LeftOut, LoadCounts,
                      ObserverOptions, Route, RouterOptions, RouteState, Sample,
                      Scope, Tick)
@@ -28,7 +28,7 @@ from ._values import Address, Duration, Network, PrefixLike
 __version__ = _version()
 
 __all__ = [
-    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Bound", "Columns",
+    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",

@@ -16,7 +16,7 @@ from ._native import lib
 from ._observer import Observed
 from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
-from ._types import AgentEvent, AgentOptions, Estimate, EventKind, LoadCounts, Tick
+from ._types import AgentEvent, AgentOptions, Backend, Estimate, EventKind, LoadCounts, Tick
 from ._values import Duration, PrefixLike, new_config, new_prefix, path_bytes, read, text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ CONFIG = "struct riptide_agent_config *"
 
 def _read_event(c: Any) -> AgentEvent:
     return read(
-        AgentEvent, c, kind=EventKind,
+        AgentEvent, c, kind=EventKind, backend=Backend,
         tick=lambda tick: read(Tick, tick) if tick else None,
         route=lambda route: read_route(route) if route else None,
         estimate=lambda estimate: read(Estimate, estimate) if estimate else None,

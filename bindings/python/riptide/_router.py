@@ -10,7 +10,7 @@ from ._calls import counters, new_object, pop, pop_all
 from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
-from ._types import FlushCounts, Route, RouterOptions, RouteState
+from ._types import Backend, FlushCounts, Route, RouterOptions, RouteState
 from ._values import (Duration, PrefixLike, address, duration_us, new_config, new_prefix,
                       read, text, whole, write)
 
@@ -21,7 +21,7 @@ CONFIG = "struct riptide_router_config *"
 
 
 def read_route(c: Any) -> Route:
-    return read(Route, c, state=RouteState, gateway=address)
+    return read(Route, c, state=RouteState, gateway=address, backend=Backend)
 
 
 class Routed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from operator import attrgetter
@@ -41,6 +42,15 @@ class RouteState(enum.IntEnum):
     FAILED = lib.RIPTIDE_ROUTE_FAILED
 
 
+class Backend(enum.IntEnum):
+    """By what connections get their windows."""
+
+    ROUTES = lib.RIPTIDE_ROUTES
+    CONNECTIONS = lib.RIPTIDE_CONNECTIONS
+    BOTH = lib.RIPTIDE_BOTH
+    AUTO = lib.RIPTIDE_AUTO
+
+
 class Bound(enum.IntFlag):
     """What bounded a window."""
 
@@ -60,6 +70,7 @@ class EventKind(enum.IntEnum):
     ROUTE = lib.RIPTIDE_AGENT_ROUTE
     FAILED = lib.RIPTIDE_AGENT_FAILED
     RULES = lib.RIPTIDE_AGENT_RULES
+    BACKEND = lib.RIPTIDE_AGENT_BACKEND
     DESTROY_EVENTS = lib.RIPTIDE_AGENT_DESTROY_EVENTS
 
 
@@ -230,6 +241,7 @@ class Route:
     ifindex: int  #: 0: several next hops
     error: int  #: -errno where FAILED
     reason: str  #: one line where LEFT_ALONE or FAILED
+    backend: Backend  #: ROUTES or CONNECTIONS: whose outcome it is
 
 
 @dataclass(frozen=True)
@@ -269,7 +281,8 @@ class AgentEvent:
     estimate: Estimate | None  #: ROUTE; None: the destination is forgotten
     error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they are back
     family: int  #: RULES
-    reason: str | None  #: RULES; None: they are back
+    reason: str | None  #: RULES, BACKEND; None: they are back
+    backend: Backend  #: BACKEND
 
 
 @dataclass(frozen=True)
@@ -355,3 +368,7 @@ class AgentOptions(TypedDict, total=False):
     router: RouterOptions
     max_share: float  # of one core that dumps may take, 0 to 1; 0.05; 0: the interval stays as it is
     netns_fd: int  # of observer and router; -1: as they say
+    apply: int  # a Backend; ROUTES
+    cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
+    pacing_percent: int  # of a round trip, over which first flights leave; 50
+    pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms

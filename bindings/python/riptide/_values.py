@@ -208,6 +208,9 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
         _write_array(c, field, cname, value, keep, path)
     elif cname == "struct riptide_policy *":
         c.policy = _policy(path, value, keep)
+    elif cname == "char *":
+        keep.append(ffi.new("char[]", path_bytes(value)))
+        setattr(c, field, keep[-1])
     elif cname.startswith("char["):
         room = len(getattr(c, field))
         setattr(c, field, ascii_text(path, value, room - 1).ljust(room, b"\0"))

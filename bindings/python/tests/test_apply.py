@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import cgroups
 import riptide
 from netns import DEADLINE_S, Network, routes, rules, wait_until, windows
 from riptide import Duration, EventKind, EstimatorOptions, RouteState
@@ -218,6 +219,23 @@ def test_agent_sets_no_more_routes_than_max_routes(net: Network) -> None:
         agent.start()
         run_round(agent)
         assert len(windows(net.host)) == 1 and agent.estimator.stats()["destinations"] == 3
+
+
+def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> None:
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
+        with riptide.Agent(interval=0.05, estimator=PAPER, apply=riptide.Backend.CONNECTIONS,
+                           cgroup=cgroup) as agent:
+            agent.start()
+            *_, event = asyncio.run(asyncio.wait_for(
+                until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+            assert event.route.backend is riptide.Backend.CONNECTIONS
+            assert event.route.initcwnd == cwnd == net.connect("203.0.113.1").cwnd()
+            assert routes(net.host) == {} and rules(net.host) == []
+            with pytest.raises(riptide.OptionError) as refused:
+                agent.reconfigure(interval=0.05, estimator=PAPER)
+            assert refused.value.field == "apply"
+        assert net.connect("203.0.113.1").cwnd() == 10
 
 
 def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:

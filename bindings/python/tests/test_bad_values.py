@@ -128,7 +128,8 @@ def calls() -> Iterator[Any]:
     yield from each(riptide.Router, ROUTER)
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
-                                    "router": "options"})
+                                    "router": "options", "apply": "uint32",
+                                    "pacing_percent": "uint32", "pacing_rtt_min": "duration"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     for name, kind in (("cwnd_min", "uint32"), ("scale", "float"), ("policy", "name")):

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which backends there are, and each call for all of them.
+ */
+#include "agent/backends.h"
+
+#include "apply/router.h"
+#include "internal.h"
+
+#include <errno.h>
+
+static void add(struct backends *backends, const struct backend *backend, void *self)
+{
+    backends->list[backends->n].backend = backend;
+    backends->list[backends->n++].self = self;
+}
+
+/* AUTO goes on with routes, whatever it is that keeps connections from it. */
+static int refuse(struct backends *backends, int r, struct riptide_error *error)
+{
+    if (backends->chosen != RIPTIDE_AUTO) {
+        if (error)
+            *error = backends->why_routes;
+        return r;
+    }
+    backends->connections = connections_free(backends->connections);
+    backends->chosen = RIPTIDE_ROUTES;
+    return 0;
+}
+
+int backends_init(struct backends *backends, enum riptide_backend chosen,
+                  struct riptide_router *router, const struct connections_config *config,
+                  struct riptide_error *error)
+{
+    int r = 0;
+
+    *backends = (struct backends){ .asked = chosen, .chosen = chosen, .router = router };
+    if (chosen != RIPTIDE_ROUTES) {
+        r = connections_new(&backends->connections, config, &backends->why_routes);
+        if (r < 0)
+            r = refuse(backends, r, error);
+    }
+    if (backends->connections)
+        add(backends, &backend_connections, backends->connections);
+    if (backends->chosen != RIPTIDE_CONNECTIONS)
+        add(backends, &backend_routes, router);
+    return r;
+}
+
+int backends_compare(const struct backends *backends, enum riptide_backend asked,
+                     const char *cgroup, struct riptide_error *error)
+{
+    const char *field = NULL;
+
+    if (asked != backends->asked)
+        field = "apply";
+    else if (backends->connections && !connections_are_on(backends->connections, cgroup))
+        field = "cgroup";
+    if (!field)
+        return 0;
+    error_set_field(error, field, "cannot change while windows are in place; start anew");
+    return -EBUSY;
+}
+
+void backends_deinit(struct backends *backends)
+{
+    backends->connections = connections_free(backends->connections);
+}
+
+int backends_start(struct backends *backends, struct riptide_error *error)
+{
+    int r = 0;
+
+    if (backends->connections) {
+        r = connections_start(backends->connections, &backends->why_routes);
+        if (r < 0)
+            r = refuse(backends, r, error);
+        else if (backends->chosen == RIPTIDE_AUTO)
+            backends->chosen = RIPTIDE_CONNECTIONS;
+        backends->n = 0;
+        if (backends->connections)
+            add(backends, &backend_connections, backends->connections);
+        if (backends->chosen != RIPTIDE_CONNECTIONS)
+            add(backends, &backend_routes, backends->router);
+    }
+    /* Else the router has it. */
+    if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
+        r = connections_lock(backends->connections, error);
+    if (r == 0 && backends->chosen != RIPTIDE_CONNECTIONS)
+        r = riptide_router_start(backends->router, error);
+    if (r < 0 && backends->connections)
+        connections_stop(backends->connections);
+    return r;
+}
+
+/* A destination that does not fit in one may be in the other. */
+int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
+{
+    int first = 0;
+
+    for (uint32_t i = 0; i < backends->n; i++) {
+        int r = backends->list[i].backend->set(backends->list[i].self, wanted);
+
+        if (r < 0)
+            return r;
+        if (first == 0)
+            first = r;
+    }
+    return first;
+}
+
+int backends_pop(struct backends *backends, const struct riptide_route **routep)
+{
+    int r = RIPTIDE_E_AGAIN;
+
+    for (uint32_t i = 0; i < backends->n && r != 0; i++)
+        r = backends->list[i].backend->pop(backends->list[i].self, routep);
+    return r;
+}
+
+bool backends_are_idle(const struct backends *backends)
+{
+    bool are_idle = true;
+
+    for (uint32_t i = 0; i < backends->n; i++)
+        are_idle &= backends->list[i].backend->is_idle(backends->list[i].self);
+    return are_idle;
+}
+
+int backends_stop(struct backends *backends)
+{
+    int first = 0;
+
+    for (uint32_t i = 0; i < backends->n; i++) {
+        int r = backends->list[i].backend->stop(backends->list[i].self);
+
+        if (first == 0)
+            first = r;
+    }
+    return first;
+}
+
+void backends_check(struct backends *backends, uint64_t round_ns)
+{
+    plan_set_round(&backends->router->plan, round_ns);
+    riptide_router_retry(backends->router);
+    if (backends->connections)
+        connections_check(backends->connections);
+}
+
+int backends_dispatch(struct backends *backends, int fd, bool *is_one)
+{
+    for (uint32_t i = 0; i < backends->n; i++) {
+        const struct backend *backend = backends->list[i].backend;
+
+        *is_one = fd == backend->get_fd(backends->list[i].self);
+        if (*is_one)
+            return backend->dispatch(backends->list[i].self);
+    }
+    return 0;
+}
+
+int backends_set_paused(struct backends *backends, bool is_paused)
+{
+    int r = 0;
+
+    if (backends->connections)
+        r = connections_set_paused(backends->connections, is_paused);
+    if (r == 0 && backends->chosen != RIPTIDE_CONNECTIONS)
+        r = riptide_router_set_paused(backends->router, is_paused);
+    return r;
+}

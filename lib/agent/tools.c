@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What riptide's own programs ask of an agent beside its public functions: see lib/tools.h.
+ */
+#include "tools.h"
+
+#include "agent/parts.h"
+
+/* Per connection nothing is in between: what the estimator has is what connections get. */
+static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
+                     struct riptide_route *route)
+{
+    *route = (struct riptide_route){ .dst = estimate->dst,
+                                     .state = RIPTIDE_ROUTE_APPLIED,
+                                     .initcwnd = estimate->cwnd,
+                                     .backend = RIPTIDE_CONNECTIONS };
+    if (agent->phase == PHASE_STOPPED || estimate->cwnd == 0)
+        route->state = RIPTIDE_ROUTE_WITHDRAWN;
+}
+
+int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
+                       struct riptide_route *route)
+{
+    struct riptide_estimate estimate;
+    int r;
+
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
+        return riptide_router_find(agent->router, dst, route);
+    r = riptide_estimator_find(agent->estimator, dst, &estimate);
+    if (r == 0)
+        describe(agent, &estimate, route);
+    return r;
+}
+
+int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
+                       struct riptide_route *route)
+{
+    struct riptide_estimate estimate;
+    int r;
+
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
+        return riptide_router_next(agent->router, cursor, route);
+    r = riptide_estimator_next(agent->estimator, cursor, &estimate);
+    if (r == 0)
+        describe(agent, &estimate, route);
+    return r;
+}
+
+enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
+                                               const char **reasonp, struct window_counts *counts)
+{
+    const struct backends *backends = &agent->backends;
+
+    *counts = (struct window_counts){ 0 };
+    *reasonp = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
+    if (backends->connections) {
+        *reasonp = connections_get_reason(backends->connections);
+        connections_count(backends->connections, counts);
+    }
+    return backends->chosen;
+}

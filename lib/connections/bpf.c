@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bpf(2), call by call.
+ */
+#include "connections/bpf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int call(enum bpf_cmd command, union bpf_attr *attr)
+{
+    long r = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+    return r < 0 ? -errno : (int)r;
+}
+
+static uint64_t address_of(const void *pointer)
+{
+    return (uintptr_t)pointer;
+}
+
+int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
+                   uint32_t value_bytes, uint32_t max_entries)
+{
+    union bpf_attr attr = {
+        .map_type = type,
+        .key_size = key_bytes,
+        .value_size = value_bytes,
+        .max_entries = max_entries,
+        .map_flags = type == BPF_MAP_TYPE_LPM_TRIE ? BPF_F_NO_PREALLOC : 0,
+    };
+
+    strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);
+    return call(BPF_MAP_CREATE, &attr);
+}
+
+static int call_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
+{
+    union bpf_attr attr = {
+        .map_fd = (uint32_t)map_fd,
+        .key = address_of(key),
+        .value = address_of(value),
+    };
+
+    return call(command, &attr);
+}
+
+int bpf_set_element(int map_fd, const void *key, const void *value)
+{
+    return call_element(BPF_MAP_UPDATE_ELEM, map_fd, key, value);
+}
+
+int bpf_get_element(int map_fd, const void *key, void *value)
+{
+    return call_element(BPF_MAP_LOOKUP_ELEM, map_fd, key, value);
+}
+
+int bpf_remove_element(int map_fd, const void *key)
+{
+    return call_element(BPF_MAP_DELETE_ELEM, map_fd, key, NULL);
+}
+
+int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
+                     size_t log_bytes)
+{
+    union bpf_attr attr = {
+        .prog_type = BPF_PROG_TYPE_SOCK_OPS,
+        .expected_attach_type = BPF_CGROUP_SOCK_OPS,
+        .insns = address_of(code),
+        .insn_cnt = (uint32_t)n,
+        .license = address_of("Dual MIT/GPL"),
+    };
+    int fd;
+
+    strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
+    fd = call(BPF_PROG_LOAD, &attr);
+    if (fd >= 0 || fd == -EPERM || !log)
+        return fd;
+    /* Once more, for the words: a log that they do not fit fails a program that is right. */
+    attr.log_level = 1;
+    attr.log_buf = address_of(log);
+    attr.log_size = (uint32_t)log_bytes;
+    call(BPF_PROG_LOAD, &attr);
+    return fd;
+}
+
+int bpf_link_sockops(int program_fd, int cgroup_fd)
+{
+    union bpf_attr attr = { .link_create = {
+                                .prog_fd = (uint32_t)program_fd,
+                                .target_fd = (uint32_t)cgroup_fd,
+                                .attach_type = BPF_CGROUP_SOCK_OPS,
+                            } };
+
+    return call(BPF_LINK_CREATE, &attr);
+}
+
+bool bpf_link_is_attached(int link_fd)
+{
+    struct bpf_link_info info = { 0 };
+    union bpf_attr attr = { .info = {
+                                .bpf_fd = (uint32_t)link_fd,
+                                .info_len = sizeof(info),
+                                .info = address_of(&info),
+                            } };
+
+    return call(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0 && info.cgroup.cgroup_id != 0;
+}
+
+int bpf_detach_link(int link_fd)
+{
+    union bpf_attr attr = { .link_detach.link_fd = (uint32_t)link_fd };
+
+    return call(BPF_LINK_DETACH, &attr);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of bpf(2) that a program on a cgroup needs; see bpf(2) and include/uapi/linux/bpf.h.
+ * Each returns -errno where it fails, and an fd that is closed by exec(3) where it makes one.
+ * Not libbpf: with libelf and zlib it would be 500 kB for these (docs/decisions.md).
+ */
+#ifndef RIPTIDE_LIB_CONNECTIONS_BPF_H
+#define RIPTIDE_LIB_CONNECTIONS_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
+                   uint32_t value_bytes, uint32_t max_entries);
+
+int bpf_set_element(int map_fd, const void *key, const void *value);
+int bpf_get_element(int map_fd, const void *key, void *value);
+int bpf_remove_element(int map_fd, const void *key);
+
+/*
+ * Loads a program of cgroup sockops under the licence "Dual MIT/GPL". Where the verifier refuses
+ * it, `log` has the end of its words; it may be NULL.
+ */
+int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
+                     size_t log_bytes);
+
+/* Beside the programs that others have attached to the cgroup; ends when its fd is closed. */
+int bpf_link_sockops(int program_fd, int cgroup_fd);
+
+/* Whether it is still on its cgroup: neither detached nor gone with that. */
+bool bpf_link_is_attached(int link_fd);
+
+/* Ends it, also where a child of fork(2) has a copy of the fd. Since Linux 5.9. */
+int bpf_detach_link(int link_fd);
+
+#endif

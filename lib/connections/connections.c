@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's life, and its maps. A window is one call of bpf(2), of two microseconds: so nothing
+ * is queued, and what the kernel has is remembered by the kernel alone.
+ */
+#include "connections/connections.h"
+
+#include "connections/bpf.h"
+#include "connections/key.h"
+#include "connections/program.h"
+#include "internal.h"
+#include "lock.h"
+#include "netns.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Outcomes that nobody pops: more than the agent sets between two chances to pop. */
+enum { MAX_OUTCOMES = 512 };
+
+struct outcome {
+    struct riptide_prefix dst;
+    uint32_t initcwnd;
+    int error;
+};
+
+struct connections {
+    pid_t pid; /* of the process that made it */
+    struct connections_config config;
+    struct program program;
+    int netns_fd; /* a duplicate; -1: the thread's */
+    int lock_fd;  /* -1: not taken */
+    uint64_t netns_cookie;
+    int never_fd; /* an epoll's fd that has nothing to say */
+    bool is_stopped;
+    bool is_paused;
+    const char *reason;
+    struct riptide_wanted *refused; /* what the kernel did not take, for the next check */
+    uint32_t n_refused, refused_capacity;
+    struct outcome outcomes[MAX_OUTCOMES]; /* a ring */
+    uint32_t n_set, n_popped;
+    struct riptide_route popped;
+};
+
+static void connections_freep(struct connections **connectionsp)
+{
+    connections_free(*connectionsp);
+}
+
+static int read_netns_cookie(void *userdata, struct riptide_error *error)
+{
+    struct connections *connections = userdata;
+    socklen_t n_bytes = sizeof(connections->netns_cookie);
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &connections->netns_cookie, &n_bytes) == 0)
+        return 0;
+    error_set(error, "windows per connection need Linux 5.15");
+    return -EOPNOTSUPP;
+}
+
+static int connections_make(struct connections **connectionsp,
+                            const struct connections_config *config, struct riptide_error *error)
+{
+    CLEANUP(connections_freep) struct connections *connections = calloc(1, sizeof(*connections));
+    int r;
+
+    if (!connections)
+        return -ENOMEM;
+    connections->pid = getpid();
+    connections->config = *config;
+    connections->netns_fd = connections->lock_fd = connections->never_fd = -1;
+    r = program_init(&connections->program, config->cgroup, error);
+    connections->config.cgroup = connections->program.cgroup;
+    if (r == 0) {
+        connections->never_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        r = connections->never_fd < 0 ? -errno : 0;
+    }
+    if (r == 0 && config->netns_fd != -1) {
+        connections->netns_fd = fcntl(config->netns_fd, F_DUPFD_CLOEXEC, 0);
+        if (connections->netns_fd < 0)
+            r = error_set_field(error, "router.netns_fd", "%d is no open file", config->netns_fd);
+    }
+    if (r == 0)
+        r = netns_call(connections->netns_fd, "router.netns_fd", read_netns_cookie, connections,
+                       error);
+    if (r < 0)
+        return r;
+    *connectionsp = connections;
+    connections = NULL;
+    return 0;
+}
+
+int connections_new(struct connections **connectionsp, const struct connections_config *config,
+                    struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, connections_make(connectionsp, config, error));
+}
+
+struct connections *connections_free(struct connections *connections)
+{
+    if (!connections)
+        return NULL;
+    program_deinit(&connections->program);
+    closep(&connections->lock_fd);
+    closep(&connections->netns_fd);
+    closep(&connections->never_fd);
+    free(connections->refused);
+    free(connections);
+    return NULL;
+}
+
+static int write_settings(const struct connections *connections)
+{
+    const struct window_settings settings = {
+        .is_paused = connections->is_paused,
+        .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
+    };
+    const uint32_t first = 0;
+
+    if (connections->program.maps[MAP_SETTINGS] < 0)
+        return 0;
+    return bpf_set_element(connections->program.maps[MAP_SETTINGS], &first, &settings);
+}
+
+int connections_start(struct connections *connections, struct riptide_error *error)
+{
+    int r = 0;
+
+    if (is_forked(connections->pid, error))
+        return -ECHILD;
+    error_set(error, "%s", "");
+    if (!connections->config.dry_run)
+        r = program_load(&connections->program, connections->config.max_windows, error);
+    if (r == 0)
+        r = write_settings(connections);
+    if (r == 0 && !connections->config.dry_run)
+        r = program_attach(&connections->program, error);
+    return error_fill(error, r);
+}
+
+static int take_lock(void *userdata, struct riptide_error *error)
+{
+    struct connections *connections = userdata;
+
+    return lock_take(&connections->lock_fd, error);
+}
+
+int connections_lock(struct connections *connections, struct riptide_error *error)
+{
+    if (connections->config.dry_run)
+        return 0;
+    return netns_call(connections->netns_fd, "router.netns_fd", take_lock, connections, error);
+}
+
+int connections_stop(struct connections *connections)
+{
+    int r;
+
+    if (is_forked(connections->pid, NULL))
+        return -ECHILD;
+    connections->is_stopped = true;
+    r = program_detach(&connections->program);
+    closep(&connections->lock_fd);
+    connections->lock_fd = -1;
+    return r;
+}
+
+static bool is_valid(const struct riptide_wanted *wanted)
+{
+    static const struct riptide_wanted none;
+
+    return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
+           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US && wanted->pacing_percent <= 100 &&
+           memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
+}
+
+static int write_window(const struct connections *connections, const struct riptide_wanted *wanted)
+{
+    const struct window_key key = window_key_of(&wanted->dst, connections->netns_cookie);
+    const struct window window = window_of(wanted);
+    int r;
+
+    if (connections->program.maps[MAP_WINDOWS] < 0)
+        return 0;
+    if (wanted->initcwnd > 0)
+        return bpf_set_element(connections->program.maps[MAP_WINDOWS], &key, &window);
+    r = bpf_remove_element(connections->program.maps[MAP_WINDOWS], &key);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Something newer is wanted. */
+static void forget_refused(struct connections *connections, const struct riptide_prefix *dst)
+{
+    for (uint32_t i = 0; i < connections->n_refused; i++) {
+        if (riptide_prefix_equal(&connections->refused[i].dst, dst))
+            connections->refused[i] = connections->refused[--connections->n_refused];
+    }
+}
+
+static int keep_refused(struct connections *connections, const struct riptide_wanted *wanted)
+{
+    struct riptide_wanted *refused =
+        array_reserve(connections->refused, connections->n_refused, &connections->refused_capacity,
+                      sizeof(*refused));
+
+    if (!refused)
+        return -ENOMEM;
+    connections->refused = refused;
+    refused[connections->n_refused++] = *wanted;
+    return 0;
+}
+
+static void note(struct connections *connections, const struct riptide_wanted *wanted, int error)
+{
+    connections->outcomes[connections->n_set++ % MAX_OUTCOMES] =
+        (struct outcome){ wanted->dst, wanted->initcwnd, error };
+    if (connections->n_set - connections->n_popped > MAX_OUTCOMES)
+        connections->n_popped = connections->n_set - MAX_OUTCOMES;
+}
+
+int connections_set(struct connections *connections, const struct riptide_wanted *wanted)
+{
+    int r;
+
+    if (is_forked(connections->pid, NULL))
+        return -ECHILD;
+    if (!is_valid(wanted))
+        return RIPTIDE_E_INVALID;
+    if (connections->is_stopped)
+        return -ESHUTDOWN;
+    forget_refused(connections, &wanted->dst);
+    r = write_window(connections, wanted);
+    if (r == -ENOSPC)
+        return RIPTIDE_E_FULL;
+    if (r < 0 && keep_refused(connections, wanted) < 0)
+        return -ENOMEM;
+    note(connections, wanted, r);
+    return 0;
+}
+
+static void try_refused(struct connections *connections)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < connections->n_refused; i++) {
+        const struct riptide_wanted wanted = connections->refused[i];
+
+        if (write_window(connections, &wanted) < 0)
+            connections->refused[n++] = wanted;
+        else
+            note(connections, &wanted, 0);
+    }
+    connections->n_refused = n;
+}
+
+int connections_pop(struct connections *connections, const struct riptide_route **routep)
+{
+    const struct outcome *outcome = &connections->outcomes[connections->n_popped % MAX_OUTCOMES];
+    struct riptide_route *route = &connections->popped;
+
+    if (connections->n_popped == connections->n_set)
+        return RIPTIDE_E_AGAIN;
+    connections->n_popped++;
+    *route = (struct riptide_route){
+        .dst = outcome->dst,
+        .state = outcome->error      ? RIPTIDE_ROUTE_FAILED
+                 : outcome->initcwnd ? RIPTIDE_ROUTE_APPLIED
+                                     : RIPTIDE_ROUTE_WITHDRAWN,
+        .initcwnd = outcome->initcwnd,
+        .error = outcome->error,
+        .backend = RIPTIDE_CONNECTIONS,
+    };
+    if (outcome->error)
+        strncpy(route->reason, strerror(-outcome->error), sizeof(route->reason) - 1);
+    *routep = route;
+    return 0;
+}
+
+int connections_set_paused(struct connections *connections, bool is_paused)
+{
+    if (is_forked(connections->pid, NULL))
+        return -ECHILD;
+    connections->is_paused = is_paused;
+    return write_settings(connections);
+}
+
+void connections_check(struct connections *connections)
+{
+    if (is_forked(connections->pid, NULL))
+        return;
+    if (connections->lock_fd >= 0)
+        lock_answer(connections->lock_fd);
+    try_refused(connections);
+    connections->reason = NULL;
+    if (!connections->is_stopped && connections->program.program_fd >= 0 &&
+        !program_is_attached(&connections->program) &&
+        program_attach(&connections->program, NULL) < 0)
+        connections->reason = "the program was detached from its cgroup, or that is gone";
+}
+
+const char *connections_get_reason(const struct connections *connections)
+{
+    return connections->is_paused ? "paused" : connections->reason;
+}
+
+bool connections_are_on(const struct connections *connections, const char *cgroup)
+{
+    return cgroup
+               ? !connections->program.is_found && strcmp(cgroup, connections->program.cgroup) == 0
+               : connections->program.is_found;
+}
+
+int connections_count(const struct connections *connections, struct window_counts *counts)
+{
+    const uint32_t first = 0;
+
+    *counts = (struct window_counts){ 0 };
+    if (connections->program.maps[MAP_COUNTS] < 0)
+        return 0;
+    return bpf_get_element(connections->program.maps[MAP_COUNTS], &first, counts);
+}
+
+static int backend_set(void *self, const struct riptide_wanted *wanted)
+{
+    return connections_set(self, wanted);
+}
+
+static int backend_dispatch(void *self)
+{
+    return is_forked(((struct connections *)self)->pid, NULL) ? -ECHILD : 0;
+}
+
+static int backend_get_fd(const void *self)
+{
+    return ((const struct connections *)self)->never_fd;
+}
+
+static int backend_pop(void *self, const struct riptide_route **routep)
+{
+    return connections_pop(self, routep);
+}
+
+static bool backend_is_idle(const void *self)
+{
+    (void)self;
+    return true;
+}
+
+static int backend_stop(void *self)
+{
+    return connections_stop(self);
+}
+
+const struct backend backend_connections = { backend_set, backend_dispatch, backend_get_fd,
+                                             backend_pop, backend_is_idle,  backend_stop };

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The backend per connection: a program of the kernel on a cgroup, which gives each TCP connection
+ * of it that opens the window of the longest prefix that holds its peer. It changes no route and
+ * no rule, so nothing can be sent another way. What is wanted stands in a map of the program and
+ * nowhere else; all of it ends with the process, however that ends.
+ */
+#ifndef RIPTIDE_LIB_CONNECTIONS_CONNECTIONS_H
+#define RIPTIDE_LIB_CONNECTIONS_CONNECTIONS_H
+
+#include "apply/backend.h"
+#include "connections/window.h"
+
+#include <riptide/apply.h>
+
+struct connections;
+
+struct connections_config {
+    const char *cgroup; /* a directory of cgroup2; NULL: /sys/fs/cgroup, or unified in it */
+    int netns_fd;       /* the namespace whose connections get windows; -1: the thread's */
+    uint32_t max_windows;
+    uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
+    bool dry_run;               /* all but the program itself */
+};
+
+/* Opens the cgroup and changes nothing. Errors: -EINVAL (error names the field), -ENOMEM. */
+int connections_new(struct connections **connectionsp, const struct connections_config *config,
+                    struct riptide_error *error);
+
+/* Closes, and by that ends the program, unless a child of fork(2) has a copy. */
+struct connections *connections_free(struct connections *connections);
+
+/*
+ * Loads the program and attaches it. Errors, each with a line: -EPERM (CAP_BPF, CAP_NET_ADMIN, or
+ * somebody else's program has the cgroup to itself), -EOPNOTSUPP (a kernel before 5.15), -ENOMEM.
+ */
+int connections_start(struct connections *connections, struct riptide_error *error);
+
+/*
+ * Takes the namespace's lock (lock.h), where no router has it for the same agent. Errors: those of
+ * lock_take; the program is to be stopped then.
+ */
+int connections_lock(struct connections *connections, struct riptide_error *error);
+
+/* Detaches it: at once all connections open as without it. */
+int connections_stop(struct connections *connections);
+
+/*
+ * What connections to wanted->dst start with, from now on. Outcomes and errors: as
+ * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED, and tried
+ * again by connections_check.
+ */
+int connections_set(struct connections *connections, const struct riptide_wanted *wanted);
+
+/* Takes the next outcome; the oldest are gone where more than some hundred wait. */
+int connections_pop(struct connections *connections, const struct riptide_route **routep);
+
+/* While paused connections open as without the program; windows are set all the same. */
+int connections_set_paused(struct connections *connections, bool is_paused);
+
+/*
+ * For each round: tries again what was refused, and attaches the program again where somebody has
+ * detached it, or says why not.
+ */
+void connections_check(struct connections *connections);
+
+/* Why connections get nothing; NULL: they do. The backend's, until the next check. */
+const char *connections_get_reason(const struct connections *connections);
+
+/* Whether a configuration with that cgroup would be the same. */
+bool connections_are_on(const struct connections *connections, const char *cgroup);
+
+/* Of all network namespaces that the program sees. */
+int connections_count(const struct connections *connections, struct window_counts *counts);
+
+extern const struct backend backend_connections;
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The program's byte code as a C header: embed.py CLANG program.bpf.c program_code.h [--check]
+
+Instructions as they stand in the object file, and where they name a map, for the loader to put its
+fd there. With --check nothing is written: the exit code says whether the header is what this
+compiler makes; 77 (skipped) where another major version made it, as those differ in registers.
+"""
+
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
+SYMBOL_BYTES = 24
+HEADER = """\
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Made of program.bpf.c by `ninja byte-code`, clang {major}. */
+static const uint64_t program_code[] = {{
+{code}
+}};
+
+/* Instructions whose map the loader names. */
+static const struct {{
+    uint16_t at;
+    uint8_t map;
+}} program_maps[] = {{
+{maps}
+}};
+"""
+
+
+def compile_program(clang: str, source: Path) -> bytes:
+    """The object file."""
+    machine = subprocess.run([clang, "-print-multiarch"], capture_output=True, text=True)
+    triple = machine.stdout.strip() or "x86_64-linux-gnu"
+    with tempfile.NamedTemporaryFile(suffix=".o") as output:
+        subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v3", "-Wall", "-Wextra", "-Werror",
+                        f"-I/usr/include/{triple}", "-c", source, "-o", output.name], check=True)
+        return Path(output.name).read_bytes()
+
+
+def read_sections(elf: bytes) -> dict[str, tuple[int, ...]]:
+    """Each section header, by its name; as long as they are few they have names of their own."""
+    start, = struct.unpack_from("<Q", elf, 40)
+    _, n, names = struct.unpack_from("<3H", elf, 58)
+    headers = [SECTION.unpack_from(elf, start + i * SECTION.size) for i in range(n)]
+    return {read_text(elf, headers[names][4] + header[0]): header for header in headers}
+
+
+def read_text(elf: bytes, at: int) -> str:
+    """The text that ends with a zero."""
+    return elf[at:elf.index(b"\0", at)].decode()
+
+
+def render(elf: bytes, major: str) -> str:
+    """The header for an object file."""
+    sections = read_sections(elf)
+    code, places, symbols, names = (sections[name] for name in
+                                    ("sockops", ".relsockops", ".symtab", ".strtab"))
+    words = struct.unpack_from(f"<{code[5] // 8}Q", elf, code[4])
+    maps = []
+    for at in range(places[4], places[4] + places[5], 16):
+        offset, info = struct.unpack_from("<QQ", elf, at)
+        name, = struct.unpack_from("<I", elf, symbols[4] + (info >> 32) * SYMBOL_BYTES)
+        maps.append(f"    {{ {offset // 8}, MAP_{read_text(elf, names[4] + name).upper()} }},")
+    lines = ("    " + " ".join(f"0x{word:016x}," for word in words[i:i + 4])
+             for i in range(0, len(words), 4))
+    return HEADER.format(major=major, code="\n".join(lines), maps="\n".join(maps))
+
+
+def main() -> int:
+    """Writes or checks the header."""
+    clang, source, header = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    version = subprocess.run([clang, "--version"], capture_output=True, text=True, check=True)
+    found = re.search(r"version (\d+)", version.stdout)
+    major = found.group(1) if found else "?"
+    text = render(compile_program(clang, source), major)
+    if "--check" not in sys.argv:
+        header.write_text(text)
+        return 0
+    kept = header.read_text()
+    if f"clang {major}." not in kept:
+        return 77
+    if kept != text:
+        print(f"{header} is not what {source} compiles to: run `ninja -C build byte-code`", file=sys.stderr)
+    return int(kept != text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Runs in the kernel as each TCP connection of a cgroup opens, and gives it what the longest prefix
+ * that holds its peer says. `reply` is never written: it is shared with other programs of the
+ * cgroup. Kept beside this as byte code, program_code.h, so that nothing here needs a compiler; see
+ * meson.build.
+ */
+#include "window.h"
+
+#include <linux/bpf.h>
+
+/* Of system headers that are not made for this target. */
+enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
+enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
+
+#define NO_LIMIT 0xffffffffu
+/* The last byte of a limit of ours tells it from one that the application sets meanwhile. */
+#define MAX_LIMIT     0xffffff00u
+#define LIMIT_IS_OURS 0xa5u
+
+static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+static long (*const set_sockopt)(void *ctx, int level, int name, void *value,
+                                 int bytes) = (void *)BPF_FUNC_setsockopt;
+static long (*const get_sockopt)(void *ctx, int level, int name, void *value,
+                                 int bytes) = (void *)BPF_FUNC_getsockopt;
+static long (*const set_callbacks)(struct bpf_sock_ops *ctx,
+                                   int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
+static __u64 (*const get_netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
+
+/* What maps they are is the loader's; here they are names for it to put fds in the place of. */
+extern char windows, settings, counts;
+
+static inline long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 value)
+{
+    return set_sockopt(ctx, level, name, &value, sizeof(value));
+}
+
+/* Kernels before 6.1 do not tell: there it is `otherwise`. */
+static inline __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwise)
+{
+    __u32 value = 0;
+
+    return get_sockopt(ctx, SOL_SOCKET, name, &value, sizeof(value)) ? otherwise : value;
+}
+
+#define COUNT(name)                                                                                \
+    do {                                                                                           \
+        __u32 zero_ = 0;                                                                           \
+        struct window_counts *counts_ = map_lookup(&counts, &zero_);                               \
+                                                                                                   \
+        if (counts_)                                                                               \
+            __sync_fetch_and_add(&counts_->name, 1);                                               \
+    } while (0)
+
+/*
+ * A member of the context at its own offset: the compiler would make one load of two, from an
+ * address that is the one or the other, and the verifier allows none but of constants.
+ */
+#define READ(context, member)                                                                      \
+    ({                                                                                             \
+        __u64 value_;                                                                              \
+                                                                                                   \
+        __asm__ volatile("%0 = *(u32 *)(%1 + %2)"                                                  \
+                         : "=r"(value_)                                                            \
+                         : "r"(context), "i"(__builtin_offsetof(struct bpf_sock_ops, member)));    \
+        (__u32) value_;                                                                            \
+    })
+
+/* By family: remote_ip4 is not 0 for IPv6. */
+static inline struct window *find_window(struct bpf_sock_ops *ctx)
+{
+    struct window_key key = { .prefix_bits = 64 + 128 };
+    __u64 cookie = get_netns_cookie(ctx);
+    __u32 words[4] = { 0 };
+
+    if (ctx->family == AF_INET) {
+        words[2] = __builtin_bswap32(0xffff);
+        words[3] = READ(ctx, remote_ip4);
+    } else if (ctx->family == AF_INET6) {
+        words[0] = READ(ctx, remote_ip6[0]);
+        words[1] = READ(ctx, remote_ip6[1]);
+        words[2] = READ(ctx, remote_ip6[2]);
+        words[3] = READ(ctx, remote_ip6[3]);
+    } else {
+        return 0;
+    }
+    __builtin_memcpy(key.netns_cookie, &cookie, sizeof(cookie));
+    __builtin_memcpy(key.address, words, sizeof(words));
+    return map_lookup(&windows, &key);
+}
+
+/*
+ * A low-water mark grows the receive buffer without the lock that would end its autotuning
+ * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back.
+ */
+static inline void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
+{
+    __u32 before = get_option(ctx, SO_RCVLOWAT, 1);
+
+    if (set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
+        set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
+}
+
+static inline __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct window *window,
+                                 __u64 rtt_us)
+{
+    __u64 rate = window->pacing_rate;
+
+    if (!rate)
+        rate = (__u64)window->initcwnd * ctx->mss_cache * 100000000 /
+               (rtt_us * window->pacing_percent);
+    return rate > MAX_LIMIT ? MAX_LIMIT : (__u32)rate;
+}
+
+/*
+ * Any limit has TCP pace without sch_fq, for good, and when it is lifted, by its own rate: two
+ * windows a round trip in slow start. A slower first flight needs one that stays until its first
+ * round trip; another program of the cgroup that sets its own callbacks takes ours away, and the
+ * limit would stay.
+ */
+static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, __u64 rtt_us)
+{
+    int is_slower = window->pacing_percent > 50 || window->pacing_rate;
+    __u32 limit = is_slower ? pacing_limit(ctx, window, rtt_us) : MAX_LIMIT;
+
+    if (get_option(ctx, SO_MAX_PACING_RATE, NO_LIMIT) != NO_LIMIT)
+        return;
+    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, (limit & MAX_LIMIT) | LIMIT_IS_OURS);
+    if (!is_slower ||
+        set_callbacks(ctx, (int)ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG))
+        set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
+    COUNT(paced);
+}
+
+/* The first round trip that data has made: the first flight has arrived. */
+static inline void lift_limit(struct bpf_sock_ops *ctx)
+{
+    if (!ctx->data_segs_out)
+        return;
+    if ((get_option(ctx, SO_MAX_PACING_RATE, LIMIT_IS_OURS) & 0xff) == LIMIT_IS_OURS)
+        set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
+    set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_RTT_CB_FLAG));
+}
+
+/* snd_cwnd is what the kernel starts it with by itself: a route's initcwnd, or 10. */
+static inline void established(struct bpf_sock_ops *ctx, const struct window *window,
+                               const struct window_settings *set)
+{
+    int is_paced = window->pacing_percent || window->pacing_rate;
+    __u64 rtt_us = ctx->srtt_us >> 3;
+
+    if (ctx->total_retrans > 1) {
+        COUNT(syn_lost);
+        return;
+    }
+    if (window->rto_min_us)
+        set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
+    if (!window->initcwnd)
+        return;
+    if (ctx->snd_cwnd > window->initcwnd && !window->may_lower) {
+        COUNT(kept);
+        return;
+    }
+    if (!rtt_us)
+        rtt_us = window->rtt_us;
+    if (is_paced && !rtt_us) {
+        COUNT(refused);
+        return;
+    }
+    set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd);
+    COUNT(given);
+    if (is_paced && rtt_us >= set->pacing_rtt_min_us)
+        pace(ctx, window, rtt_us);
+}
+
+__attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
+{
+    __u32 zero = 0;
+    const struct window_settings *set = map_lookup(&settings, &zero);
+    const struct window *window;
+
+    if (!set)
+        return 1;
+    if (ctx->op == BPF_SOCK_OPS_RTT_CB) {
+        lift_limit(ctx);
+        return 1;
+    }
+    if (set->is_paused ||
+        (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && ctx->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
+         ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB))
+        return 1;
+    window = find_window(ctx);
+    if (!window)
+        return 1;
+    if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB) {
+        established(ctx, window, set);
+        return 1;
+    }
+    /* Forgotten as the connection opens, but its first pacing rate is computed of it. */
+    if (window->initcwnd)
+        set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd);
+    if (window->receive_bytes)
+        open_receive_window(ctx, window->receive_bytes);
+    return 1;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's life: its cgroup, its maps, the verifier, and being attached.
+ */
+#include "connections/program.h"
+
+#include "connections/bpf.h"
+#include "connections/program_code.h"
+#include "connections/window.h"
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define PROGRAM_INSTRUCTIONS (sizeof(program_code) / sizeof(program_code[0]))
+
+enum { LOG_BYTES = 4096 };
+
+/* Where service managers and distributions mount it, alone or beside the first version. */
+static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+/* Whether it is a directory of cgroup2; its fd then. */
+static bool open_one(struct program *program, const char *cgroup)
+{
+    struct statfs found;
+
+    program->cgroup_fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (program->cgroup_fd >= 0 && fstatfs(program->cgroup_fd, &found) == 0 &&
+        found.f_type == CGROUP2_SUPER_MAGIC)
+        return true;
+    closep(&program->cgroup_fd);
+    program->cgroup_fd = -1;
+    return false;
+}
+
+int program_init(struct program *program, const char *cgroup, struct riptide_error *error)
+{
+    const char *opened = NULL;
+
+    *program = (struct program){ .is_found = !cgroup,
+                                 .cgroup_fd = -1,
+                                 .maps = { -1, -1, -1 },
+                                 .program_fd = -1,
+                                 .link_fd = -1 };
+    if (cgroup)
+        opened = open_one(program, cgroup) ? cgroup : NULL;
+    for (size_t i = 0; !cgroup && !opened && i < 2; i++)
+        opened = open_one(program, usual_cgroups[i]) ? usual_cgroups[i] : NULL;
+    if (!opened)
+        return error_set_field(error, "cgroup", "%s is no directory of cgroup2%s",
+                               cgroup ? cgroup : usual_cgroups[0],
+                               cgroup ? ""
+                                      : ", nor is "
+                                        "/sys/fs/cgroup/unified");
+    program->cgroup = strdup(opened);
+    return program->cgroup ? 0 : -ENOMEM;
+}
+
+/* The trie keeps a place free for the moment in which one window replaces another. */
+static int create_maps(struct program *program, uint32_t max_windows)
+{
+    const struct {
+        enum bpf_map_type type;
+        const char *name;
+        uint32_t key_bytes, value_bytes, max_entries;
+    } rows[MAPS] = {
+        [MAP_WINDOWS] = { BPF_MAP_TYPE_LPM_TRIE, "riptide_windows", sizeof(struct window_key),
+                          sizeof(struct window), max_windows + 1 },
+        [MAP_SETTINGS] = { BPF_MAP_TYPE_ARRAY, "riptide_set", sizeof(uint32_t),
+                           sizeof(struct window_settings), 1 },
+        [MAP_COUNTS] = { BPF_MAP_TYPE_ARRAY, "riptide_counts", sizeof(uint32_t),
+                         sizeof(struct window_counts), 1 },
+    };
+
+    for (int map = 0; map < MAPS; map++) {
+        int fd = bpf_create_map(rows[map].type, rows[map].name, rows[map].key_bytes,
+                                rows[map].value_bytes, rows[map].max_entries);
+
+        if (fd < 0)
+            return fd;
+        program->maps[map] = fd;
+    }
+    return 0;
+}
+
+/* The last line that says something is the reason; what follows are figures. */
+static void say_refusal(struct riptide_error *error, char *log)
+{
+    char *end = strstr(log, "\nprocessed "), *line;
+
+    if (end)
+        *end = '\0';
+    line = strrchr(log, '\n');
+    error_set(error, "the kernel refuses the program: %s", line ? line + 1 : log);
+}
+
+int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error)
+{
+    struct bpf_insn code[PROGRAM_INSTRUCTIONS];
+    char log[LOG_BYTES] = "";
+    int r = create_maps(program, max_windows);
+
+    if (r == 0) {
+        memcpy(code, program_code, sizeof(code));
+        for (size_t i = 0; i < sizeof(program_maps) / sizeof(program_maps[0]); i++) {
+            code[program_maps[i].at].src_reg = BPF_PSEUDO_MAP_FD;
+            code[program_maps[i].at].imm = program->maps[program_maps[i].map];
+        }
+        r = bpf_load_sockops("riptide", code, PROGRAM_INSTRUCTIONS, log, sizeof(log));
+    }
+    if (r >= 0) {
+        program->program_fd = r;
+        return 0;
+    }
+    if (r == -EPERM)
+        error_set(error, "a program per connection needs CAP_BPF and CAP_NET_ADMIN");
+    else if (log[0])
+        say_refusal(error, log);
+    else
+        error_set(error, "bpf(2): %s", strerror(-r));
+    return r;
+}
+
+int program_attach(struct program *program, struct riptide_error *error)
+{
+    int fd = bpf_link_sockops(program->program_fd, program->cgroup_fd);
+
+    if (fd < 0) {
+        if (fd == -EPERM)
+            error_set_field(error, "cgroup",
+                            "%s: somebody else's program has it, or one above it, to itself",
+                            program->cgroup);
+        else
+            error_set_field(error, "cgroup", "%s: %s", program->cgroup, strerror(-fd));
+        return fd;
+    }
+    closep(&program->link_fd);
+    program->link_fd = fd;
+    return 0;
+}
+
+bool program_is_attached(const struct program *program)
+{
+    return program->link_fd >= 0 && bpf_link_is_attached(program->link_fd);
+}
+
+/* What has a copy of the fds, such as a child of fork(2), would keep the program where it is. */
+int program_detach(struct program *program)
+{
+    int r = program_is_attached(program) ? bpf_detach_link(program->link_fd) : 0;
+
+    closep(&program->link_fd);
+    program->link_fd = -1;
+    return r;
+}
+
+void program_deinit(struct program *program)
+{
+    closep(&program->link_fd);
+    closep(&program->program_fd);
+    for (int map = 0; map < MAPS; map++)
+        closep(&program->maps[map]);
+    closep(&program->cgroup_fd);
+    free(program->cgroup);
+}

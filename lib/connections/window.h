@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the program of the kernel and the one that loads it share: the maps' keys and values.
+ */
+#ifndef RIPTIDE_LIB_CONNECTIONS_WINDOW_H
+#define RIPTIDE_LIB_CONNECTIONS_WINDOW_H
+
+#include <linux/types.h>
+
+/*
+ * A destination in one network namespace, in the trie that finds the longest prefix. IPv4 is
+ * ::ffff:0:0/96, as for connections of IPv6 sockets to it.
+ */
+struct window_key {
+    __u32 prefix_bits; /* 64 for the namespace, and 0 to 128 of the address */
+    __u8 netns_cookie[8];
+    __u8 address[16];
+};
+
+/* What new connections to it start with; in each member 0 leaves the kernel's own. */
+struct window {
+    __u32 initcwnd;  /* segments */
+    __u32 may_lower; /* also where the kernel's own, such as a route's, is larger */
+    __u32 rto_min_us;
+    /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
+    __u32 receive_bytes;
+    /*
+     * The part of a round trip over which the first flight leaves, in percent; 0: at once; up to
+     * 50: as TCP paces in slow start, two windows a round trip; more is a limit that is lifted with
+     * the first round trip that data has made.
+     */
+    __u32 pacing_percent;
+    __u32 pacing_rate; /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
+    __u32 rtt_us;      /* of the path, for handshakes that measured none */
+};
+
+/* One for all. */
+struct window_settings {
+    __u32 is_paused;         /* all connections as without the program */
+    __u32 pacing_rtt_min_us; /* shorter paths are not paced */
+};
+
+/* Connections since the program was loaded, whose prefix had a window. */
+struct window_counts {
+    __u64 given;
+    __u64 paced;    /* of those */
+    __u64 kept;     /* had as much from their route */
+    __u64 syn_lost; /* start with one segment, RFC 6298 section 5.7 */
+    __u64 refused;  /* not to be paced, for a window that may not leave at once */
+};
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS]. Each line of stdin
+ * is answered by one: the number that the function returned and, where there is one, its words.
+ *
+ *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
+ *     pause, resume, check, stop
+ *     counts                             given, paced, kept, syn_lost, refused
+ *     pop                                PREFIX STATE CWND REASON
+ */
+#include "connections/connections.h"
+
+#include <riptide/riptide.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBER(name)                                                                               \
+    {                                                                                              \
+#name "=", offsetof(struct riptide_wanted, name)                                           \
+    }
+
+static const struct {
+    const char *name;
+    size_t offset;
+} members[] = {
+    MEMBER(cwnd_max),    MEMBER(rto_min_us), MEMBER(pacing_percent),
+    MEMBER(pacing_rate), MEMBER(rtt_us),     MEMBER(receive_bytes),
+};
+
+static int set(struct connections *connections, char *words)
+{
+    struct riptide_wanted wanted = { .initcwnd = 0 };
+    char *word = strtok(words, " ");
+
+    if (!word || riptide_prefix_parse(&wanted.dst, word) != 0 || !(word = strtok(NULL, " ")))
+        return RIPTIDE_E_INVALID;
+    wanted.initcwnd = (uint32_t)atoi(word);
+    while ((word = strtok(NULL, " "))) {
+        wanted.may_lower |= strcmp(word, "may_lower") == 0;
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+            size_t n = strlen(members[i].name);
+            uint32_t value = (uint32_t)strtoul(word + n, NULL, 10);
+
+            if (strncmp(word, members[i].name, n) == 0)
+                memcpy((char *)&wanted + members[i].offset, &value, sizeof(value));
+        }
+    }
+    return connections_set(connections, &wanted);
+}
+
+static const char *pop(struct connections *connections, int *rp)
+{
+    static const char *const states[] = { "applied", "withdrawn", "left-alone", "failed" };
+    static char words[256];
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct riptide_route *route;
+
+    *rp = connections_pop(connections, &route);
+    if (*rp != 0)
+        return "";
+    riptide_prefix_format(&route->dst, text);
+    snprintf(words, sizeof(words), "%s %s %u %s", text, states[route->state], route->initcwnd,
+             route->reason);
+    return words;
+}
+
+static const char *count(const struct connections *connections, int *rp)
+{
+    static char words[128];
+    struct window_counts counts;
+
+    *rp = connections_count(connections, &counts);
+    snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu", counts.given, counts.paced,
+             counts.kept, counts.syn_lost, counts.refused);
+    return words;
+}
+
+static void follow(struct connections *connections, char *line)
+{
+    const char *words = "";
+    int r = 0;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, "set ", 4) == 0)
+        r = set(connections, line + 4);
+    else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
+        r = connections_set_paused(connections, line[0] == 'p');
+    else if (strcmp(line, "stop") == 0)
+        r = connections_stop(connections);
+    else if (strcmp(line, "counts") == 0)
+        words = count(connections, &r);
+    else if (strcmp(line, "pop") == 0)
+        words = pop(connections, &r);
+    else if (strcmp(line, "check") == 0)
+        connections_check(connections);
+    if (strcmp(line, "check") == 0 && connections_get_reason(connections))
+        words = connections_get_reason(connections);
+    printf("%d %s\n", r, words);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const struct connections_config config = {
+        .cgroup = argc > 1 ? argv[1] : NULL,
+        .netns_fd = -1,
+        .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
+        .pacing_rtt_min_us = 5000,
+    };
+    struct connections *connections = NULL;
+    struct riptide_error error;
+    char line[256];
+    int r = connections_new(&connections, &config, &error);
+
+    if (r == 0)
+        r = connections_start(connections, &error);
+    printf("%d %s\n", r, r == 0 ? "" : error.text);
+    fflush(stdout);
+    while (r == 0 && fgets(line, sizeof(line), stdin))
+        follow(connections, line);
+    connections_free(connections);
+    return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is wanted for a prefix as the program's map has it.
+ */
+#include "connections/key.h"
+#include "unit.h"
+
+static struct window_key key_of(const char *text, uint64_t netns_cookie)
+{
+    struct riptide_prefix prefix;
+
+    assert_int_equal(riptide_prefix_parse(&prefix, text), 0);
+    return window_key_of(&prefix, netns_cookie);
+}
+
+TEST(a_key_is_the_namespace_and_the_address)
+{
+    static const struct {
+        const char *prefix;
+        uint32_t bits;
+        uint8_t address[16];
+    } rows[] = {
+        { "0.0.0.0/0", 160, { [10] = 0xff, 0xff } },
+        { "203.0.113.0/24", 184, { [10] = 0xff, 0xff, 203, 0, 113, 0 } },
+        { "203.0.113.9/32", 192, { [10] = 0xff, 0xff, 203, 0, 113, 9 } },
+        { "::/0", 64, { 0 } },
+        { "2001:db8::/32", 96, { 0x20, 0x01, 0x0d, 0xb8 } },
+        { "2001:db8::7/128", 192, { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 } },
+    };
+    const uint64_t cookie = UINT64_C(0x0102030405060708);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct window_key key = key_of(rows[i].prefix, cookie);
+
+        assert_int_equal(key.prefix_bits, rows[i].bits);
+        assert_memory_equal(key.address, rows[i].address, sizeof(key.address));
+        assert_memory_equal(key.netns_cookie, &cookie, sizeof(cookie));
+    }
+}
+
+TEST(a_window_is_within_its_bound)
+{
+    const struct riptide_wanted wanted = { .initcwnd = 60,
+                                           .may_lower = true,
+                                           .rto_min_us = 1,
+                                           .receive_bytes = 2,
+                                           .pacing_percent = 3,
+                                           .pacing_rate = 4,
+                                           .rtt_us = 5 };
+    struct riptide_wanted bounded = wanted;
+    struct window window = window_of(&wanted);
+    const struct window expected = { 60, true, 1, 2, 3, 4, 5 };
+
+    assert_memory_equal(&window, &expected, sizeof(window));
+    bounded.cwnd_max = 44;
+    assert_int_equal(window_of(&bounded).initcwnd, 44);
+    bounded.cwnd_max = 61;
+    assert_int_equal(window_of(&bounded).initcwnd, 60);
+}
