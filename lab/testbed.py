@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import json
 import subprocess
+import tempfile
 import time
 
 import wanbox
@@ -42,6 +43,7 @@ class Testbed:
                          "ipv4/tcp_wmem": f"4096 16384 {WMEM_BYTES}",
                          "ipv4/tcp_no_metrics_save": 1, **(sysctls or {})}
         self._daemons = []
+        self._cgroup2 = None
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
@@ -108,6 +110,27 @@ class Testbed:
     def set_route(self, name, *metrics, to="default"):
         """The way into the WAN with metrics, such as "initcwnd", 24."""
         wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))
+
+    def set_window(self, name, initcwnd, pacing_percent):
+        """A window per connection to everywhere, whose flight leaves over that part of a round trip."""
+        with self._inside(name):
+            program = subprocess.Popen(
+                [str(BUILD / "tests" / "netns" / "program"), self.cgroup()], bufsize=1,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._stack.callback(program.communicate)
+        program.stdin.write(f"set 0.0.0.0/0 {initcwnd} pacing_percent={pacing_percent}\n")
+        for _ in range(2):
+            line = program.stdout.readline()
+            if not line.startswith("0 "):
+                raise RuntimeError(f"windows per connection: {line}")
+
+    def cgroup(self):
+        """The root of cgroup2: programs on it tell namespaces apart."""
+        if not self._cgroup2:
+            self._cgroup2 = self._stack.enter_context(tempfile.TemporaryDirectory())
+            subprocess.run(["mount", "-t", "cgroup2", "none", self._cgroup2], check=True)
+            self._stack.callback(subprocess.run, ["umount", self._cgroup2], check=True)
+        return self._cgroup2
 
     def transfer(self, transfers, limit_s=60):
         """Carries out Transfers; all results, in the order in which they came."""

@@ -91,10 +91,15 @@ class Stage:
     def set_up(self, testbed):
         for name, arm in self.senders.items():
             testbed.set_sysctls(name, dict(arm.sysctls))
-            if arm.initcwnd:
+            if arm.pacing_percent:
+                testbed.set_window(name, arm.initcwnd, arm.pacing_percent)
+            elif arm.initcwnd:
                 testbed.set_route(name, "initcwnd", arm.initcwnd)
             if arm.riptided:
-                testbed.start_riptided([name], *arm.riptided)
+                options = arm.riptided
+                if "--apply" in options:
+                    options = (*options, "--cgroup", testbed.cgroup())
+                testbed.start_riptided([name], *options)
 
     def _each_arm(self, n, n_bytes, pause_s, **options):
         """n transfers for each arm, which take turns at being first."""

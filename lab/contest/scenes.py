@@ -41,9 +41,11 @@ class Scene(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """One way of giving initial windows: a static one, or a riptided with these options."""
+    """One way of giving initial windows: a static one, by a route or paced over a part of the round
+    trip by the program per connection, or a riptided with these options."""
     name: str
     initcwnd: int = 0
+    pacing_percent: int = 0
     riptided: tuple = ()
     sysctls: tuple = ()  # of (name, value)
 

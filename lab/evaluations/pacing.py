@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""First flights at once and paced, by the buffer at the bottleneck.
+
+A path of 100 ms and 20 Mbit/s whose buffer holds from a twentieth of the bandwidth-delay product to
+all of it; one cubic connection that opens, four at once, or one with bbr. Windows of ten, 24, 32, 50 and
+100 at once, over half a round trip and over a whole one; and what riptided learns, by routes and
+paced per connection.
+"""
+
+import itertools
+
+from contest import judge
+from contest.play import COLUMNS, play
+from contest.scenes import Arm, Scene
+
+CAREFUL = ("--policy", "careful", "--destroy-events")
+ARMS = (
+    Arm("none"),
+    Arm("24 at once", initcwnd=24),
+    Arm("32 at once", initcwnd=32),
+    Arm("50 at once", initcwnd=50),
+    Arm("50 over half", initcwnd=50, pacing_percent=50),
+    Arm("100 at once", initcwnd=100),
+    Arm("100 over half", initcwnd=100, pacing_percent=50),
+    Arm("100 over one", initcwnd=100, pacing_percent=100),
+    Arm("careful", riptided=CAREFUL),
+    Arm("careful over half", riptided=(*CAREFUL, "--apply", "connections")),
+    Arm("careful over one", riptided=(*CAREFUL, "--apply", "connections", "--pacing-percent", "100")),
+)
+BUFFERS_BDP = (0.05, 0.1, 0.25, 0.5, 1)
+OBJECTS_KB = (50, 100, 200)
+DRAWN_KB = 100
+SIDE_BY_SIDE = 3
+
+
+def scenes(quick):
+    """(congestion, openers) -> its scenes, by buffer."""
+    buffers = BUFFERS_BDP[2:3] if quick else BUFFERS_BDP
+    groups = (("cubic", 1),) if quick else (("cubic", 1), ("cubic", 4), ("bbr", 1))
+    return {group: [Scene(100, 20, buffer, 0, *group, OBJECTS_KB) for buffer in buffers]
+            for group in groups}
+
+
+def measure(evaluation, groups):
+    """The cells of all scenes."""
+    repetitions = 3 if evaluation.quick else 8
+    table = evaluation.table("transfers", *COLUMNS)
+    numbered = list(enumerate(itertools.chain(*groups.values()), 1))
+    batches = [numbered[i:i + SIDE_BY_SIDE] for i in range(0, len(numbered), SIDE_BY_SIDE)]
+    for batch in evaluation.steps(batches, lambda batch: batch[0][1].label()):
+        play(evaluation, batch, ARMS, repetitions, table)
+    cells, n_late, n_all = judge.cells_of(table.rows, dict(numbered))
+    evaluation.conditions.update(repetitions=n_all, repetitions_left_out=n_late)
+    return cells, dict(numbered)
+
+
+def say(evaluation, cells):
+    """Each cell's figures, as a table in a file and as lines."""
+    table = evaluation.table("pacing", "cell", "arm", "mean_ms", "low", "high", "retrans_percent")
+    evaluation.say("mean ms / segments sent again, percent")
+    for cell in cells:
+        words = []
+        for arm in ARMS:
+            figures = judge.figures_of(cell.samples[arm.name])
+            table.add(cell.label, arm.name, *figures.mean_ms, figures.retrans_bytes.value)
+            words.append(f"{arm.name} {figures.mean_ms.value:.0f}/{figures.retrans_bytes.value:.1f}")
+        evaluation.say(f"{cell.label}\n    " + ", ".join(words))
+
+
+def draw(evaluation, cells, numbered, groups):
+    """Time by buffer for one object, a picture for each way of using the path."""
+    found = {(numbered[cell.scene], cell.object_kb): cell for cell in cells}
+    with evaluation.picture("pacing", 1, len(groups)) as (_, grid):
+        grid = grid if len(groups) > 1 else [grid]
+        for axes, ((congestion, openers), of_group) in zip(grid, groups.items()):
+            shown = [scene for scene in of_group if (scene, DRAWN_KB) in found]
+            for arm in ARMS:
+                means = [judge.figures_of(found[scene, DRAWN_KB].samples[arm.name]).mean_ms.value
+                         for scene in shown]
+                axes.plot([scene.buffer_bdp for scene in shown], means, marker="o", markersize=4,
+                          linestyle="--" if "at once" in arm.name else "-", label=arm.name)
+            axes.set(xscale="log", xlabel="buffer, bandwidth-delay products", ylim=(0, None),
+                     ylabel=f"mean time of {DRAWN_KB} KB, ms", title=f"{congestion}, {openers} at once")
+            axes.set_xticks(BUFFERS_BDP, [f"{buffer:g}" for buffer in BUFFERS_BDP])
+        grid[-1].legend(fontsize=7)
+
+
+def evaluate(evaluation):
+    groups = scenes(evaluation.quick)
+    cells, numbered = measure(evaluation, groups)
+    if not cells:
+        evaluation.verdict("No cell has two repetitions that were on time.", "")
+        return
+    say(evaluation, cells)
+    draw(evaluation, cells, numbered, groups)
+    gains = [1 - judge.figures_of(cell.samples["100 over one"]).mean_ms.value
+             / judge.figures_of(cell.samples["24 at once"]).mean_ms.value for cell in cells]
+    evaluation.verdict(
+        f"100 segments over a round trip take {100 * sum(gains) / len(gains):.0f} % less time than 24 at"
+        f" once, in the mean of {len(cells)} cells (worst {100 * min(gains):.0f} %, best {100 * max(gains):.0f} %).",
+        f"{evaluation.conditions['repetitions_left_out']} of {evaluation.conditions['repetitions']}"
+        " repetitions were left out as late.")
