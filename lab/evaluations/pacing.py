@@ -30,6 +30,7 @@ ARMS = (
 BUFFERS_BDP = (0.05, 0.1, 0.25, 0.5, 1)
 OBJECTS_KB = (50, 100, 200)
 DRAWN_KB = 100
+DRAWN = ("none", "24 at once", "100 at once", "100 over one", "careful", "careful over half")
 SIDE_BY_SIDE = 3
 
 
@@ -74,11 +75,11 @@ def draw(evaluation, cells, numbered, groups):
         grid = grid if len(groups) > 1 else [grid]
         for axes, ((congestion, openers), of_group) in zip(grid, groups.items()):
             shown = [scene for scene in of_group if (scene, DRAWN_KB) in found]
-            for arm in ARMS:
+            for arm in (arm for arm in ARMS if arm.name in DRAWN):
                 means = [judge.figures_of(found[scene, DRAWN_KB].samples[arm.name]).mean_ms.value
                          for scene in shown]
                 axes.plot([scene.buffer_bdp for scene in shown], means, marker="o", markersize=4,
-                          linestyle="--" if "at once" in arm.name else "-", label=arm.name)
+                          linestyle="-" if "over" in arm.name else "--", label=arm.name)
             axes.set(xscale="log", xlabel="buffer, bandwidth-delay products", ylim=(0, None),
                      ylabel=f"mean time of {DRAWN_KB} KB, ms", title=f"{congestion}, {openers} at once")
             axes.set_xticks(BUFFERS_BDP, [f"{buffer:g}" for buffer in BUFFERS_BDP])
