@@ -133,8 +133,11 @@ static int check_not_stopped(const struct riptide_agent *agent, struct riptide_e
 
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
-    int r = check_not_stopped(agent, error);
+    int r;
 
+    if (is_forked(agent->pid, error))
+        return -ECHILD;
+    r = check_not_stopped(agent, error);
     if (r == 0)
         r = agent->is_started ? -EALREADY : backends_start(&agent->backends, error);
     if (r == -EALREADY)

@@ -323,7 +323,7 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "the pause")
         net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the end of it")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
 
 
 def test_verify_proves_it(net, cgroup, daemon):

@@ -165,10 +165,10 @@ def test_unit_is_what_systemd_understands_and_hardened(unit):
     assert score <= 1.5
 
 
-def test_unit_stops_with_a_flush_and_has_one_capability(unit):
+def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
     lines = unit.read_text().splitlines()
-    assert {"Type=notify", f"ExecStopPost={RIPTIDED} --flush", "AmbientCapabilities=CAP_NET_ADMIN",
-            "CapabilityBoundingSet=CAP_NET_ADMIN", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
+    assert {"Type=notify", f"ExecStopPost={RIPTIDED} --flush", "AmbientCapabilities=CAP_NET_ADMIN CAP_BPF",
+            "CapabilityBoundingSet=CAP_NET_ADMIN CAP_BPF", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
             f"ExecReload={RIPTIDED} --check",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
     # What it is kept from following, TCP follows late: it runs before others, is not the first to

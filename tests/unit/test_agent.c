@@ -244,7 +244,7 @@ TEST(routes_are_as_many_as_destinations_or_fewer)
 
 TEST(no_configuration_is_that_of_the_defaults)
 {
-    struct riptide_agent *agent = NULL;
+    AGENT *agent = NULL;
     struct riptide_error error = { .text = "" };
 
     if (riptide_agent_new(&agent, NULL, &error) != 0)

@@ -111,7 +111,7 @@ def test_router_starts_once(net: Network) -> None:
     with net.host.entered():
         with riptide.Router() as router:
             router.start()
-            with pytest.raises(OSError, match="started before") as caught:
+            with pytest.raises(OSError, match="started or stopped before") as caught:
                 router.start()
             assert caught.value.errno == errno.EALREADY
             assert rules(net.host) != []
