@@ -221,6 +221,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
         return error_fill(error, r);
     }
     keep_stages(agent, &stages);
+    backends_reconfigure(&agent->backends, &stages.connections);
     /* A child of fork(2) may hold it open: closed by us alone, it would go on waking us. */
     epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);
     riptide_observer_free(agent->observer);

@@ -71,6 +71,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
 {
     int r = 0;
 
+    backends->chosen = backends->connections ? backends->asked : RIPTIDE_ROUTES;
     if (backends->connections) {
         r = connections_start(backends->connections, &backends->why_routes);
         if (r < 0)
@@ -83,13 +84,15 @@ int backends_start(struct backends *backends, struct riptide_error *error)
         if (backends->chosen != RIPTIDE_CONNECTIONS)
             add(backends, &backend_routes, backends->router);
     }
-    /* Else the router has it. */
+    /* Else the router does both: the lock, and what a router left that was killed. */
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
         r = connections_lock(backends->connections, error);
+    if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
+        r = claim_clear(backends->router, error);
     if (r == 0 && backends->chosen != RIPTIDE_CONNECTIONS)
         r = riptide_router_start(backends->router, error);
     if (r < 0 && backends->connections)
-        connections_stop(backends->connections);
+        connections_unload(backends->connections);
     return r;
 }
 
@@ -158,6 +161,13 @@ int backends_dispatch(struct backends *backends, int fd, bool *is_one)
             return backend->dispatch(backends->list[i].self);
     }
     return 0;
+}
+
+void backends_reconfigure(struct backends *backends, const struct connections_config *config)
+{
+    if (backends->connections)
+        connections_set_pacing(backends->connections, config->pacing_percent,
+                               config->pacing_rtt_min_us);
 }
 
 int backends_set_paused(struct backends *backends, bool is_paused)

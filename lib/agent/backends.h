@@ -51,6 +51,9 @@ int backends_dispatch(struct backends *backends, int fd, bool *is_one);
 /* For each round. */
 void backends_check(struct backends *backends, uint64_t round_ns);
 
+/* Behind backends_compare: what may change, changes at once. */
+void backends_reconfigure(struct backends *backends, const struct connections_config *config);
+
 int backends_set_paused(struct backends *backends, bool is_paused);
 
 #endif

@@ -74,7 +74,10 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     stages->connections = (struct connections_config){
         .cgroup = stages->agent.cgroup,
         .netns_fd = router->netns_fd,
-        .max_windows = router->max_routes,
+        .max_windows = RIPTIDE_MAX_DESTINATIONS, /* of which only those in use take memory */
+        .step_segments = stages->agent.apply == RIPTIDE_BOTH ? router->step_segments : 0,
+        .step_percent = stages->agent.apply == RIPTIDE_BOTH ? router->step_percent : 0,
+        .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
         .dry_run = router->dry_run,
     };

@@ -90,7 +90,6 @@ static int hand_over(struct riptide_agent *agent)
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
-            .pacing_percent = agent->stages.agent.pacing_percent,
         };
         r = backends_set(&agent->backends, &wanted);
         /* Where the backend has no memory it stays in hand. */

@@ -135,6 +135,19 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? place_rules(router, error) : r;
 }
 
+int claim_clear(struct riptide_router *router, struct riptide_error *error)
+{
+    struct plan *plan = &router->plan;
+    int forgotten, r = plan->config.dry_run ? -EEXIST : look_around(router, error);
+
+    if (r == 0)
+        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
+    forgotten = plan_forget_known(plan);
+    if (r == -EEXIST)
+        r = 0;
+    return r == 0 ? forgotten : r;
+}
+
 int claim_check(struct riptide_router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;

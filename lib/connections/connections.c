@@ -57,7 +57,7 @@ static int read_netns_cookie(void *userdata, struct riptide_error *error)
 {
     struct connections *connections = userdata;
     socklen_t n_bytes = sizeof(connections->netns_cookie);
-    CLEANUP(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -errno;
@@ -124,6 +124,7 @@ static int write_settings(const struct connections *connections)
     const struct window_settings settings = {
         .is_paused = connections->is_paused,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
+        .pacing_percent = connections->config.pacing_percent,
     };
     const uint32_t first = 0;
 
@@ -162,17 +163,21 @@ int connections_lock(struct connections *connections, struct riptide_error *erro
     return netns_call(connections->netns_fd, "router.netns_fd", take_lock, connections, error);
 }
 
-int connections_stop(struct connections *connections)
+int connections_unload(struct connections *connections)
 {
-    int r;
+    int r = program_unload(&connections->program);
 
-    if (is_forked(connections->pid, NULL))
-        return -ECHILD;
-    connections->is_stopped = true;
-    r = program_detach(&connections->program);
     closep(&connections->lock_fd);
     connections->lock_fd = -1;
     return r;
+}
+
+int connections_stop(struct connections *connections)
+{
+    if (is_forked(connections->pid, NULL))
+        return -ECHILD;
+    connections->is_stopped = true;
+    return connections_unload(connections);
 }
 
 static bool is_valid(const struct riptide_wanted *wanted)
@@ -187,9 +192,12 @@ static bool is_valid(const struct riptide_wanted *wanted)
 static int write_window(const struct connections *connections, const struct riptide_wanted *wanted)
 {
     const struct window_key key = window_key_of(&wanted->dst, connections->netns_cookie);
-    const struct window window = window_of(wanted);
+    struct window window = window_of(wanted);
+    uint32_t step = window.initcwnd * connections->config.step_percent / 100;
     int r;
 
+    window.route_step =
+        step > connections->config.step_segments ? step : connections->config.step_segments;
     if (connections->program.maps[MAP_WINDOWS] < 0)
         return 0;
     if (wanted->initcwnd > 0)
@@ -284,6 +292,13 @@ int connections_pop(struct connections *connections, const struct riptide_route 
         strncpy(route->reason, strerror(-outcome->error), sizeof(route->reason) - 1);
     *routep = route;
     return 0;
+}
+
+int connections_set_pacing(struct connections *connections, uint32_t percent, uint32_t rtt_min_us)
+{
+    connections->config.pacing_percent = percent;
+    connections->config.pacing_rtt_min_us = rtt_min_us;
+    return write_settings(connections);
 }
 
 int connections_set_paused(struct connections *connections, bool is_paused)

@@ -19,7 +19,10 @@ struct connections_config {
     const char *cgroup; /* a directory of cgroup2; NULL: /sys/fs/cgroup, or unified in it */
     int netns_fd;       /* the namespace whose connections get windows; -1: the thread's */
     uint32_t max_windows;
+    uint32_t pacing_percent;    /* where what is wanted has none of its own; 0: at once */
     uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
+    uint32_t step_segments;     /* so far above the window, or so much of it, a route of ours */
+    uint32_t step_percent;      /* may be, as in struct riptide_router_config; 0: there are none */
     bool dry_run;               /* all but the program itself */
 };
 
@@ -47,13 +50,19 @@ int connections_stop(struct connections *connections);
 
 /*
  * What connections to wanted->dst start with, from now on. Outcomes and errors: as
- * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED, and tried
- * again by connections_check.
+ * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED, and
+ * tried again by connections_check.
  */
 int connections_set(struct connections *connections, const struct riptide_wanted *wanted);
 
 /* Takes the next outcome; the oldest are gone where more than some hundred wait. */
 int connections_pop(struct connections *connections, const struct riptide_route **routep);
+
+/* Undoes a start: connections_start may be called again. Errors: those of bpf(2). */
+int connections_unload(struct connections *connections);
+
+/* Goes on with another pacing, at once. Errors: those of bpf(2). */
+int connections_set_pacing(struct connections *connections, uint32_t percent, uint32_t rtt_min_us);
 
 /* While paused connections open as without the program; windows are set all the same. */
 int connections_set_paused(struct connections *connections, bool is_paused);

@@ -14,9 +14,14 @@ enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
 enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
 
 #define NO_LIMIT 0xffffffffu
-/* The last byte of a limit of ours tells it from one that the application sets meanwhile. */
-#define MAX_LIMIT     0xffffff00u
-#define LIMIT_IS_OURS 0xa5u
+/*
+ * The last bits of a limit of ours tell it from one that the application sets meanwhile, and
+ * whether somebody else had asked for RTT callbacks before.
+ */
+#define MAX_LIMIT          0xfffff000u
+#define LIMIT_MARK         0xfffu
+#define LIMIT_IS_OURS      0xa5au
+#define CALLBACK_IS_THEIRS 0x001u /* beside it */
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
 static long (*const set_sockopt)(void *ctx, int level, int name, void *value,
@@ -102,13 +107,12 @@ static inline void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 }
 
 static inline __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct window *window,
-                                 __u64 rtt_us)
+                                 __u32 percent, __u32 cwnd, __u64 rtt_us)
 {
     __u64 rate = window->pacing_rate;
 
     if (!rate)
-        rate = (__u64)window->initcwnd * ctx->mss_cache * 100000000 /
-               (rtt_us * window->pacing_percent);
+        rate = (__u64)cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent);
     return rate > MAX_LIMIT ? MAX_LIMIT : (__u32)rate;
 }
 
@@ -118,16 +122,21 @@ static inline __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct wi
  * round trip; another program of the cgroup that sets its own callbacks takes ours away, and the
  * limit would stay.
  */
-static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, __u64 rtt_us)
+static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent,
+                        __u32 cwnd, __u64 rtt_us)
 {
-    int is_slower = window->pacing_percent > 50 || window->pacing_rate;
-    __u32 limit = is_slower ? pacing_limit(ctx, window, rtt_us) : MAX_LIMIT;
+    int is_slower = percent > 50 || window->pacing_rate;
+    __u32 callbacks = ctx->bpf_sock_ops_cb_flags, mark = LIMIT_IS_OURS, limit = MAX_LIMIT;
 
-    if (get_option(ctx, SO_MAX_PACING_RATE, NO_LIMIT) != NO_LIMIT)
+    /* Also where it cannot be told, before Linux 6.1: it may be the application's own. */
+    if (get_option(ctx, SO_MAX_PACING_RATE, 0) != NO_LIMIT)
         return;
-    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, (limit & MAX_LIMIT) | LIMIT_IS_OURS);
-    if (!is_slower ||
-        set_callbacks(ctx, (int)ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG))
+    if (callbacks & BPF_SOCK_OPS_RTT_CB_FLAG)
+        mark |= CALLBACK_IS_THEIRS;
+    if (is_slower)
+        limit = pacing_limit(ctx, window, percent, cwnd, rtt_us);
+    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, (limit & MAX_LIMIT) | mark);
+    if (!is_slower || set_callbacks(ctx, (int)(callbacks | BPF_SOCK_OPS_RTT_CB_FLAG)))
         set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
     COUNT(paced);
 }
@@ -135,18 +144,21 @@ static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, _
 /* The first round trip that data has made: the first flight has arrived. */
 static inline void lift_limit(struct bpf_sock_ops *ctx)
 {
-    if (!ctx->data_segs_out)
+    __u32 mark = get_option(ctx, SO_MAX_PACING_RATE, 0) & LIMIT_MARK;
+
+    if (!ctx->data_segs_out || (mark & ~CALLBACK_IS_THEIRS) != LIMIT_IS_OURS)
         return;
-    if ((get_option(ctx, SO_MAX_PACING_RATE, LIMIT_IS_OURS) & 0xff) == LIMIT_IS_OURS)
-        set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
-    set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_RTT_CB_FLAG));
+    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
+    if (!(mark & CALLBACK_IS_THEIRS))
+        set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_RTT_CB_FLAG));
 }
 
 /* snd_cwnd is what the kernel starts it with by itself: a route's initcwnd, or 10. */
 static inline void established(struct bpf_sock_ops *ctx, const struct window *window,
                                const struct window_settings *set)
 {
-    int is_paced = window->pacing_percent || window->pacing_rate;
+    __u32 percent = window->pacing_percent ? window->pacing_percent : set->pacing_percent;
+    __u32 is_paced = percent || window->pacing_rate, cwnd = window->initcwnd;
     __u64 rtt_us = ctx->srtt_us >> 3;
 
     if (ctx->total_retrans > 1) {
@@ -157,20 +169,23 @@ static inline void established(struct bpf_sock_ops *ctx, const struct window *wi
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
     if (!window->initcwnd)
         return;
-    if (ctx->snd_cwnd > window->initcwnd && !window->may_lower) {
+    if (ctx->snd_cwnd > cwnd + window->route_step && !window->may_lower) {
         COUNT(kept);
         return;
     }
+    /* Our own route's, which is left as it was within a step. */
+    if (ctx->snd_cwnd > cwnd && !window->may_lower)
+        cwnd = ctx->snd_cwnd;
     if (!rtt_us)
         rtt_us = window->rtt_us;
     if (is_paced && !rtt_us) {
         COUNT(refused);
         return;
     }
-    set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd);
+    set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
     COUNT(given);
     if (is_paced && rtt_us >= set->pacing_rtt_min_us)
-        pace(ctx, window, rtt_us);
+        pace(ctx, window, percent, cwnd, rtt_us);
 }
 
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)

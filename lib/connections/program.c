@@ -149,22 +149,29 @@ bool program_is_attached(const struct program *program)
     return program->link_fd >= 0 && bpf_link_is_attached(program->link_fd);
 }
 
+static void close_all(struct program *program)
+{
+    int *fds[] = { &program->link_fd, &program->program_fd, &program->maps[MAP_WINDOWS],
+                   &program->maps[MAP_SETTINGS], &program->maps[MAP_COUNTS] };
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        closep(fds[i]);
+        *fds[i] = -1;
+    }
+}
+
 /* What has a copy of the fds, such as a child of fork(2), would keep the program where it is. */
-int program_detach(struct program *program)
+int program_unload(struct program *program)
 {
     int r = program_is_attached(program) ? bpf_detach_link(program->link_fd) : 0;
 
-    closep(&program->link_fd);
-    program->link_fd = -1;
+    close_all(program);
     return r;
 }
 
 void program_deinit(struct program *program)
 {
-    closep(&program->link_fd);
-    closep(&program->program_fd);
-    for (int map = 0; map < MAPS; map++)
-        closep(&program->maps[map]);
+    close_all(program);
     closep(&program->cgroup_fd);
     free(program->cgroup);
 }

@@ -31,7 +31,7 @@ int program_attach(struct program *program, struct riptide_error *error);
 
 bool program_is_attached(const struct program *program);
 
-/* At once, whoever else has its fds. Errors: those of bpf(2). */
-int program_detach(struct program *program);
+/* Detaches it at once, whoever else has its fds, and closes ours. Errors: those of bpf(2). */
+int program_unload(struct program *program);
 
 #endif

@@ -29,15 +29,17 @@ struct window {
      * 50: as TCP paces in slow start, two windows a round trip; more is a limit that is lifted with
      * the first round trip that data has made.
      */
-    __u32 pacing_percent;
-    __u32 pacing_rate; /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
-    __u32 rtt_us;      /* of the path, for handshakes that measured none */
+    __u32 pacing_percent; /* 0: as the settings say */
+    __u32 pacing_rate;    /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
+    __u32 rtt_us;         /* of the path, for handshakes that measured none */
+    __u32 route_step;     /* so much above it a route of ours may be, segments */
 };
 
 /* One for all. */
 struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
+    __u32 pacing_percent;    /* where a window has none; 0: at once */
 };
 
 /* Connections since the program was loaded, whose prefix had a window. */

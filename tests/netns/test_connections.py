@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import platform
+import signal
 import socket
 import struct
 import sys
@@ -14,7 +15,7 @@ import cgroups
 import pytest
 from connection import Connection, tcp_info
 from control import status
-from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, Host, rules, snapshot, wait_until
+from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, Host, rules, snapshot, wait_until, wait_window
 from programs import Program
 
 sys.path.insert(0, str(REPOSITORY / "lab" / "wan"))
@@ -246,6 +247,53 @@ def test_a_cgroup_that_somebody_has_to_himself_is_refused(net, cgroup):
             assert windows.number == "-1" and f"{where}: somebody else's" in windows.words
 
 
+def instruction(code, dst=0, src=0, offset=0, value=0):
+    return struct.pack("<BBhi", code, dst | src << 4, offset, value)
+
+
+class CountingProgram(OtherProgram):
+    """One that asks for the callback of each round trip, and counts them in a map."""
+
+    def __init__(self, cgroup):
+        self.map_fd = self._bpf(0, "=IIIII", 2, 4, 8, 1, 0)  # an array of one u64
+        self.RETURN_1 = b"".join((
+            instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
+            instruction(0x15, 1, offset=1, value=4),  # it is established, opened here
+            instruction(0x55, 1, offset=3, value=5),  # or there
+            instruction(0xbf, 1, 6), instruction(0xb7, 2, value=8), instruction(0x85, value=59),
+            instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=12),  # a round trip
+            instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),
+            instruction(0x18, 1, 1, value=self.map_fd), instruction(0), instruction(0x85, value=1),
+            instruction(0x15, 0, offset=2), instruction(0xb7, 1, value=1), instruction(0xdb, 0, 1),
+            instruction(0xb7, value=1), instruction(0x95)))
+        super().__init__(cgroup)
+
+    def count(self):
+        key, value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(8)
+        self._bpf(1, "=IIQQQ", self.map_fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
+        return int.from_bytes(value.raw, "little")
+
+
+@pytest.mark.parametrize("state", ["no window", "paused", "paced"])
+def test_other_programs_keep_their_callbacks(path, cgroup, state):
+    connect, near = path
+    with CountingProgram(cgroup) as other, Windows(near, cgroup) as windows:
+        if state != "no window":
+            windows.set("10.9.2.1", 40, pacing_percent=100)
+        if state == "paused":
+            windows.say("pause")
+        connection = connect(congestion="cubic")
+        for _ in range(5):
+            connection.send(2000)
+        before = other.count()
+        for _ in range(5):
+            connection.send(2000)
+        assert other.count() >= before + 5
+        assert pacing_limit(connection) == NO_LIMIT
+        assert windows.counts()["paced"] == (state == "paced")
+        connection.close()
+
+
 def test_half_a_round_trip_leaves_no_limit_whatever_others_do(path, cgroup):
     connect, near = path
     with Windows(near, cgroup) as windows, OtherProgram(cgroup, takes_callbacks=True):
@@ -353,6 +401,41 @@ def test_flush_pauses_a_daemon_that_has_no_routes(net, daemon):
 def test_once_is_for_routes(net, cgroup):
     done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
     assert done.returncode == 2 and "--once" in done.stderr, done.stderr
+
+
+def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
+    net.learned("203.0.113.1", 30)
+    before = snapshot(net.host)
+    with daemon("routes") as killed:
+        wait_window(net.host, "203.0.113.1")
+        killed.kill()
+        assert snapshot(net.host) != before
+        killed.process.returncode = 0  # it has ended, as asked for
+        with daemon("connections", has_rules=False):
+            assert snapshot(net.host) == before
+
+
+def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
+    connect, near = path
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\npacing-percent = 100\n")
+    learned = connect(congestion="cubic")
+    learned.grow(30)
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config,
+                has_rules=False) as riptided:
+        def limit():
+            connection = connect(congestion="cubic")
+            found = connection.cwnd(), pacing_limit(connection)
+            connection.close()
+            return found
+
+        wait_until(lambda: limit()[0] > 10 and limit()[1] != NO_LIMIT, "pacing over a round trip")
+        config.write_text("[apply]\npacing-percent = 50\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "100 -> 50" in riptided.said(), "the reload")
+        cwnd, rate = limit()
+        assert cwnd > 10 and rate == NO_LIMIT
+    learned.close()
 
 
 def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import select
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
@@ -236,6 +237,25 @@ def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> Non
                 agent.reconfigure(interval=0.05, estimator=PAPER)
             assert refused.value.field == "apply"
         assert net.connect("203.0.113.1").cwnd() == 10
+
+
+def test_start_that_was_refused_is_tried_again(net: Network, tmp_path: Path) -> None:
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
+        with riptide.Agent(interval=0.05, estimator=PAPER, apply=riptide.Backend.AUTO,
+                           cgroup=cgroup) as agent:
+            with riptide.Router() as other:
+                other.start()
+                for _ in range(3):
+                    before = len(os.listdir("/proc/self/fd"))
+                    with pytest.raises(OSError) as refused:
+                        agent.start()
+                    assert refused.value.errno == errno.EBUSY
+                assert len(os.listdir("/proc/self/fd")) == before
+            agent.start()
+            asyncio.run(asyncio.wait_for(
+                until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+            assert net.connect("203.0.113.1").cwnd() == cwnd
 
 
 def test_agent_can_be_reconfigured_paused_and_hinted(net: Network) -> None:
