@@ -164,7 +164,11 @@ struct riptide_wanted {
     bool may_lower;
     uint32_t initcwnd;    /* segments; 0 withdraws */
     uint32_t cwnd_max;    /* no route gets or keeps more, segments; 0: no such bound */
-    uint32_t rto_min_us;  /* the kernel keeps it in whole ms, rounded up; 0: as without us */
+    /*
+     * 0: as without us. By a route in whole ms, rounded up; by the program up to 200 ms, and only
+     * once its first round trips are over.
+     */
+    uint32_t rto_min_us;
     /*
      * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0: not
      * known. The route says it where it is less than what the base route, or its link, says, and as
