@@ -202,12 +202,13 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
     struct reader reader = { settings, name, 0, "", false, NO_OVERRIDE, 0 };
-    char *line = malloc(n + 1), *end = line + n, *stop;
+    char *line = malloc(n + 1), *end, *stop;
 
     settings->file = name;
     settings->text = line;
     if (!line)
         return fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
+    end = line + n;
     memcpy(line, bytes, n);
     if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
         line += strlen(mark);

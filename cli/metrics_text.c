@@ -109,7 +109,7 @@ void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t
 
 static void print_table(FILE *out, const struct metrics *metrics)
 {
-    const char *name = NULL;
+    const char *name = "";
 
     for (const struct series *series = table; series < table + N_SERIES; series++) {
         uint64_t value = *(const uint64_t *)(const void *)((const char *)metrics + series->offset);

@@ -305,11 +305,11 @@ const char *backend_text(enum riptide_backend backend)
     return names[backend];
 }
 
+static const char *const level_names[] = { "error", "warning", "info", "debug" };
+
 static const char *level_name(size_t n)
 {
-    static const char *const names[] = { "error", "warning", "info", "debug" };
-
-    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
+    return n < sizeof(level_names) / sizeof(level_names[0]) ? level_names[n] : NULL;
 }
 
 static int level_parse(void *target, const char *text)
@@ -329,7 +329,7 @@ static void level_print(FILE *out, const void *target)
 
 const char *log_level_name(enum log_level level)
 {
-    return level_name(level);
+    return level_names[level];
 }
 
 #define KIND(name, argument, expected, read, write, names)                                         \
