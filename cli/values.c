@@ -34,12 +34,13 @@ static const struct {
 /* Which of a kind's names that is. */
 static int find_name(const char *(*name)(size_t n), const char *text, size_t *np)
 {
+    const char *offered = name(0);
     size_t n = 0;
 
-    while (name(n) && strcmp(text, name(n)) != 0)
-        n++;
+    while (offered && strcmp(text, offered) != 0)
+        offered = name(++n);
     *np = n;
-    return name(n) ? 0 : -EINVAL;
+    return offered ? 0 : -EINVAL;
 }
 
 /* strtoull takes blanks and signs, and wraps "-1" around: only digits get that far. */
@@ -107,7 +108,7 @@ static int auto_flag_parse(void *target, const char *text)
 
     if (text && find_name(auto_flag_name, text, &n) < 0)
         return -EINVAL;
-    *(int8_t *)target = n == 0 ? -1 : n % 2 != 0;
+    *(int8_t *)target = (int8_t)(n == 0 ? -1 : n % 2 != 0);
     return 0;
 }
 
