@@ -81,23 +81,30 @@ static json_t *rules_of(const struct daemon *daemon, uint8_t family)
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
 
-/* One word, and why where it is not "ok". */
+/* One word, and why where it is not all that was asked for. */
 static json_t *health_of(const struct daemon *daemon)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
     const char *reason4 = riptide_router_get_reason(router, AF_INET);
     const char *reason6 = riptide_router_get_reason(router, AF_INET6);
     const struct backend_state state = backend_of(daemon);
+    const char *why_no_rules = reason4 ? reason4 : reason6;
     const char *health = "ok", *reason = NULL;
+    char text[256];
 
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
     } else if (daemon->is_paused) {
         health = "paused";
-    } else if (reason4 || reason6) {
+    } else if (state.backend == RIPTIDE_BOTH && !why_no_rules != !state.reason) {
+        snprintf(text, sizeof(text), "windows are given %s alone: %s",
+                 why_no_rules ? "per connection" : "by routes",
+                 why_no_rules ? why_no_rules : state.reason);
+        reason = text;
+    } else if (why_no_rules) {
         health = "off";
-        reason = reason4 ? reason4 : reason6;
+        reason = why_no_rules;
     } else if (state.backend != RIPTIDE_ROUTES && state.reason) {
         health = "off";
         reason = state.reason;
@@ -226,6 +233,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct settings *settings = daemon->settings;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    const struct backend_state state = backend_of(daemon);
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -244,9 +252,13 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         seen = explanation_seen(&explanation);
         json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
     }
-    if (riptide_agent_find(daemon->agent, &group, &found) == 0)
+    if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
+        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED &&
+            state.reason)
+            snprintf(found.reason, sizeof(found.reason), "%s", state.reason);
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
+    }
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
                      settings_have_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,

@@ -189,7 +189,8 @@ static int refuse(const struct settings *settings, struct riptide_error *error, 
     settings_explain_refusal(settings, error);
     if (r == -EINVAL)
         log_answer("%s", error->text);
-    else if (r == -EPERM && !error->field && !settings->router.dry_run)
+    else if (r == -EPERM && !error->field && !settings->router.dry_run &&
+             !strstr(error->text, "CAP_BPF"))
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
         log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));

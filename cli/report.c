@@ -62,7 +62,9 @@ static void report_applied(const struct settings *settings, const struct riptide
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
                  explanation.samples, explanation.samples == 1 ? "" : "s", explanation.policy,
                  explanation.combined, explanation.smoothed);
-    if (route->ifindex) {
+    if (route->backend == RIPTIDE_CONNECTIONS) {
+        snprintf(path, sizeof(path), "per connection");
+    } else if (route->ifindex) {
         log_device_name(route->ifindex, name);
         if (route->gateway.family) {
             riptide_prefix_format(&route->gateway, gateway);

@@ -20,8 +20,8 @@ const struct option_row status_rows[] = {
 static const char screen[] =
     "riptided     {/health:mark}[: {/reason}]\n"
     "  version    {/version}[{?/dry_run}, dry run], process {/pid}, running for {/uptime_s:clock}\n"
-    "  rules      IPv4 [off: {/rules.ipv4.reason}|in place], IPv6 [off: {/rules.ipv6.reason}|in "
-    "place]\n"
+    "[{!connections_alone}  rules      IPv4 [off: {/rules.ipv4.reason}|in place], "
+    "IPv6 [off: {/rules.ipv6.reason}|in place]\n]"
     "[{?per_connection}  program    {/apply.given} connections got their window, {/apply.paced} of them "
     "paced; {/apply.kept} kept a larger one of their route\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
@@ -29,8 +29,8 @@ static const char screen[] =
     "policy {/policy}, time to live {/ttl_s} s\n"
     "  learned    {/connections} connection[{!/connections=1}s], {/destinations} of at most {/max_destinations} "
     "destinations[{?is_full}: full, --max-destinations keeps new ones out]\n"
-    "  routes     {/routes} of at most {/max_routes} [{?/dry_run}would be |]in the kernel, {/left_alone} destinations "
-    "left alone[{?has_all_routes}: full]\n"
+    "[{!connections_alone}  routes     {/routes} of at most {/max_routes} "
+    "[{?/dry_run}would be |]in the kernel, {/left_alone} destinations left alone[{?has_all_routes}: full]\n]"
     "[{?/not_taken}{!/paused}  not taken  {/not_taken} of the routes: connections start without "
     "them, `riptide show` says why\n]"
     "[  last round {/round.ago_s:.1} s ago, took {/round.took_ms:.1} ms (processor "
@@ -66,7 +66,8 @@ static void print_screen(const json_t *status)
     const json_t *apply = get(status, "apply");
     bool is_program = strcmp(json_string_value(get(apply, "by")), "routes") != 0;
     json_t *compared = json_pack(
-        "{s:b, s:b, s:b, s:b, s:b}", "per_connection", is_program, "why_routes",
+        "{s:b, s:b, s:b, s:b, s:b, s:b}", "per_connection", is_program, "connections_alone",
+        !strcmp(text_of(apply, "by"), "connections"), "why_routes",
         !is_program && json_is_string(get(apply, "reason")), "is_stretched",
         real(get(status, "round"), "interval_s") > real(status, "interval_s"), "is_full",
         number(status, "destinations") >= number(status, "max_destinations"), "has_all_routes",

@@ -4,6 +4,8 @@
  */
 #include "verdict.h"
 
+#include "explanation.h"
+
 /* With what connections start all the same. */
 #define STARTS "[; connections start with {lookup.starts_with} segments]"
 
@@ -16,11 +18,16 @@
     "{seen.left_out.unmeasured})"                                                                  \
     "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
 
+#define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
+
 #define OF_DAEMON                                                                                  \
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
     "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
+    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
+    "|nothing at present, per connection: {route.reason}" STARTS                                   \
+    "|connections start with {route.initcwnd} segments, given per connection]"                     \
     "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
-    "|{?dry_run}a dry run: connections would start with {route.initcwnd} segments"                 \
+    "|{?dry_run}" DRY_RUN                                                                          \
     "|{!kernel}the kernel does not have the route that riptided has written"                       \
     "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
     "|connections start with {lookup.starts_with} segments[, without us, the route is not looked " \
@@ -46,7 +53,9 @@ const char verdict_sentence[] =
     "|, smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n"
 
 #define ROUTE(name)                                                                                \
-    "[{!" name "}none|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"              \
+    "[{!" name "}none|{?" name ".state=" PER_CONNECTION "}"                                        \
+    "{" name ".dst} initcwnd {" name ".initcwnd} " PER_CONNECTION "[, not at present: {" name      \
+    ".reason}]|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                   \
     "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
     "[ dev {" name ".dev}| via several next hops]]\n"
 

@@ -452,3 +452,73 @@ def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup
     with OtherProgram(cgroup, is_alone=True):
         done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
     assert done.returncode == 1 and f"--cgroup: {cgroup}: somebody else's program" in done.stderr
+
+
+def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert f"=> connections start with {cwnd} segments, given per connection\n" in explain()
+        assert f"route        203.0.113.1 initcwnd {cwnd} per connection\n" in explain()
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: "per connection, not at present: paused\n" in explain(), "the pause")
+        assert ("=> nothing at present, per connection: paused; connections start with 10 segments\n"
+                in explain())
+    below = cgroup / "below"
+    below.mkdir()
+    with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        below.rmdir()
+        wait_until(lambda: "per connection: the program was detached" in explain(), "the end of it")
+
+
+def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
+    prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
+    done = net.host.run(*prefix, RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+    assert done.returncode == 1
+    assert "cannot start: a program per connection needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
+
+
+@pytest.mark.parametrize("apply", ["connections", "auto"])
+def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
+        wait_until(lambda: "would set" in one.said(), "a window")
+        assert f"would set 203.0.113.1 initcwnd {cwnd} " in one.said()
+        assert ") per connection\n" in one.said()
+        assert "next hops" not in one.said()
+
+
+def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
+    below = cgroup / "below"
+    below.mkdir()
+    gone = "the program was detached from its cgroup, or that is gone"
+    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+        wait_until(lambda: status()["health"] == "ok", "a round")
+        below.rmdir()
+        wait_until(lambda: status()["reason"], "the end of it")
+        assert status()["health"] == "ok"
+        assert status()["reason"] == f"windows are given by routes alone: {gone}"
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: status()["health"] == "off", "both off")
+        net.host.ip("rule", "del", "pref", 0, "lookup", "main")
+    below.mkdir()
+    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: status()["reason"], "rules without a place")
+        assert status()["health"] == "ok"
+        assert status()["reason"].startswith("windows are given per connection alone: ")
+
+
+def test_status_of_connections_alone_has_no_rules_or_routes(net, daemon):
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["round"], "a round")
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " not in said and "\n  routes " not in said
+        assert "\n  program " in said and "\n  learned " in said
+    with daemon("both"):
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " in said and "\n  routes " in said
