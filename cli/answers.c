@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Figures of the agent's stages as answers, and requests as calls of the agent. Reads the clocks.
+ * Figures of the agent's stages as answers to requests that change nothing. Reads the clocks.
  */
 #include "daemon.h"
 
@@ -9,8 +9,6 @@
 #include "lib/tools.h"
 #include "log.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -43,40 +41,27 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 }
 
 /* By what windows are given, and per connection how many. */
-struct backend_state {
-    enum riptide_backend backend;
-    const char *reason;
-    struct window_counts counts;
-};
-
-static struct backend_state backend_of(const struct daemon *daemon)
-{
-    struct backend_state state;
-
-    state.backend = riptide_agent_get_backend(daemon->agent, &state.reason, &state.counts);
-    return state;
-}
-
 static json_t *apply_of(const struct daemon *daemon)
 {
-    const struct backend_state state = backend_of(daemon);
+    const struct window_counts counts = riptide_agent_count_windows(daemon->agent);
+    const char *reason;
+    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(state.backend),
-                     "reason", state.reason, "given", (json_int_t)state.counts.given, "paced",
-                     (json_int_t)state.counts.paced, "kept", (json_int_t)state.counts.kept,
-                     "syn_lost", (json_int_t)state.counts.syn_lost, "refused",
-                     (json_int_t)state.counts.refused);
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend), "reason",
+                     reason, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced,
+                     "kept", (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost,
+                     "refused", (json_int_t)counts.refused);
 }
 
 /* Whether the rules of a family are in place, and why not. */
 static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
-    const char *reason = riptide_router_get_reason(router, family);
+    const char *reason = riptide_router_get_reason(router, family), *unused;
 
     if (daemon->settings->router.dry_run)
         reason = "dry run: no rule is written";
-    else if (backend_of(daemon).backend == RIPTIDE_CONNECTIONS)
+    else if (riptide_agent_get_backend(daemon->agent, &unused) == RIPTIDE_CONNECTIONS)
         reason = "windows are given per connection";
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
@@ -87,32 +72,32 @@ static json_t *health_of(const struct daemon *daemon)
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
     const char *reason4 = riptide_router_get_reason(router, AF_INET);
     const char *reason6 = riptide_router_get_reason(router, AF_INET6);
-    const struct backend_state state = backend_of(daemon);
-    const char *why_no_rules = reason4 ? reason4 : reason6;
+    const char *why_no_rules = reason4 ? reason4 : reason6, *why_no_program;
+    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &why_no_program);
     const char *health = "ok", *reason = NULL;
     char text[256];
 
+    if (backend == RIPTIDE_ROUTES) /* AUTO says why it is that */
+        why_no_program = NULL;
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
     } else if (daemon->is_paused) {
         health = "paused";
-    } else if (state.backend == RIPTIDE_BOTH && !why_no_rules != !state.reason) {
+    } else if (backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s alone: %s",
                  why_no_rules ? "per connection" : "by routes",
-                 why_no_rules ? why_no_rules : state.reason);
+                 why_no_rules ? why_no_rules : why_no_program);
         reason = text;
-    } else if (why_no_rules) {
+    } else if (why_no_rules || why_no_program) {
         health = "off";
-        reason = why_no_rules;
-    } else if (state.backend != RIPTIDE_ROUTES && state.reason) {
-        health = "off";
-        reason = state.reason;
+        reason = why_no_rules ? why_no_rules : why_no_program;
     } else if (daemon->health.n_ticks == 0) {
         health = "starting";
     }
     return json_pack("{s:s, s:s?, s:o, s:{s:o, s:o}}", "health", health, "reason", reason, "apply",
-                     apply_of(daemon), "rules", "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
+                     apply_of(daemon), "rules", "ipv4", rules_of(daemon, AF_INET), "ipv6",
+                     rules_of(daemon, AF_INET6));
 }
 
 static double ms(uint64_t ns)
@@ -233,7 +218,6 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct settings *settings = daemon->settings;
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
-    const struct backend_state state = backend_of(daemon);
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -241,6 +225,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_route found;
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
+    const char *off;
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
@@ -253,9 +238,9 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
     }
     if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
-        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED &&
-            state.reason)
-            snprintf(found.reason, sizeof(found.reason), "%s", state.reason);
+        riptide_agent_get_backend(daemon->agent, &off);
+        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED && off)
+            snprintf(found.reason, sizeof(found.reason), "%s", off);
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     }
@@ -264,120 +249,6 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "seen", seen, "route", route, "rules",
                      rules_of(daemon, peer->family));
-}
-
-/* Of windows within that prefix, but for sections that are for a part of it. */
-static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
-                            const struct riptide_prefix *dst)
-{
-    const struct riptide_hint *best = NULL;
-
-    for (size_t i = 0; i < config->n_hints; i++) {
-        const struct riptide_hint *override = &config->hints[i];
-
-        if (riptide_prefix_contains(&override->dst, dst) &&
-            (!best || override->dst.len > best->dst.len))
-            best = override;
-    }
-    return best && best->cwnd_min > 0 ? best->cwnd_min : config->cwnd_min;
-}
-
-static uint32_t count_destinations(const struct riptide_estimator *estimator,
-                                   const struct riptide_prefix *within)
-{
-    struct riptide_estimate estimate;
-    uint32_t cursor = 0, n = 0;
-
-    while (riptide_estimator_next(estimator, &cursor, &estimate) == 0)
-        n += riptide_prefix_contains(within, &estimate.dst);
-    return n;
-}
-
-/* A hint is for destinations: one for a part of a destination would hold nothing, ever. */
-static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
-                        struct riptide_error *error)
-{
-    const struct riptide_estimator_config *config = &daemon->settings->estimator;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix group;
-
-    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
-    if (group.len >= dst->len)
-        return 0;
-    for (size_t i = 0; i < config->n_aggregates; i++) {
-        if (riptide_prefix_contains(dst, &config->aggregates[i]))
-            return 0;
-    }
-    riptide_prefix_format(dst, text);
-    riptide_prefix_format(&group, whole);
-    snprintf(error->text, sizeof(error->text), "%s: counts as a part of %s; give that", text,
-             whole);
-    return -EINVAL;
-}
-
-int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
-                   struct request_hinted *hinted, struct riptide_error *error)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
-    int r = check_hinted(daemon, &hint->dst, error);
-
-    if (r < 0)
-        return r;
-    hinted->cwnd_min = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
-    hinted->destinations =
-        count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
-    if (hint->scale > 0)
-        snprintf(scale, sizeof(scale), "times %g", hint->scale);
-    if (hint->cwnd_max > 0)
-        snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
-    hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
-    r = riptide_estimator_add_hint(riptide_agent_get_estimator(daemon->agent), hint, error);
-    if (r == RIPTIDE_E_FULL)
-        snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
-    riptide_prefix_format(&hint->dst, dst);
-    if (r == 0)
-        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, s(for_ns), scale,
-                 *scale && *max ? ", " : "", max);
-    return r;
-}
-
-/* A section of the file is a hint as well: a bound that only a reload may take away. */
-int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
-                  struct riptide_error *error)
-{
-    struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
-    bool has_section = false, has_end = false;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_hint hint;
-    uint32_t cursor = 0;
-
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
-        if (!riptide_prefix_equal(&hint.dst, dst))
-            continue;
-        has_section |= hint.until_ns == RIPTIDE_NEVER_NS;
-        has_end |= hint.until_ns != RIPTIDE_NEVER_NS;
-    }
-    riptide_prefix_format(dst, text);
-    if (has_end && riptide_estimator_remove_hint(estimator, dst) == 0) {
-        log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
-        return 0;
-    }
-    snprintf(error->text, sizeof(error->text), "%s: %s", text,
-             has_section ? "its bounds are a section of the configuration: take that out of the "
-                           "file, and reload"
-                         : "there is no hint for it; `riptide hint` lists them");
-    return RIPTIDE_E_UNKNOWN;
-}
-
-int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
-{
-    int r = riptide_agent_set_paused(daemon->agent, is_paused);
-
-    daemon->is_paused = is_paused;
-    if (r < 0)
-        snprintf(error->text, sizeof(error->text),
-                 "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
-    return r;
 }
 
 json_t *daemon_list(struct daemon *daemon)
@@ -400,22 +271,6 @@ json_t *daemon_save(struct daemon *daemon)
     answer = json_pack("{s:s%}", "state", text, n);
     free(text);
     return answer;
-}
-
-int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
-                   struct riptide_load_counts *counts, struct riptide_error *error)
-{
-    int r = riptide_estimator_load(riptide_agent_get_estimator(daemon->agent),
-                                   clock_read_ns(CLOCK_BOOTTIME), clock_read_ns(CLOCK_REALTIME),
-                                   state, n, is_replacing, counts, error);
-
-    if (r != 0 && !error->text[0])
-        snprintf(error->text, sizeof(error->text), "not loaded: %s",
-                 r < 0 ? strerror(-r) : "time runs backwards");
-    if (r == 0)
-        log_line(LOG_LEVEL_INFO, "state %s: destinations taken over: %u",
-                 is_replacing ? "loaded" : "merged", counts->loaded);
-    return r;
 }
 
 json_t *daemon_metrics(struct daemon *daemon)

@@ -216,17 +216,14 @@ static int draw_seeds(struct settings *settings)
 static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
-    bool is_dry = settings->router.dry_run;
-    struct window_counts counts;
+    bool is_dry = settings->router.dry_run, has_program;
     struct riptide_error error;
     const char *reason;
     int status;
 
     open_control(daemon, privileges);
-    if (privileges_drop(privileges, !is_dry,
-                        !is_dry && riptide_agent_get_backend(daemon->agent, &reason, &counts) !=
-                                       RIPTIDE_ROUTES,
-                        &error) < 0) {
+    has_program = riptide_agent_get_backend(daemon->agent, &reason) != RIPTIDE_ROUTES;
+    if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {

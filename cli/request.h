@@ -37,7 +37,7 @@ struct request_hinted {
 };
 
 /*
- * What a daemon says and does: answers.c's, or those of a test. Objects are the caller's; NULL
+ * What a daemon says and does: answers.c's and changes.c's, or a test's. Objects are the caller's; NULL
  * without memory. Errors: -errno with a line.
  */
 struct daemon;

@@ -64,11 +64,14 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
                        struct riptide_route *route);
 
 /*
- * By what windows are given, and how often they were per connection. *reasonp: why AUTO chose
- * routes, or why the program gives nothing at present; NULL: neither.
+ * By what windows are given. *reasonp: why AUTO chose routes, or why the program gives nothing at
+ * present; NULL: neither.
  */
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
-                                               const char **reasonp, struct window_counts *counts);
+                                               const char **reasonp);
+
+/* How often windows were given per connection. */
+struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);

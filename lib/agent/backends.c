@@ -166,8 +166,7 @@ int backends_dispatch(struct backends *backends, int fd, bool *is_one)
 void backends_reconfigure(struct backends *backends, const struct connections_config *config)
 {
     if (backends->connections)
-        connections_set_pacing(backends->connections, config->pacing_percent,
-                               config->pacing_rtt_min_us);
+        connections_reconfigure(backends->connections, config);
 }
 
 int backends_set_paused(struct backends *backends, bool is_paused)

@@ -47,15 +47,21 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
 }
 
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
-                                               const char **reasonp, struct window_counts *counts)
+                                               const char **reasonp)
 {
     const struct backends *backends = &agent->backends;
 
-    *counts = (struct window_counts){ 0 };
     *reasonp = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
-    if (backends->connections) {
+    if (backends->connections)
         *reasonp = connections_get_reason(backends->connections);
-        connections_count(backends->connections, counts);
-    }
     return backends->chosen;
+}
+
+struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent)
+{
+    struct window_counts counts = { 0 };
+
+    if (agent->backends.connections)
+        connections_count(agent->backends.connections, &counts);
+    return counts;
 }

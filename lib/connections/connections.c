@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's life, and its maps. A window is one call of bpf(2), of two microseconds: so nothing
- * is queued, and what the kernel has is remembered by the kernel alone.
+ * Windows in the map of the program (program.c). Each is one call of bpf(2), of two microseconds: so
+ * nothing is queued, and what the kernel has is remembered by the kernel alone.
  */
 #include "connections/connections.h"
 
@@ -294,10 +294,13 @@ int connections_pop(struct connections *connections, const struct riptide_route 
     return 0;
 }
 
-int connections_set_pacing(struct connections *connections, uint32_t percent, uint32_t rtt_min_us)
+int connections_reconfigure(struct connections *connections,
+                            const struct connections_config *config)
 {
-    connections->config.pacing_percent = percent;
-    connections->config.pacing_rtt_min_us = rtt_min_us;
+    connections->config.pacing_percent = config->pacing_percent;
+    connections->config.pacing_rtt_min_us = config->pacing_rtt_min_us;
+    connections->config.step_segments = config->step_segments;
+    connections->config.step_percent = config->step_percent;
     return write_settings(connections);
 }
 

@@ -61,8 +61,12 @@ int connections_pop(struct connections *connections, const struct riptide_route 
 /* Undoes a start: connections_start may be called again. Errors: those of bpf(2). */
 int connections_unload(struct connections *connections);
 
-/* Goes on with another pacing, at once. Errors: those of bpf(2). */
-int connections_set_pacing(struct connections *connections, uint32_t percent, uint32_t rtt_min_us);
+/*
+ * Goes on with another pacing, at once, and with other steps for windows to come; all else stays as
+ * it was. Errors: those of bpf(2).
+ */
+int connections_reconfigure(struct connections *connections,
+                            const struct connections_config *config);
 
 /* While paused connections open as without the program; windows are set all the same. */
 int connections_set_paused(struct connections *connections, bool is_paused);

@@ -51,12 +51,11 @@ int program_init(struct program *program, const char *cgroup, struct riptide_err
         opened = open_one(program, cgroup) ? cgroup : NULL;
     for (size_t i = 0; !cgroup && !opened && i < 2; i++)
         opened = open_one(program, usual_cgroups[i]) ? usual_cgroups[i] : NULL;
+    if (!opened && cgroup)
+        return error_set_field(error, "cgroup", "%s is no directory of cgroup2", cgroup);
     if (!opened)
-        return error_set_field(error, "cgroup", "%s is no directory of cgroup2%s",
-                               cgroup ? cgroup : usual_cgroups[0],
-                               cgroup ? ""
-                                      : ", nor is "
-                                        "/sys/fs/cgroup/unified");
+        return error_set_field(error, "cgroup", "neither %s nor %s is a directory of cgroup2",
+                               usual_cgroups[0], usual_cgroups[1]);
     program->cgroup = strdup(opened);
     return program->cgroup ? 0 : -ENOMEM;
 }

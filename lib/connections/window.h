@@ -25,11 +25,11 @@ struct window {
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
     __u32 receive_bytes;
     /*
-     * The part of a round trip over which the first flight leaves, in percent; 0: at once; up to
-     * 50: as TCP paces in slow start, two windows a round trip; more is a limit that is lifted with
-     * the first round trip that data has made.
+     * The part of a round trip over which the first flight leaves, in percent; 0: as the settings
+     * say; up to 50: as TCP paces in slow start, two windows a round trip; more is a limit that is
+     * lifted with the first round trip that data has made.
      */
-    __u32 pacing_percent; /* 0: as the settings say */
+    __u32 pacing_percent;
     __u32 pacing_rate;    /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
     __u32 rtt_us;         /* of the path, for handshakes that measured none */
     __u32 route_step;     /* so much above it a route of ours may be, segments */
@@ -46,7 +46,7 @@ struct window_settings {
 struct window_counts {
     __u64 given;
     __u64 paced;    /* of those */
-    __u64 kept;     /* had as much from their route */
+    __u64 kept;     /* had more from their route */
     __u64 syn_lost; /* start with one segment, RFC 6298 section 5.7 */
     __u64 refused;  /* not to be paced, for a window that may not leave at once */
 };

@@ -39,9 +39,9 @@ struct seen {
 };
 
 /*
- * A dump begins. With `may_settle` all that closed before the last one ended was asked about: what
- * is heard of from now on was shown, or has a higher cookie than all that was. Otherwise `fresh`
- * goes on filling up; what is too much for it is settled all the same.
+ * A dump begins. With `may_settle` all that closed before the last one ended was asked about: a
+ * later event is of a connection that was shown, or that has a higher cookie than all of those.
+ * Otherwise `fresh` goes on filling up; what is too much for it is settled all the same.
  */
 void seen_begin(struct seen *seen, bool may_settle);
 

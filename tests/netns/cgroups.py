@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Cgroups that tests make, and whose connections are those of the process that runs them."""
+"""Cgroups that tests make, whose connections are those of the process that runs them, and programs
+of others on them."""
 
 import contextlib
+import ctypes
 import os
+import platform
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -48,3 +52,67 @@ def _remove(cgroup):
                 below.rmdir()
         cgroup.rmdir()
     return not cgroup.exists()
+
+
+def instruction(code, dst=0, src=0, offset=0, value=0):
+    return struct.pack("<BBhi", code, dst | src << 4, offset, value)
+
+
+class OtherProgram:
+    """Somebody else's program on a cgroup. `takes_callbacks`: it leaves nobody any."""
+
+    SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
+    PROG_LOAD, PROG_ATTACH, PROG_DETACH = 5, 8, 9
+    SOCK_OPS, CGROUP_SOCK_OPS, ALLOW_MULTI = 13, 3, 2
+    RETURN_1 = instruction(0xb7, value=1) + instruction(0x95)
+    # r2 = 0; call bpf_sock_ops_cb_flags_set
+    NO_CALLBACKS = instruction(0xb7, 2) + instruction(0x85, value=59)
+
+    def __init__(self, cgroup, is_alone=False, takes_callbacks=False, code=RETURN_1):
+        self.cgroup_fd = os.open(cgroup, os.O_RDONLY | os.O_DIRECTORY)
+        code = self.NO_CALLBACKS * takes_callbacks + code
+        insns, licence = ctypes.create_string_buffer(code), ctypes.create_string_buffer(b"GPL")
+        self.fd = self._bpf(self.PROG_LOAD, "=IIQQIIQII16sII", self.SOCK_OPS, len(code) // 8,
+                            ctypes.addressof(insns), ctypes.addressof(licence), 0, 0, 0, 0, 0,
+                            b"other", 0, self.CGROUP_SOCK_OPS)
+        self._bpf(self.PROG_ATTACH, "=IIII", self.cgroup_fd, self.fd, self.CGROUP_SOCK_OPS,
+                  0 if is_alone else self.ALLOW_MULTI)
+
+    def _bpf(self, command, layout, *members):
+        attr = ctypes.create_string_buffer(struct.pack(layout, *members), 128)
+        libc = ctypes.CDLL(None, use_errno=True)
+        r = libc.syscall(self.SYSCALL, command, attr, 128)
+        if r < 0:
+            raise OSError(ctypes.get_errno(), "bpf")
+        return r
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._bpf(self.PROG_DETACH, "=IIII", self.cgroup_fd, self.fd, self.CGROUP_SOCK_OPS, 0)
+        os.close(self.fd)
+        os.close(self.cgroup_fd)
+
+
+class CountingProgram(OtherProgram):
+    """One that asks for the callback of each round trip, and counts them in a map."""
+
+    def __init__(self, cgroup):
+        self.map_fd = self._bpf(0, "=IIIII", 2, 4, 8, 1, 0)  # an array of one u64
+        code = b"".join((
+            instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
+            instruction(0x15, 1, offset=1, value=4),  # it is established, opened here
+            instruction(0x55, 1, offset=3, value=5),  # or there
+            instruction(0xbf, 1, 6), instruction(0xb7, 2, value=8), instruction(0x85, value=59),
+            instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=12),  # a round trip
+            instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),
+            instruction(0x18, 1, 1, value=self.map_fd), instruction(0), instruction(0x85, value=1),
+            instruction(0x15, 0, offset=2), instruction(0xb7, 1, value=1), instruction(0xdb, 0, 1),
+            instruction(0xb7, value=1), instruction(0x95)))
+        super().__init__(cgroup, code=code)
+
+    def count(self):
+        key, value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(8)
+        self._bpf(1, "=IIQQQ", self.map_fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
+        return int.from_bytes(value.raw, "little")

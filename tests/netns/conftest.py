@@ -3,12 +3,17 @@
 
 import os
 import subprocess
+import sys
 
 import cgroups
 import pytest
-from netns import Host, Network, mount_build
+from connection import Connection
+from netns import REPOSITORY, Host, Network, mount_build
 from programs import Driver
 from xdist.scheduler import LoadScopeScheduling
+
+sys.path.insert(0, str(REPOSITORY / "lab" / "wan"))
+import wanbox  # noqa: E402
 
 # Whose tests are long and need nothing of each other: they are dealt out one by one, and first.
 LONG = ("test_lab.py", "test_invariant.py", "test_faults.py")
@@ -62,6 +67,19 @@ def cgroup(cgroup_root):
     """A cgroup whose connections are those of this process."""
     with cgroups.made(cgroup_root) as made:
         yield made
+
+
+@pytest.fixture
+def path():
+    """Connections between two hosts that are 100 ms and 20 Mbit/s apart; the buffer at the bottleneck holds a quarter of that."""
+    near, far = Host("near"), Host("far")
+    addresses = {near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}
+    ports = [f"name={name},netns={name},net={address}/32" for name, (address,) in addresses.items()]
+    far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
+    with wanbox.Wan(ports, ["delay=50ms,rate=20mbit,buffer=62500b"], addresses):
+        yield lambda **options: Connection(near, far, "10.9.2.1", source="10.9.1.1", **options), near, far
+    near.close()
+    far.close()
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import time
 from waiting import DEADLINE_S, wait_until
 
 SO_COOKIE = 57
+SO_MAX_PACING_RATE = 47
+NO_LIMIT = (1 << 64) - 1  # of its pacing rate
 TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
 
 
@@ -114,6 +116,11 @@ class TcpInfo:
 
 def tcp_info(end):
     return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
+
+
+def pacing_limit(end):
+    """Bytes/s, or NO_LIMIT."""
+    return int.from_bytes(end.getsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 8), "little")
 
 
 def cookie_of(end):

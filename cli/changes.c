@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests that change something as calls of the agent, and their lines in the log.
+ */
+#include "daemon.h"
+
+#include "clock.h"
+#include "lib/tools.h"
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of windows within that prefix, but for sections that are for a part of it. */
+static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
+                            const struct riptide_prefix *dst)
+{
+    const struct riptide_hint *best = NULL;
+
+    for (size_t i = 0; i < config->n_hints; i++) {
+        const struct riptide_hint *override = &config->hints[i];
+
+        if (riptide_prefix_contains(&override->dst, dst) &&
+            (!best || override->dst.len > best->dst.len))
+            best = override;
+    }
+    return best && best->cwnd_min > 0 ? best->cwnd_min : config->cwnd_min;
+}
+
+static uint32_t count_destinations(const struct riptide_estimator *estimator,
+                                   const struct riptide_prefix *within)
+{
+    struct riptide_estimate estimate;
+    uint32_t cursor = 0, n = 0;
+
+    while (riptide_estimator_next(estimator, &cursor, &estimate) == 0)
+        n += riptide_prefix_contains(within, &estimate.dst);
+    return n;
+}
+
+/* A hint is for destinations: one for a part of a destination would hold nothing, ever. */
+static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
+                        struct riptide_error *error)
+{
+    const struct riptide_estimator_config *config = &daemon->settings->estimator;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_prefix group;
+
+    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
+    if (group.len >= dst->len)
+        return 0;
+    for (size_t i = 0; i < config->n_aggregates; i++) {
+        if (riptide_prefix_contains(dst, &config->aggregates[i]))
+            return 0;
+    }
+    riptide_prefix_format(dst, text);
+    riptide_prefix_format(&group, whole);
+    snprintf(error->text, sizeof(error->text), "%s: counts as a part of %s; give that", text,
+             whole);
+    return -EINVAL;
+}
+
+int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
+                struct request_hinted *hinted, struct riptide_error *error)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
+    int r = check_hinted(daemon, &hint->dst, error);
+
+    if (r < 0)
+        return r;
+    hinted->cwnd_min = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
+    hinted->destinations =
+        count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
+    if (hint->scale > 0)
+        snprintf(scale, sizeof(scale), "times %g", hint->scale);
+    if (hint->cwnd_max > 0)
+        snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
+    hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
+    r = riptide_estimator_add_hint(riptide_agent_get_estimator(daemon->agent), hint, error);
+    if (r == RIPTIDE_E_FULL)
+        snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
+    riptide_prefix_format(&hint->dst, dst);
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, (double)for_ns / 1e9, scale,
+                 *scale && *max ? ", " : "", max);
+    return r;
+}
+
+/* A section of the file is a hint as well: a bound that only a reload may take away. */
+int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
+                  struct riptide_error *error)
+{
+    struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    bool has_section = false, has_end = false;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
+
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        if (!riptide_prefix_equal(&hint.dst, dst))
+            continue;
+        has_section |= hint.until_ns == RIPTIDE_NEVER_NS;
+        has_end |= hint.until_ns != RIPTIDE_NEVER_NS;
+    }
+    riptide_prefix_format(dst, text);
+    if (has_end && riptide_estimator_remove_hint(estimator, dst) == 0) {
+        log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
+        return 0;
+    }
+    snprintf(error->text, sizeof(error->text), "%s: %s", text,
+             has_section ? "its bounds are a section of the configuration: take that out of the "
+                           "file, and reload"
+                         : "there is no hint for it; `riptide hint` lists them");
+    return RIPTIDE_E_UNKNOWN;
+}
+
+int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
+{
+    int r = riptide_agent_set_paused(daemon->agent, is_paused);
+
+    daemon->is_paused = is_paused;
+    if (r < 0)
+        snprintf(error->text, sizeof(error->text),
+                 "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
+    return r;
+}
+
+int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
+                struct riptide_load_counts *counts, struct riptide_error *error)
+{
+    int r = riptide_estimator_load(riptide_agent_get_estimator(daemon->agent),
+                                   clock_read_ns(CLOCK_BOOTTIME), clock_read_ns(CLOCK_REALTIME),
+                                   state, n, is_replacing, counts, error);
+
+    if (r != 0 && !error->text[0])
+        snprintf(error->text, sizeof(error->text), "not loaded: %s",
+                 r < 0 ? strerror(-r) : "time runs backwards");
+    if (r == 0)
+        log_line(LOG_LEVEL_INFO, "state %s: destinations taken over: %u",
+                 is_replacing ? "loaded" : "merged", counts->loaded);
+    return r;
+}

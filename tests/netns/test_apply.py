@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""riptided --apply: by routes, per connection, by both, or what there is; and what its tools say."""
+
+import contextlib
+import json
+import signal
+import socket
+
+import cgroups
+import pytest
+from connection import NO_LIMIT, pacing_limit
+from control import status
+from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
+
+
+@pytest.fixture
+def daemon(net, cgroup):
+    """A function that starts a riptided on net.host, which gives windows as asked for."""
+    @contextlib.contextmanager
+    def start(apply, **options):
+        with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, **options) as one:
+            yield one
+    return start
+
+
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
+@pytest.mark.parametrize("apply, by, n_rules", [("connections", "connections", 0), ("both", "both", 2),
+                                                ("auto", "connections", 0), ("routes", "routes", 2)])
+def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, passive):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    before = snapshot(net.host)
+    with daemon(apply, has_rules=n_rules > 0):
+        wait_until(lambda: status()["round"] and status()["destinations"], "a round")
+        assert (snapshot(net.host) == before) == (n_rules == 0)
+        wait_until(lambda: net.connect("203.0.113.1", passive=passive).cwnd() == cwnd, "the window")
+        assert status()["apply"]["by"] == by
+        assert len(rules(net.host)) == n_rules
+        assert (status()["apply"]["given"] > 0) == (by != "routes")
+    assert net.connect("203.0.113.1").cwnd() == 10
+    assert snapshot(net.host) == before
+
+
+def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        shown = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
+        assert shown["differences"] == 0
+        (row,) = shown["routes"]
+        assert (row["daemon"]["state"], row["starts_with"]) == ("per connection", cwnd)
+        assert f" {cwnd} " in net.host.run(RIPTIDE, "show").stdout
+        explained = json.loads(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json").stdout)
+        assert explained["route"]["state"] == "per connection"
+        assert "per connection" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert "program " in net.host.run(RIPTIDE, "status").stdout
+        metrics = net.host.run(RIPTIDE, "metrics").stdout
+        assert "\nriptide_program_in_place 1\n" in metrics
+        assert 'riptide_rules_in_place{family="ipv4"} 0\n' in metrics
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "the pause")
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
+
+
+def test_verify_proves_it(net, cgroup, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with net.world.socket(socket.AF_INET) as server, daemon("connections", has_rules=False):
+        server.bind(("", 0))
+        server.listen()
+        words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert net.host.run(*words).stdout.startswith(
+            f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
+        cgroups.enter(cgroup.parent)
+        done = net.host.run(*words, check=False)
+        cgroups.enter(cgroup)
+        assert done.returncode == 4
+        assert f"riptided gives {cwnd} per connection, and it started with 10: this" in done.stdout
+
+
+def test_flush_pauses_a_daemon_that_has_no_routes(net, daemon):
+    net.learned("203.0.113.1", 30)
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        net.host.run(RIPTIDE, "flush")
+        assert net.connect("203.0.113.1").cwnd() == 10
+
+
+def test_once_is_for_routes(net, cgroup):
+    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
+    assert done.returncode == 2 and "--once" in done.stderr, done.stderr
+
+
+def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
+    net.learned("203.0.113.1", 30)
+    before = snapshot(net.host)
+    with daemon("routes") as killed:
+        wait_window(net.host, "203.0.113.1")
+        killed.kill()
+        assert snapshot(net.host) != before
+        killed.process.returncode = 0  # it has ended, as asked for
+        with daemon("connections", has_rules=False):
+            assert snapshot(net.host) == before
+
+
+def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
+    connect, near, _ = path
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\npacing-percent = 100\n")
+    learned = connect(congestion="cubic")
+    learned.grow(30)
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config,
+                has_rules=False) as riptided:
+        def limit():
+            connection = connect(congestion="cubic")
+            found = connection.cwnd(), pacing_limit(connection.near)
+            connection.close()
+            return found
+
+        wait_until(lambda: limit()[0] > 10 and limit()[1] != NO_LIMIT, "pacing over a round trip")
+        config.write_text("[apply]\npacing-percent = 50\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "100 -> 50" in riptided.said(), "the reload")
+        cwnd, rate = limit()
+        assert cwnd > 10 and rate == NO_LIMIT
+    learned.close()
+
+
+def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
+    without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
+    with daemon("auto", command=(*without, RIPTIDED)) as started:
+        wait_until(lambda: status()["round"], "a round")
+        assert status()["apply"]["by"] == "routes"
+        assert "CAP_BPF" in status()["apply"]["reason"]
+        assert len(rules(net.host)) == 2
+        assert "not per connection: a program per connection needs CAP_BPF" in started.said()
+
+
+def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
+    with cgroups.OtherProgram(cgroup, is_alone=True):
+        done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+    assert done.returncode == 1 and f"--cgroup: {cgroup}: somebody else's program" in done.stderr
+
+
+def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert f"=> connections start with {cwnd} segments, given per connection\n" in explain()
+        assert f"route        203.0.113.1 initcwnd {cwnd} per connection\n" in explain()
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: "per connection, not at present: paused\n" in explain(), "the pause")
+        assert ("=> nothing at present, per connection: paused; connections start with 10 segments\n"
+                in explain())
+    below = cgroup / "below"
+    below.mkdir()
+    with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        below.rmdir()
+        wait_until(lambda: "per connection: the program was detached" in explain(), "the end of it")
+
+
+def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
+    prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
+    done = net.host.run(*prefix, RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+    assert done.returncode == 1
+    assert "cannot start: a program per connection needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
+
+
+@pytest.mark.parametrize("apply", ["connections", "auto"])
+def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
+        wait_until(lambda: "would set" in one.said(), "a window")
+        assert f"would set 203.0.113.1 initcwnd {cwnd} " in one.said()
+        assert ") per connection\n" in one.said()
+        assert "next hops" not in one.said()
+
+
+def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
+    below = cgroup / "below"
+    below.mkdir()
+    gone = "the program was detached from its cgroup, or that is gone"
+    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+        wait_until(lambda: status()["health"] == "ok", "a round")
+        below.rmdir()
+        wait_until(lambda: status()["reason"], "the end of it")
+        assert status()["health"] == "ok"
+        assert status()["reason"] == f"windows are given by routes alone: {gone}"
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: status()["health"] == "off", "both off")
+        net.host.ip("rule", "del", "pref", 0, "lookup", "main")
+    below.mkdir()
+    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: status()["reason"], "rules without a place")
+        assert status()["health"] == "ok"
+        assert status()["reason"].startswith("windows are given per connection alone: ")
+
+
+def test_status_of_connections_alone_has_no_rules_or_routes(net, daemon):
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["round"], "a round")
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " not in said and "\n  routes " not in said
+        assert "\n  program " in said and "\n  learned " in said
+    with daemon("both"):
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " in said and "\n  routes " in said
+
+
+def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
+    """RestrictAddressFamilies= of riptided.service."""
+    restricted = preload("""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <sys/socket.h>
+        int socket(int family, int type, int protocol)
+        {
+            int (*next)(int, int, int) = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+
+            if (family == AF_NETLINK || family == AF_UNIX)
+                return next(family, type, protocol);
+            errno = EAFNOSUPPORT;
+            return -1;
+        }
+    """)
+    with daemon("connections", command=("env", restricted, RIPTIDED), has_rules=False):
+        wait_until(lambda: status()["round"], "a round")
+        assert status()["apply"]["by"] == "connections"
