@@ -216,7 +216,8 @@ struct riptide_estimate {
      * not known.
      */
     uint32_t pmtu_bytes;
-    uint32_t reserved[5];
+    uint32_t min_rtt_us; /* smallest round trip time, as its policy explains it; 0: unknown */
+    uint32_t reserved[4];
 };
 
 /* What bounded a window, as bits. */

@@ -90,6 +90,7 @@ static int hand_over(struct riptide_agent *agent)
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
+            .rtt_us = estimate->min_rtt_us,
         };
         r = backends_set(&agent->backends, &wanted);
         /* Where the backend has no memory it stays in hand. */

@@ -20,7 +20,10 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
     /* What was computed before this host booted has no time of its clock. */
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     uint64_t ttl_ns = estimator->config.ttl_ns;
+    struct riptide_explanation explanation = { 0 };
 
+    if (destination->cwnd > 0 && destination->policy->explain)
+        destination->policy->explain(destination->memory, &explanation);
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
@@ -34,6 +37,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .cwnd_max = limits.most,
         .may_lower = limits.is_cut || limits.bounds & LOWERING,
         .pmtu_bytes = destination->pmtu_bytes,
+        .min_rtt_us = explanation.evidence.min_rtt_us,
     };
 }
 

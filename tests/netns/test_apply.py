@@ -8,7 +8,7 @@ import socket
 
 import cgroups
 import pytest
-from connection import NO_LIMIT, pacing_limit
+from connection import NO_LIMIT, pacing_limit, tcp_info
 from control import status
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
 
@@ -123,6 +123,26 @@ def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
         wait_until(lambda: "100 -> 50" in riptided.said(), "the reload")
         cwnd, rate = limit()
         assert cwnd > 10 and rate == NO_LIMIT
+    learned.close()
+
+
+def test_a_fast_open_whose_handshake_measures_nothing_is_paced_by_what_others_have_measured(path, cgroup):
+    connect, near, far = path
+    near.sysctl("ipv4/tcp_fastopen", 0x603)  # all listeners, without a cookie
+    far.sysctl("ipv4/tcp_fastopen", 0x5)
+    learned = connect(congestion="cubic")
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful",
+                has_rules=False), near.socket(socket.AF_INET) as server, learned.busy(), \
+            far.socket(socket.AF_INET) as client:
+        wait_until(lambda: status()["destinations"], "a window")
+        server.bind(("", 0))
+        server.listen()
+        client.bind(("10.9.2.1", 0))
+        client.sendto(b"data", socket.MSG_FASTOPEN, ("10.9.1.1", server.getsockname()[1]))
+        accepted, _ = server.accept()
+        with accepted:
+            assert tcp_info(accepted).cwnd > 10
+            assert (status()["apply"]["given"], status()["apply"]["paced"]) == (1, 1)
     learned.close()
 
 

@@ -168,6 +168,7 @@ class Estimate:
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
     may_lower: bool  #: losses or a hint took it down: for Router.set
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
+    min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
 
 
 @dataclass(frozen=True)
