@@ -4,14 +4,18 @@
 A path of 100 ms and 20 Mbit/s whose buffer holds from a twentieth of the bandwidth-delay product to
 all of it; one cubic connection that opens, four at once, or one with bbr. Windows of ten, 24, 32, 50 and
 100 at once, over half a round trip and over a whole one; and what riptided learns, by routes and
-paced per connection.
+paced per connection. Beside it, the segments of single transfers as they leave and arrive.
 """
 
+import contextlib
 import itertools
 
+from capture import Capture
 from contest import judge
-from contest.play import COLUMNS, play
-from contest.scenes import Arm, Scene
+from contest.play import COLUMNS, Stage, play
+from contest.scenes import SEGMENT_BYTES, Arm, Scene
+from testbed import Testbed
+from traffic import Transfer
 
 CAREFUL = ("--policy", "careful", "--destroy-events")
 ARMS = (
@@ -32,6 +36,8 @@ OBJECTS_KB = (50, 100, 200)
 DRAWN_KB = 100
 DRAWN = ("none", "24 at once", "100 at once", "100 over one", "careful", "careful over half")
 SIDE_BY_SIDE = 3
+FOLLOWED = ("100 at once", "100 over half", "100 over one")
+FOLLOWED_SCENE = Scene(100, 20, 0.25, 0, "cubic", 1, (DRAWN_KB,))
 
 
 def scenes(quick):
@@ -86,7 +92,44 @@ def draw(evaluation, cells, numbered, groups):
         grid[-1].legend(fontsize=7)
 
 
+def follow(evaluation):
+    """arm -> its segments as they left, and as they arrived; of one transfer each."""
+    arms = [arm for arm in ARMS if arm.name in FOLLOWED]
+    stage = Stage(1, FOLLOWED_SCENE, arms, 1, evaluation.random)
+    found = {}
+    with contextlib.ExitStack() as stack:
+        testbed = stack.enter_context(
+            Testbed(evaluation, stage.hosts, stage.paths(evaluation.seed)))
+        stage.set_up(testbed)
+        for name, arm in stage.senders.items():
+            with Capture(name) as near, Capture(stage.receiver) as far:
+                testbed.transfer([Transfer(name, stage.receiver, DRAWN_KB * 1000)])
+                found[arm.name] = [end.segments(stage.hosts[name]) for end in (near, far)]
+    return found
+
+
+def draw_segments(evaluation, found):
+    """When segments left and arrived, and those that never did: one round trip, and all of it."""
+    with evaluation.picture("arrivals", 1, 2) as (_, grid):
+        for color, (name, (left, arrived)) in enumerate(found.items()):
+            missing = {one.packet for one in left} - {one.packet for one in arrived}
+            lost = [one for one in left if one.packet in missing]
+            for segments, marker, size, label in (
+                    (left, ".", 1, None), (arrived, ".", 5, f"{name}: {len(arrived)} arrived"),
+                    (lost, "x", 4, f"{name}: {len(lost)} lost, when they left")):
+                for axes in grid if segments else ():
+                    axes.plot([(one.at_ns - left[0].at_ns) / 1e6 for one in segments],
+                              [(one.sequence - left[0].sequence) / SEGMENT_BYTES + 1 for one in segments],
+                              linestyle="", marker=marker, markersize=size, color=f"C{color}", label=label)
+        for axes, words in zip(grid, ("one round trip", "until all have arrived")):
+            axes.set(xlabel="ms since the first data segment left", ylabel=f"segment of {DRAWN_KB} KB",
+                     title=words)
+        grid[0].set_xlim(-5, FOLLOWED_SCENE.rtt_ms + 20)
+        grid[1].legend(fontsize=7, loc="lower right", title="small: as they left", title_fontsize=7)
+
+
 def evaluate(evaluation):
+    draw_segments(evaluation, follow(evaluation))
     groups = scenes(evaluation.quick)
     cells, numbered = measure(evaluation, groups)
     if not cells:
