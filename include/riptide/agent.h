@@ -72,7 +72,8 @@ struct riptide_agent_config {
     /*
      * The program per connection. It serves connections whose sockets are made in this cgroup or
      * below, and in the network namespace; NULL (default): /sys/fs/cgroup, or where that is of the
-     * first version unified in it, which is all of the host.
+     * first version unified in it, which is all of the host. It also opens the first receive window
+     * of what this host opens to a destination: to its cwnd_max, in segments of 1,460 bytes.
      */
     const char *cgroup;
     uint32_t pacing_percent;    /* as in struct riptide_wanted, for all destinations; default 50 */

@@ -15,6 +15,9 @@
 /* Of 10,000 windows at once, a host's loop is to notice nothing. */
 enum { MAX_HANDED = 256 };
 
+/* Of Ethernet without options: what peers send, where it is not known when a connection opens. */
+enum { PEER_MSS_BYTES = 1460 };
+
 static uint64_t now(void)
 {
     return read_clock(CLOCK_BOOTTIME);
@@ -91,6 +94,7 @@ static int hand_over(struct riptide_agent *agent)
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
             .rtt_us = estimate->min_rtt_us,
+            .receive_bytes = estimate->cwnd_max * PEER_MSS_BYTES,
         };
         r = backends_set(&agent->backends, &wanted);
         /* Where the backend has no memory it stays in hand. */

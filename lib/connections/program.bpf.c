@@ -96,13 +96,14 @@ static inline struct window *find_window(struct bpf_sock_ops *ctx)
 
 /*
  * A low-water mark grows the receive buffer without the lock that would end its autotuning
- * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back.
+ * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back; where
+ * it cannot be told the mark is left alone.
  */
 static inline void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 {
-    __u32 before = get_option(ctx, SO_RCVLOWAT, 1);
+    __u32 before = get_option(ctx, SO_RCVLOWAT, 0);
 
-    if (set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
+    if (before && set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
 }
 

@@ -112,10 +112,11 @@ class TcpInfo:
         self.mss_bytes, self.unacked, self.cwnd = words[2], words[4], words[18]
         self.retrans_segs = words[23]
         self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
+        self.snd_wnd_bytes = struct.unpack_from("=I", data, 228)[0]
 
 
 def tcp_info(end):
-    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160))
+    return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232))
 
 
 def pacing_limit(end):

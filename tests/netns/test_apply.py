@@ -17,8 +17,8 @@ from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_w
 def daemon(net, cgroup):
     """A function that starts a riptided on net.host, which gives windows as asked for."""
     @contextlib.contextmanager
-    def start(apply, **options):
-        with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, **options) as one:
+    def start(apply, *words, **options):
+        with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, *words, **options) as one:
             yield one
     return start
 
@@ -38,6 +38,17 @@ def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, pas
         assert (status()["apply"]["given"] > 0) == (by != "routes")
     assert net.connect("203.0.113.1").cwnd() == 10
     assert snapshot(net.host) == before
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
+    net.learned("203.0.113.1", 30)
+
+    def first_window():
+        return tcp_info(net.connect("203.0.113.1").far).snd_wnd_bytes // 1460
+    assert first_window() < 50
+    with daemon(apply, "--cwnd-max", 80, has_rules=apply == "both"):
+        wait_until(lambda: first_window() == 80, "the first receive window")
 
 
 def test_show_and_explain_say_that_no_route_gives_it(net, daemon):

@@ -199,6 +199,22 @@ def test_an_applications_own_limit_stays(path, cgroup):
         assert windows.counts() == {"given": 1, "paced": 0, "kept": 0, "syn_lost": 0, "refused": 0}
 
 
+def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
+    with Windows(net.host, cgroup) as windows:
+        windows.set("203.0.113.1", 20, receive_bytes=300_000)
+        # Scaled it comes with the end of the handshake, behind which the world's first look may be.
+        for passive in (False, True):
+            connection = net.connect("203.0.113.1", passive=passive)
+            wait_until(lambda: tcp_info(connection.far).snd_wnd_bytes != 65535, "its window")
+            opened = tcp_info(connection.far).snd_wnd_bytes
+            assert (opened >= 300_000) == (not passive), opened
+        with net.host.socket(socket.AF_INET) as client, net.world.socket(socket.AF_INET) as server:
+            server.listen()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1000)
+            client.connect(("203.0.113.1", server.getsockname()[1]))
+            assert client.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == 1000
+
+
 def test_no_pacing_on_short_paths(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 40, pacing_percent=100)
