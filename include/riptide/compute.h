@@ -186,8 +186,8 @@ struct riptide_estimator_config {
     double capacity_fraction;
     uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
     /*
-     * "careful": first flights leave paced, by BBR or fq; default false. An agent sets it where it
-     * paces them itself, but for RIPTIDE_AUTO.
+     * "careful": first flights leave paced, by BBR or fq; default false. An agent learns so too while
+     * it paces them itself.
      */
     bool paced;
     /*

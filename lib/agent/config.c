@@ -55,10 +55,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.pacing_percent > 100)
         return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
                                stages->agent.pacing_percent);
-    /* What AUTO becomes is not known before the start. */
-    if ((stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_BOTH) &&
-        stages->agent.pacing_percent > 0)
-        stages->estimator.paced = true;
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",

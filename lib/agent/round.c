@@ -139,6 +139,16 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
     return r < 0 ? r : end_observing(agent, now_ns);
 }
 
+/* AUTO has chosen by now; and a program that somebody has detached paces nothing. */
+static bool is_paced(const struct riptide_agent *agent)
+{
+    const struct connections *connections = agent->backends.connections;
+
+    return agent->stages.estimator.paced ||
+           (connections && agent->stages.agent.pacing_percent > 0 &&
+            !connections_get_reason(connections));
+}
+
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns > agent->next_ns ? now_ns - agent->next_ns : 0;
@@ -151,6 +161,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
+    agent->estimator->config.paced = is_paced(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

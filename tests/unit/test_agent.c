@@ -4,6 +4,7 @@
  * so that its sockets change nothing.
  */
 #include "agent/parts.h"
+#include "compute/estimator.h"
 #include "internal.h"
 #include "tools.h"
 #include "unit.h"
@@ -301,6 +302,42 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
     /* Who stops twice has stopped. */
     assert_int_equal(riptide_agent_dispatch(agent), 0);
     assert_int_equal(riptide_agent_stop(agent), 0);
+}
+
+/* AUTO has chosen by then, and may have found no cgroup. */
+TEST(policies_learn_that_flights_are_paced_where_they_are)
+{
+    for (uint32_t percent = 0; percent <= 50; percent += 50) {
+        const struct {
+            uint32_t apply;
+            const char *cgroup;
+            bool is_by_the_host;
+        } cases[] = { { RIPTIDE_ROUTES, NULL, false },
+                      { RIPTIDE_ROUTES, NULL, true },
+                      { RIPTIDE_AUTO, "/", false },
+                      { RIPTIDE_AUTO, NULL, false } };
+
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            struct configs configs;
+            AGENT *agent = NULL;
+            const char *reason;
+            bool is_given;
+
+            init(&configs);
+            configs.router.dry_run = true;
+            configs.agent.apply = cases[i].apply;
+            configs.agent.cgroup = cases[i].cgroup;
+            configs.estimator.paced = cases[i].is_by_the_host;
+            assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
+            assert_int_equal(riptide_agent_start(agent, NULL), 0);
+            is_given = riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
+            configs.agent.pacing_percent = percent;
+            assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+            assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
+            assert_int_equal(agent->estimator->config.paced,
+                             cases[i].is_by_the_host || (is_given && percent > 0));
+        }
+    }
 }
 
 static bool hears_of_closed(const struct configs *configs)
