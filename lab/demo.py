@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The main job of riptided, shown: fresh TCP connections over 120 ms, without it and with it.
+"""The main job of riptided, shown: fresh TCP connections over 120 ms, without it, with windows by
+routes, and with windows per connection, which are paced.
 
 Two hosts are network namespaces, the path between them is lab/wan's emulator. ./dev demo builds
 and runs this in a sandbox. What riptided applies it has learned from connections that moved data
@@ -7,6 +8,7 @@ here; no window is in this file.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +16,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -27,10 +30,13 @@ SENDER, RECEIVER = "sender", "receiver"
 ADDRESS = {SENDER: "10.9.1.1", RECEIVER: "10.9.2.1"}
 PORT = 9000
 ROUND_TRIP_MS = 120
+RATE_MBIT = 20
+BUFFER_KB = 30  # a tenth of what the path holds
 RMEM_BYTES = 524288
 SIZES_KB = (10, 50, 100)
 BUSY_CONNECTIONS = 4
 BUSY_KB = 400
+LEARN_KB = max(SIZES_KB)
 TCP_CONGESTION = 13  # not named by every Python
 
 
@@ -97,16 +103,14 @@ def measure_all(repetitions):
     return {size_kb: measure(size_kb, repetitions) for size_kb in SIZES_KB}
 
 
-def work():
-    """Connections as between two busy hosts; they stay open."""
-    connections = [connect() for _ in range(BUSY_CONNECTIONS)]
+def work(connections):
+    """What two busy hosts send each other."""
     threads = [threading.Thread(target=fetch, args=(connection, BUSY_KB * 1000))
                for connection in connections]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return connections
 
 
 def on_sender(program, *arguments):
@@ -119,49 +123,79 @@ def riptide(*arguments):
     return json.loads(done.stdout)
 
 
-def wait_window(daemon):
-    """The initial window towards the receiver, once riptided has applied one."""
-    end = time.monotonic() + 10
-    while time.monotonic() < end and daemon.poll() is None:
-        for route in riptide("show")["routes"]:
-            if route["dst"] == ADDRESS[RECEIVER]:
-                return route["initcwnd"]
-        time.sleep(0.05)
-    sys.exit("demo: riptided applied no window")
+def window():
+    """The initial window towards the receiver, once riptided has given one."""
+    for route in riptide("show")["routes"]:
+        if route["dst"] == ADDRESS[RECEIVER]:
+            return route["starts_with"]
+    return None
 
 
-def start_riptided():
-    return subprocess.Popen(on_sender("riptided", "--log-level", "warning"),
-                            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@contextlib.contextmanager
+def riptided(*options):
+    """One that has given a window; or what it said at its end, where there is none."""
+    with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
+            on_sender("riptided", "--log-level", "warning", *options),
+            stdin=subprocess.DEVNULL, stderr=said) as daemon:
+        try:
+            end = time.monotonic() + 10
+            while daemon.poll() is None and not window():
+                if time.monotonic() > end:
+                    sys.exit("demo: riptided gave no window")
+                time.sleep(0.05)
+            said.seek(0)
+            yield said.read().strip() if daemon.poll() is not None else None
+        finally:
+            daemon.terminate()
 
 
-def print_table(without, with_riptided):
-    print(f"{'size':>8}{'without':>12}{'with riptided':>16}{'round trips saved':>20}")
+def print_table(columns):
+    """Columns: {name: {size_kb: ms}}, of which the first is without riptided."""
+    without, *others = columns.values()
+    print(f"{'size':>8}" + "".join(f"{name:>12}" for name in columns) + "   round trips saved")
     for size_kb in SIZES_KB:
-        saved = round((without[size_kb] - with_riptided[size_kb]) / ROUND_TRIP_MS, 1) + 0.0
-        print(f"{size_kb:>5} KB{without[size_kb]:>9.0f} ms{with_riptided[size_kb]:>13.0f} ms"
-              f"{saved:>20.1f}")
+        saved = [round((without[size_kb] - one[size_kb]) / ROUND_TRIP_MS, 1) + 0.0 for one in others]
+        print(f"{size_kb:>5} KB" + "".join(f"{one[size_kb]:>9.0f} ms" for one in columns.values())
+              + f"{', '.join(map(str, saved)):>20}")
 
 
-def demonstrate(repetitions, congestion):
-    print(f"Two hosts {ROUND_TRIP_MS} ms apart, 100 Mbit/s, {congestion}. Each transfer is a new"
-          f" connection;\nmedian of {repetitions}, from connect to the last byte.")
-    print(f"The receiver's net.ipv4.tcp_rmem[1] is raised to {RMEM_BYTES}: by default Linux lets"
-          " in no more\nthan 44 segments at the start of a connection.\n", flush=True)
-    without = measure_all(repetitions)
-    connections = work()
-    daemon = start_riptided()
-    window = wait_window(daemon)
-    seen = next(item for item in riptide("observe")["destinations"]
-                if item["dst"] == ADDRESS[RECEIVER])
-    print(f"{seen['connections']} open connections have moved {BUSY_KB} KB each; their mean window"
-          f" is {seen['cwnd_mean']:.0f} segments.\nriptided lets new ones start with {window}.\n",
-          flush=True)
-    print_table(without, measure_all(repetitions))
-    daemon.terminate()
-    daemon.wait()
+def demonstrate(repetitions, learned, congestion, cgroup):
+    print(f"Two hosts {ROUND_TRIP_MS} ms apart, {RATE_MBIT} Mbit/s behind a buffer of {BUFFER_KB} KB,"
+          f" {congestion}. Each transfer is a new\nconnection; median of {repetitions}, from connect to"
+          f" the last byte. The receiver's net.ipv4.tcp_rmem[1] is raised\nto {RMEM_BYTES}: by default"
+          " Linux lets in no more than 44 segments at the start of a connection.\n", flush=True)
+    columns = {"without": measure_all(repetitions)}
+    connections = [connect() for _ in range(BUSY_CONNECTIONS)]
+    print(f"riptided learns from {BUSY_CONNECTIONS} open connections that have moved {BUSY_KB} KB each, and"
+          f" {learned} new ones of {LEARN_KB} KB.", flush=True)
+    for name, how, *options in (
+            ("routes", "that leave at once"),
+            ("paced", "over half a round trip", "--apply", "connections", "--cgroup", cgroup)):
+        work(connections)
+        with riptided(*options) as failure:
+            if failure:
+                print(f"No windows per connection here: {failure.splitlines()[-1]}")
+                continue
+            measure(LEARN_KB, learned)
+            print(f"{name}: the next start with {window()} segments {how}", flush=True)
+            columns[name] = measure_all(repetitions)
+    print()
+    print_table(columns)
     for connection in connections:
         connection.close()
+
+
+@contextlib.contextmanager
+def cgroup2():
+    """The root of cgroup2, which a sandbox may not have; all processes are below it."""
+    with tempfile.TemporaryDirectory() as directory:
+        mount = subprocess.run(["mount", "-t", "cgroup2", "none", directory], check=False,
+                               stderr=subprocess.DEVNULL)
+        try:
+            yield directory
+        finally:
+            if mount.returncode == 0:
+                subprocess.run(["umount", directory], check=True)
 
 
 def main():
@@ -176,11 +210,12 @@ def main():
     write = f"echo 4096 {RMEM_BYTES} 6291456 >/proc/sys/net/ipv4/tcp_rmem"
     wanbox.ip("netns", "exec", RECEIVER, "sh", "-c", write)
     ports = [f"name={name},netns={name},net={ADDRESS[name]}/32" for name in ADDRESS]
-    path = f"delay={ROUND_TRIP_MS // 2}ms,rate=100mbit,buffer=1mb"
-    with wanbox.Wan(ports, [path], {name: [address] for name, address in ADDRESS.items()}):
+    path = f"delay={ROUND_TRIP_MS // 2}ms,rate={RATE_MBIT}mbit,buffer={BUFFER_KB}kb"
+    addresses = {name: [address] for name, address in ADDRESS.items()}
+    with cgroup2() as cgroup, wanbox.Wan(ports, [path], addresses):
         server, congestion = start_server()
         try:
-            demonstrate(3 if options.quick else 9, congestion)
+            demonstrate(*((3, 10) if options.quick else (7, 25)), congestion, cgroup)
         finally:
             os.kill(server, signal.SIGKILL)
             os.waitpid(server, 0)

@@ -85,17 +85,36 @@ def test_the_machine_itself_is_not_touched(program, name):
 ROUND_TRIP_MS = 120
 
 
-def test_demo_saves_round_trips():
-    demo = start("--quick", program=DEMO)
+def demo_saved_ms(columns, environment=ENVIRONMENT):
+    """What each column after the first saved: {size_kb: [ms, ...]}; and all that was printed."""
+    demo = start("--quick", program=DEMO, environment=environment)
     out, errors = demo.communicate(timeout=300)
     assert demo.returncode == 0, errors
-    rows = re.findall(r"^ +(\d+) KB +(\d+) ms +(\d+) ms", out, re.MULTILINE)
-    saved_ms = {int(size): int(without) - int(with_us) for size, without, with_us in rows}
-    assert saved_ms.keys() == {10, 50, 100}
+    rows = re.findall(r"^ +(\d+) KB" + columns * r" +(\d+) ms" + r" {2,}[-\d.]", out, re.MULTILINE)
+    return {int(size): [int(without) - int(other) for other in others]
+            for size, without, *others in rows}, out
+
+
+def test_demo_saves_round_trips():
+    saved_ms, out = demo_saved_ms(3)
+    assert saved_ms.keys() == {10, 50, 100}, out
     # Whole round trips are saved; what a busy machine adds is far less.
-    assert saved_ms[10] > -ROUND_TRIP_MS / 2
-    assert saved_ms[50] > ROUND_TRIP_MS / 2
-    assert saved_ms[100] > ROUND_TRIP_MS / 2
+    assert min(saved_ms[10]) > -ROUND_TRIP_MS / 2
+    assert min(saved_ms[50]) > ROUND_TRIP_MS / 2
+    assert min(saved_ms[100]) > ROUND_TRIP_MS / 2
+
+
+def test_demo_where_the_program_cannot_load(tmp_path):
+    for name in ("lab", "cli/riptide"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(BUILD / name)
+    riptided = tmp_path / "cli" / "riptided"
+    riptided.write_text("#!/bin/sh\ncase $* in *--apply*) without=-bpf,-sys_admin;; esac\n"
+                        f'exec setpriv --bounding-set "${{without:-+all}}" {BUILD}/cli/riptided "$@"\n')
+    riptided.chmod(0o755)
+    saved_ms, out = demo_saved_ms(2, {**ENVIRONMENT, "RIPTIDE_BUILD": str(tmp_path)})
+    assert saved_ms.keys() == {10, 50, 100}, out
+    assert len(re.findall("^No windows per connection here: .*CAP_BPF", out, re.MULTILINE)) == 1, out
 
 
 def count_rounds(segments, window):
