@@ -11,7 +11,8 @@ RTT_GROUPS = ((0, 50, "< 50 ms"), (50, 100, "50 to 100 ms"), (100, 150, "100 to 
               (150, 1e9, "> 150 ms"))
 SIZES = (10000, 50000, 100000)
 CHOSEN = "100"  # the paper's c_max, beside which the others stand
-OURS = "careful"  # the default policy
+OURS = {  # the default policy, by routes and paced per connection: options
+    "careful": (), "connections": ("--apply", "connections"), "both": ("--apply", "both")}
 STEPS = range(5, 100, 5)
 
 
@@ -23,7 +24,7 @@ class Network(NamedTuple):
 
     def shown(self, *others):
         """The arms that pictures compare: the paper's, ours and those others."""
-        return [arm for arm in self.arms if arm in (*others, CHOSEN, OURS)]
+        return [arm for arm in self.arms if arm in (*others, CHOSEN, *OURS)]
 
 
 def windows_of(rows, arm, sender=None):
