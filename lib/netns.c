@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 bool riptide_netns_is_at(int netns_fd, const char *path)
@@ -40,6 +41,16 @@ bool netns_is_other(const struct netns_id *id, int netns_fd)
     struct netns_id other = netns_identify(netns_fd);
 
     return id->ino != 0 && other.ino != 0 && (id->dev != other.dev || id->ino != other.ino);
+}
+
+int riptide_netns_get_cookie(uint64_t *cookiep)
+{
+    socklen_t n_bytes = sizeof(*cookiep);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookiep, &n_bytes) < 0)
+        return -errno;
+    return 0;
 }
 
 static int enter(int netns_fd, const char *field, struct riptide_error *error)

@@ -70,6 +70,18 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
                                                const char **reasonp);
 
+/*
+ * Loads and attaches the program per connection of an agent that does not start itself, for those
+ * whose program_of it is. Errors: as riptide_agent_start.
+ */
+int riptide_agent_keep_program(struct riptide_agent *agent, struct riptide_error *error);
+
+/* For each few seconds: attaches it again where it was detached; why it gives nothing, or NULL. */
+const char *riptide_agent_check_program(struct riptide_agent *agent);
+
+/* What the program has for a network namespace goes, at once. */
+void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cookie);
+
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
@@ -108,6 +120,12 @@ int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
  * observes or routes in it asks now and then, and frees what is in one that was given up.
  */
 bool riptide_netns_is_at(int netns_fd, const char *path);
+
+/*
+ * The number of the thread's network namespace, which no other one has until the kernel starts
+ * anew. Errors: -ENOPROTOOPT before Linux 5.14, those of socket(2).
+ */
+int riptide_netns_get_cookie(uint64_t *cookiep);
 
 /* Whether the scope, which has an array for each count, asks for this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);

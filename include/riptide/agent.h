@@ -78,6 +78,14 @@ struct riptide_agent_config {
     const char *cgroup;
     uint32_t pacing_percent;    /* as in struct riptide_wanted, for all destinations; default 50 */
     uint32_t pacing_rtt_min_us; /* paths that are shorter are not paced; default 5 ms */
+    /*
+     * An agent of another network namespace, by whose program this one gives its windows as well:
+     * one program serves 4,096 namespaces. It is on the cgroup of the agent that was made first,
+     * both belong to one thread, and either may be freed first. In a child of fork(2) it may be an
+     * agent of the parent: the program then ends with the parent at the latest. NULL (default), or
+     * an agent that has none: a program of its own.
+     */
+    struct riptide_agent *program_of;
 };
 
 /* One round of the three stages. */

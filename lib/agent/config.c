@@ -12,7 +12,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, pacing_rtt_min_us);
+STRUCT_ENDS_WITH(struct riptide_agent_config, program_of);
 
 /* Half a round trip is TCP's own rate: there is no limit that would have to be lifted. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
@@ -76,6 +76,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
         .dry_run = router->dry_run,
+        .program_of =
+            stages->agent.program_of ? stages->agent.program_of->backends.connections : NULL,
     };
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
@@ -92,7 +94,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", pacing_rtt_min_us);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", program_of);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

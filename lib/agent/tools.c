@@ -57,6 +57,23 @@ enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent
     return backends->chosen;
 }
 
+int riptide_agent_keep_program(struct riptide_agent *agent, struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, connections_keep(agent->backends.connections, error));
+}
+
+const char *riptide_agent_check_program(struct riptide_agent *agent)
+{
+    connections_check(agent->backends.connections);
+    return connections_get_reason(agent->backends.connections);
+}
+
+void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cookie)
+{
+    connections_forget_netns(agent->backends.connections, netns_cookie);
+}
+
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent)
 {
     struct window_counts counts = { 0 };

@@ -22,14 +22,15 @@ static uint64_t address_of(const void *pointer)
 }
 
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
-                   uint32_t value_bytes, uint32_t max_entries)
+                   uint32_t value_bytes, uint32_t max_entries, int inner_fd)
 {
     union bpf_attr attr = {
         .map_type = type,
         .key_size = key_bytes,
         .value_size = value_bytes,
         .max_entries = max_entries,
-        .map_flags = type == BPF_MAP_TYPE_LPM_TRIE ? BPF_F_NO_PREALLOC : 0,
+        .map_flags = BPF_F_NO_PREALLOC,
+        .inner_map_fd = inner_fd < 0 ? 0 : (uint32_t)inner_fd,
     };
 
     strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);

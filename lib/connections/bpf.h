@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Elements take memory as they come. inner_fd: of a map of maps, one like those that it holds. */
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
-                   uint32_t value_bytes, uint32_t max_entries);
+                   uint32_t value_bytes, uint32_t max_entries, int inner_fd);
 
 int bpf_set_element(int map_fd, const void *key, const void *value);
 int bpf_get_element(int map_fd, const void *key, void *value);

@@ -12,13 +12,13 @@
 #include "lock.h"
 #include "netns.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* Outcomes that nobody pops: more than the agent sets between two chances to pop. */
@@ -33,7 +33,9 @@ struct outcome {
 struct connections {
     pid_t pid; /* of the process that made it */
     struct connections_config config;
-    struct program program;
+    struct program *program;
+    bool uses_program; /* and has loaded it, or found it loaded */
+    int windows_fd;    /* the map of the namespace; -1: there is none */
     int netns_fd; /* a duplicate; -1: the thread's */
     int lock_fd;  /* -1: not taken */
     uint64_t netns_cookie;
@@ -56,15 +58,13 @@ static void connections_freep(struct connections **connectionsp)
 static int read_netns_cookie(void *userdata, struct riptide_error *error)
 {
     struct connections *connections = userdata;
-    socklen_t n_bytes = sizeof(connections->netns_cookie);
-    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int r = riptide_netns_get_cookie(&connections->netns_cookie);
 
-    if (fd < 0)
-        return -errno;
-    if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &connections->netns_cookie, &n_bytes) == 0)
-        return 0;
-    error_set(error, "windows per connection need Linux 5.15");
-    return -EOPNOTSUPP;
+    if (r == -ENOPROTOOPT) {
+        error_set(error, "windows per connection need Linux 5.15");
+        return -EOPNOTSUPP;
+    }
+    return r;
 }
 
 static int connections_make(struct connections **connectionsp,
@@ -78,8 +78,10 @@ static int connections_make(struct connections **connectionsp,
     connections->pid = getpid();
     connections->config = *config;
     connections->netns_fd = connections->lock_fd = connections->never_fd = -1;
-    r = program_init(&connections->program, config->cgroup, error);
-    connections->config.cgroup = connections->program.cgroup;
+    connections->windows_fd = -1;
+    if (config->program_of)
+        connections->program = program_share(config->program_of->program);
+    r = connections->program ? 0 : program_new(&connections->program, config->cgroup, error);
     if (r == 0) {
         connections->never_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         r = connections->never_fd < 0 ? -errno : 0;
@@ -110,7 +112,11 @@ struct connections *connections_free(struct connections *connections)
 {
     if (!connections)
         return NULL;
-    program_deinit(&connections->program);
+    if (!is_forked(connections->pid, NULL))
+        connections_unload(connections);
+    if (connections->program)
+        program_free(connections->program);
+    closep(&connections->windows_fd);
     closep(&connections->lock_fd);
     closep(&connections->netns_fd);
     closep(&connections->never_fd);
@@ -126,11 +132,34 @@ static int write_settings(const struct connections *connections)
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
     };
-    const uint32_t first = 0;
 
-    if (connections->program.maps[MAP_SETTINGS] < 0)
+    if (connections->windows_fd < 0)
         return 0;
-    return bpf_set_element(connections->program.maps[MAP_SETTINGS], &first, &settings);
+    return bpf_set_element(connections->program->maps[MAP_SETTINGS], &connections->netns_cookie,
+                           &settings);
+}
+
+static int load(struct connections *connections, struct riptide_error *error)
+{
+    int r = 0;
+
+    if (!connections->config.dry_run && !connections->uses_program) {
+        r = program_use(connections->program, error);
+        connections->uses_program = r == 0;
+    }
+    return r;
+}
+
+int connections_keep(struct connections *connections, struct riptide_error *error)
+{
+    int r = load(connections, error);
+
+    return r == 0 && connections->uses_program ? program_attach(connections->program, error) : r;
+}
+
+void connections_forget_netns(const struct connections *connections, uint64_t netns_cookie)
+{
+    program_forget_netns(connections->program, netns_cookie);
 }
 
 int connections_start(struct connections *connections, struct riptide_error *error)
@@ -140,12 +169,16 @@ int connections_start(struct connections *connections, struct riptide_error *err
     if (is_forked(connections->pid, error))
         return -ECHILD;
     error_set(error, "%s", "");
-    if (!connections->config.dry_run)
-        r = program_load(&connections->program, connections->config.max_windows, error);
+    r = load(connections, error);
+    if (r == 0 && !connections->config.dry_run)
+        r = program_add_netns(connections->program, connections->netns_cookie,
+                              connections->config.max_windows, &connections->windows_fd, error);
     if (r == 0)
         r = write_settings(connections);
     if (r == 0 && !connections->config.dry_run)
-        r = program_attach(&connections->program, error);
+        r = program_attach(connections->program, error);
+    if (r < 0)
+        connections_unload(connections);
     return error_fill(error, r);
 }
 
@@ -165,10 +198,16 @@ int connections_lock(struct connections *connections, struct riptide_error *erro
 
 int connections_unload(struct connections *connections)
 {
-    int r = program_unload(&connections->program);
+    int r = 0;
 
+    if (connections->windows_fd >= 0)
+        program_forget_netns(connections->program, connections->netns_cookie);
+    if (connections->uses_program)
+        r = program_unuse(connections->program);
+    connections->uses_program = false;
+    closep(&connections->windows_fd);
     closep(&connections->lock_fd);
-    connections->lock_fd = -1;
+    connections->windows_fd = connections->lock_fd = -1;
     return r;
 }
 
@@ -191,18 +230,18 @@ static bool is_valid(const struct riptide_wanted *wanted)
 
 static int write_window(const struct connections *connections, const struct riptide_wanted *wanted)
 {
-    const struct window_key key = window_key_of(&wanted->dst, connections->netns_cookie);
+    const struct window_key key = window_key_of(&wanted->dst);
     struct window window = window_of(wanted);
     uint32_t step = window.initcwnd * connections->config.step_percent / 100;
     int r;
 
     window.route_step =
         step > connections->config.step_segments ? step : connections->config.step_segments;
-    if (connections->program.maps[MAP_WINDOWS] < 0)
+    if (connections->windows_fd < 0)
         return 0;
     if (wanted->initcwnd > 0)
-        return bpf_set_element(connections->program.maps[MAP_WINDOWS], &key, &window);
-    r = bpf_remove_element(connections->program.maps[MAP_WINDOWS], &key);
+        return bpf_set_element(connections->windows_fd, &key, &window);
+    r = bpf_remove_element(connections->windows_fd, &key);
     return r == -ENOENT ? 0 : r;
 }
 
@@ -320,9 +359,8 @@ void connections_check(struct connections *connections)
         lock_answer(connections->lock_fd);
     try_refused(connections);
     connections->reason = NULL;
-    if (!connections->is_stopped && connections->program.program_fd >= 0 &&
-        !program_is_attached(&connections->program) &&
-        program_attach(&connections->program, NULL) < 0)
+    if (program_is_detached(connections->program) &&
+        program_attach(connections->program, NULL) < 0)
         connections->reason = "the program was detached from its cgroup, or that is gone";
 }
 
@@ -333,19 +371,18 @@ const char *connections_get_reason(const struct connections *connections)
 
 bool connections_are_on(const struct connections *connections, const char *cgroup)
 {
-    return cgroup
-               ? !connections->program.is_found && strcmp(cgroup, connections->program.cgroup) == 0
-               : connections->program.is_found;
+    const struct program *program = connections->program;
+
+    return cgroup ? !program->is_found && strcmp(cgroup, program->cgroup) == 0 : program->is_found;
 }
 
 int connections_count(const struct connections *connections, struct window_counts *counts)
 {
-    const uint32_t first = 0;
-
     *counts = (struct window_counts){ 0 };
-    if (connections->program.maps[MAP_COUNTS] < 0)
+    if (connections->windows_fd < 0)
         return 0;
-    return bpf_get_element(connections->program.maps[MAP_COUNTS], &first, counts);
+    return bpf_get_element(connections->program->maps[MAP_COUNTS], &connections->netns_cookie,
+                           counts);
 }
 
 static int backend_set(void *self, const struct riptide_wanted *wanted)

@@ -24,6 +24,7 @@ struct connections_config {
     uint32_t step_segments;     /* so far above the window, or so much of it, a route of ours */
     uint32_t step_percent;      /* may be, as in struct riptide_router_config; 0: there are none */
     bool dry_run;               /* all but the program itself */
+    const struct connections *program_of; /* its program serves these as well; NULL: one of our own */
 };
 
 /* Opens the cgroup and changes nothing. Errors: -EINVAL (error names the field), -ENOMEM. */
@@ -35,9 +36,19 @@ struct connections *connections_free(struct connections *connections);
 
 /*
  * Loads the program and attaches it. Errors, each with a line: -EPERM (CAP_BPF, CAP_NET_ADMIN, or
- * somebody else's program has the cgroup to itself), -EOPNOTSUPP (a kernel before 5.15), -ENOMEM.
+ * somebody else's program has the cgroup to itself), -EOPNOTSUPP (a kernel before 5.15), -ENOMEM;
+ * -EBUSY where others that share the program give windows to the same namespace.
  */
 int connections_start(struct connections *connections, struct riptide_error *error);
+
+/*
+ * Loads the program and attaches it for those whose program_of these are, and gives no window
+ * itself. Errors: as connections_start.
+ */
+int connections_keep(struct connections *connections, struct riptide_error *error);
+
+/* What that program has for a network namespace goes, at once: nobody looks after it any more. */
+void connections_forget_netns(const struct connections *connections, uint64_t netns_cookie);
 
 /*
  * Takes the namespace's lock (lock.h), where no router has it for the same agent. Errors: those of
@@ -83,7 +94,7 @@ const char *connections_get_reason(const struct connections *connections);
 /* Whether a configuration with that cgroup would be the same. */
 bool connections_are_on(const struct connections *connections, const char *cgroup);
 
-/* Of all network namespaces that the program sees. */
+/* Of the network namespace, since the start. */
 int connections_count(const struct connections *connections, struct window_counts *counts);
 
 extern const struct backend backend_connections;

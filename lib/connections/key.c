@@ -8,16 +8,15 @@
 
 #include <string.h>
 
-struct window_key window_key_of(const struct riptide_prefix *dst, uint64_t netns_cookie)
+struct window_key window_key_of(const struct riptide_prefix *dst)
 {
-    struct window_key key = { .prefix_bits = 64u + dst->len };
+    struct window_key key = { .prefix_bits = dst->len };
     size_t n_bytes = prefix_family_bits(dst->family) / 8u, at = sizeof(key.address) - n_bytes;
 
     if (dst->family == AF_INET) {
         key.prefix_bits += 96;
         key.address[10] = key.address[11] = 0xff;
     }
-    memcpy(key.netns_cookie, &netns_cookie, sizeof(netns_cookie));
     memcpy(key.address + at, dst->addr, n_bytes);
     return key;
 }

@@ -9,7 +9,7 @@
 
 #include <riptide/apply.h>
 
-struct window_key window_key_of(const struct riptide_prefix *dst, uint64_t netns_cookie);
+struct window_key window_key_of(const struct riptide_prefix *dst);
 
 struct window window_of(const struct riptide_wanted *wanted);
 

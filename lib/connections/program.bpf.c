@@ -50,8 +50,8 @@ static inline __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwi
 
 #define COUNT(name)                                                                                \
     do {                                                                                           \
-        __u32 zero_ = 0;                                                                           \
-        struct window_counts *counts_ = map_lookup(&counts, &zero_);                               \
+        __u64 cookie_ = get_netns_cookie(ctx);                                                     \
+        struct window_counts *counts_ = map_lookup(&counts, &cookie_);                             \
                                                                                                    \
         if (counts_)                                                                               \
             __sync_fetch_and_add(&counts_->name, 1);                                               \
@@ -72,10 +72,10 @@ static inline __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwi
     })
 
 /* By family: remote_ip4 is not 0 for IPv6. */
-static inline struct window *find_window(struct bpf_sock_ops *ctx)
+static inline struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
 {
-    struct window_key key = { .prefix_bits = 64 + 128 };
-    __u64 cookie = get_netns_cookie(ctx);
+    struct window_key key = { .prefix_bits = 128 };
+    void *of_netns = map_lookup(&windows, cookie);
     __u32 words[4] = { 0 };
 
     if (ctx->family == AF_INET) {
@@ -89,9 +89,8 @@ static inline struct window *find_window(struct bpf_sock_ops *ctx)
     } else {
         return 0;
     }
-    __builtin_memcpy(key.netns_cookie, &cookie, sizeof(cookie));
     __builtin_memcpy(key.address, words, sizeof(words));
-    return map_lookup(&windows, &key);
+    return of_netns ? map_lookup(of_netns, &key) : 0;
 }
 
 /*
@@ -191,21 +190,23 @@ static inline void established(struct bpf_sock_ops *ctx, const struct window *wi
 
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
-    __u32 zero = 0;
-    const struct window_settings *set = map_lookup(&settings, &zero);
+    const struct window_settings *set;
     const struct window *window;
+    __u64 cookie;
 
-    if (!set)
-        return 1;
+    /* Also in a namespace that was left meanwhile. */
     if (ctx->op == BPF_SOCK_OPS_RTT_CB) {
         lift_limit(ctx);
         return 1;
     }
-    if (set->is_paused ||
-        (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && ctx->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
-         ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB))
+    if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && ctx->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
+        ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         return 1;
-    window = find_window(ctx);
+    cookie = get_netns_cookie(ctx);
+    set = map_lookup(&settings, &cookie);
+    if (!set || set->is_paused)
+        return 1;
+    window = find_window(ctx, &cookie);
     if (!window)
         return 1;
     if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB) {

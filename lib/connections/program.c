@@ -19,7 +19,7 @@
 
 #define PROGRAM_INSTRUCTIONS (sizeof(program_code) / sizeof(program_code[0]))
 
-enum { LOG_BYTES = 4096 };
+enum { LOG_BYTES = 4096, MAX_NETNS = 4096 };
 
 /* Where service managers and distributions mount it, alone or beside the first version. */
 static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -38,11 +38,13 @@ static bool open_one(struct program *program, const char *cgroup)
     return false;
 }
 
-int program_init(struct program *program, const char *cgroup, struct riptide_error *error)
+static int program_init(struct program *program, const char *cgroup, struct riptide_error *error)
 {
     const char *opened = NULL;
 
-    *program = (struct program){ .is_found = !cgroup,
+    *program = (struct program){ .pid = getpid(),
+                                 .n_references = 1,
+                                 .is_found = !cgroup,
                                  .cgroup_fd = -1,
                                  .maps = { -1, -1, -1 },
                                  .program_fd = -1,
@@ -60,25 +62,43 @@ int program_init(struct program *program, const char *cgroup, struct riptide_err
     return program->cgroup ? 0 : -ENOMEM;
 }
 
-/* The trie keeps a place free for the moment in which one window replaces another. */
-static int create_maps(struct program *program, uint32_t max_windows)
+int program_new(struct program **programp, const char *cgroup, struct riptide_error *error)
 {
+    struct program *program = malloc(sizeof(*program));
+    int r = program ? program_init(program, cgroup, error) : -ENOMEM;
+
+    if (r == 0)
+        *programp = program;
+    else if (program)
+        program_free(program);
+    return r;
+}
+
+/* The trie keeps a place free for the moment in which one window replaces another. */
+static int create_windows(uint32_t max_windows)
+{
+    return bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "riptide_windows", sizeof(struct window_key),
+                          sizeof(struct window), max_windows + 1, -1);
+}
+
+static int create_maps(struct program *program)
+{
+    CLEANUP(closep) int windows_fd = create_windows(1);
     const struct {
         enum bpf_map_type type;
         const char *name;
-        uint32_t key_bytes, value_bytes, max_entries;
+        uint32_t value_bytes;
     } rows[MAPS] = {
-        [MAP_WINDOWS] = { BPF_MAP_TYPE_LPM_TRIE, "riptide_windows", sizeof(struct window_key),
-                          sizeof(struct window), max_windows + 1 },
-        [MAP_SETTINGS] = { BPF_MAP_TYPE_ARRAY, "riptide_set", sizeof(uint32_t),
-                           sizeof(struct window_settings), 1 },
-        [MAP_COUNTS] = { BPF_MAP_TYPE_ARRAY, "riptide_counts", sizeof(uint32_t),
-                         sizeof(struct window_counts), 1 },
+        [MAP_WINDOWS] = { BPF_MAP_TYPE_HASH_OF_MAPS, "riptide_netns", sizeof(uint32_t) },
+        [MAP_SETTINGS] = { BPF_MAP_TYPE_HASH, "riptide_set", sizeof(struct window_settings) },
+        [MAP_COUNTS] = { BPF_MAP_TYPE_HASH, "riptide_counts", sizeof(struct window_counts) },
     };
 
+    if (windows_fd < 0)
+        return windows_fd;
     for (int map = 0; map < MAPS; map++) {
-        int fd = bpf_create_map(rows[map].type, rows[map].name, rows[map].key_bytes,
-                                rows[map].value_bytes, rows[map].max_entries);
+        int fd = bpf_create_map(rows[map].type, rows[map].name, sizeof(uint64_t),
+                                rows[map].value_bytes, MAX_NETNS, windows_fd);
 
         if (fd < 0)
             return fd;
@@ -98,11 +118,11 @@ static void say_refusal(struct riptide_error *error, char *log)
     error_set(error, "the kernel refuses the program: %s", line ? line + 1 : log);
 }
 
-int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error)
+static int load(struct program *program, struct riptide_error *error)
 {
     struct bpf_insn code[PROGRAM_INSTRUCTIONS];
     char log[LOG_BYTES] = "";
-    int r = create_maps(program, max_windows);
+    int r = create_maps(program);
 
     if (r == 0) {
         memcpy(code, program_code, sizeof(code));
@@ -125,10 +145,67 @@ int program_load(struct program *program, uint32_t max_windows, struct riptide_e
     return r;
 }
 
+static void close_all(struct program *program)
+{
+    int *fds[] = { &program->link_fd, &program->program_fd, &program->maps[MAP_WINDOWS],
+                   &program->maps[MAP_SETTINGS], &program->maps[MAP_COUNTS] };
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        closep(fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+void program_free(struct program *program)
+{
+    if (--program->n_references > 0)
+        return;
+    close_all(program);
+    closep(&program->cgroup_fd);
+    free(program->cgroup);
+    free(program);
+}
+
+struct program *program_share(struct program *program)
+{
+    program->n_references++;
+    if (is_forked(program->pid, NULL)) {
+        closep(&program->link_fd);
+        program->link_fd = -1;
+    }
+    return program;
+}
+
+int program_use(struct program *program, struct riptide_error *error)
+{
+    int r = program->n_users > 0 ? 0 : load(program, error);
+
+    if (r == 0)
+        program->n_users++;
+    else
+        close_all(program);
+    return r;
+}
+
+int program_unuse(struct program *program)
+{
+    int r = 0;
+
+    if (--program->n_users > 0)
+        return 0;
+    if (program->link_fd >= 0 && !program_is_detached(program))
+        r = bpf_detach_link(program->link_fd);
+    close_all(program);
+    return r;
+}
+
 int program_attach(struct program *program, struct riptide_error *error)
 {
-    int fd = bpf_link_sockops(program->program_fd, program->cgroup_fd);
+    int fd;
 
+    if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !program_is_detached(program)))
+        return 0;
+    fd = bpf_link_sockops(program->program_fd, program->cgroup_fd);
     if (fd < 0) {
         if (fd == -EPERM)
             error_set_field(error, "cgroup",
@@ -143,34 +220,38 @@ int program_attach(struct program *program, struct riptide_error *error)
     return 0;
 }
 
-bool program_is_attached(const struct program *program)
+bool program_is_detached(const struct program *program)
 {
-    return program->link_fd >= 0 && bpf_link_is_attached(program->link_fd);
+    return program->link_fd >= 0 && !bpf_link_is_attached(program->link_fd);
 }
 
-static void close_all(struct program *program)
+void program_forget_netns(const struct program *program, uint64_t netns_cookie)
 {
-    int *fds[] = { &program->link_fd, &program->program_fd, &program->maps[MAP_WINDOWS],
-                   &program->maps[MAP_SETTINGS], &program->maps[MAP_COUNTS] };
+    for (int map = 0; map < MAPS; map++)
+        bpf_remove_element(program->maps[map], &netns_cookie);
+}
 
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-        closep(fds[i]);
-        *fds[i] = -1;
+int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t max_windows,
+                      int *windows_fdp, struct riptide_error *error)
+{
+    CLEANUP(closep) int windows_fd = create_windows(max_windows);
+    struct window_counts counts = { 0 };
+    int r = windows_fd < 0 ? windows_fd : 0;
+
+    if (r == 0 && bpf_get_element(program->maps[MAP_COUNTS], &netns_cookie, &counts) == 0) {
+        error_set(error, "another agent gives windows to this network namespace by this program");
+        return -EBUSY;
     }
-}
-
-/* What has a copy of the fds, such as a child of fork(2), would keep the program where it is. */
-int program_unload(struct program *program)
-{
-    int r = program_is_attached(program) ? bpf_detach_link(program->link_fd) : 0;
-
-    close_all(program);
-    return r;
-}
-
-void program_deinit(struct program *program)
-{
-    close_all(program);
-    closep(&program->cgroup_fd);
-    free(program->cgroup);
+    if (r == 0)
+        r = bpf_set_element(program->maps[MAP_COUNTS], &netns_cookie, &counts);
+    if (r == 0)
+        r = bpf_set_element(program->maps[MAP_WINDOWS], &netns_cookie, &windows_fd);
+    if (r < 0) {
+        program_forget_netns(program, netns_cookie);
+        error_set(error, "a network namespace's windows: %s", strerror(-r));
+        return r;
+    }
+    *windows_fdp = windows_fd;
+    windows_fd = -1;
+    return 0;
 }

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program of the kernel (program.bpf.c) from its maps to its end.
+ * The program of the kernel (program.bpf.c) from its maps to its end. One serves many network
+ * namespaces, each with windows, settings and counts of its own; objects that share it hold a
+ * reference. It ends with the last that uses it, or with the process that made it: what children of
+ * fork(2) hold does not keep it where it is.
  */
 #ifndef RIPTIDE_LIB_CONNECTIONS_PROGRAM_H
 #define RIPTIDE_LIB_CONNECTIONS_PROGRAM_H
 
 #include <riptide/riptide.h>
+#include <sys/types.h>
 
 /* As program_code.h names them. */
 enum { MAP_WINDOWS, MAP_SETTINGS, MAP_COUNTS, MAPS };
 
 struct program {
+    pid_t pid; /* of the process that made it */
+    uint32_t n_references, n_users;
     char *cgroup;
     bool is_found; /* the cgroup, and not configured */
     int cgroup_fd;
@@ -19,19 +25,35 @@ struct program {
     int link_fd; /* -1: not attached by us */
 };
 
-/* Opens the cgroup; NULL: the usual ones. program_deinit in any case. Errors: -EINVAL, -ENOMEM. */
-int program_init(struct program *program, const char *cgroup, struct riptide_error *error);
-void program_deinit(struct program *program);
+/* Opens the cgroup; NULL: the usual ones. Errors: -EINVAL, -ENOMEM. */
+int program_new(struct program **programp, const char *cgroup, struct riptide_error *error);
 
-/* Errors, each with a line: as connections_start. */
-int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error);
+/* One more reference; in a child of fork(2) without what would keep the program attached. */
+struct program *program_share(struct program *program);
 
-/* Also again, where it was detached. Errors, each with a line: as connections_start. */
+/* One less. */
+void program_free(struct program *program);
+
+/* Loads it where it is not. Errors, each with a line: as connections_start. */
+int program_use(struct program *program, struct riptide_error *error);
+
+/* Behind the last one it is detached, whoever else has its fds, and unloaded. Errors: bpf(2)'s. */
+int program_unuse(struct program *program);
+
+/* Attaches it, also again where it was detached. Errors, each with a line: as connections_start. */
 int program_attach(struct program *program, struct riptide_error *error);
 
-bool program_is_attached(const struct program *program);
+/* By somebody: in a child of fork(2) that cannot be told. */
+bool program_is_detached(const struct program *program);
 
-/* Detaches it at once, whoever else has its fds, and closes ours. Errors: those of bpf(2). */
-int program_unload(struct program *program);
+/*
+ * A map for the windows of a namespace, which is to be closed. Errors, each with a line: -EBUSY
+ * where there is one; those of bpf(2).
+ */
+int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t max_windows,
+                      int *windows_fdp, struct riptide_error *error);
+
+/* What it has for that namespace goes, at once. */
+void program_forget_netns(const struct program *program, uint64_t netns_cookie);
 
 #endif

@@ -8,12 +8,12 @@
 #include <linux/types.h>
 
 /*
- * A destination in one network namespace, in the trie that finds the longest prefix. IPv4 is
- * ::ffff:0:0/96, as for connections of IPv6 sockets to it.
+ * Each map has an element for each network namespace, whose key is the namespace's cookie. That of
+ * the windows is a map itself: a trie that finds the longest prefix. IPv4 is ::ffff:0:0/96, as for
+ * connections of IPv6 sockets to it.
  */
 struct window_key {
-    __u32 prefix_bits; /* 64 for the namespace, and 0 to 128 of the address */
-    __u8 netns_cookie[8];
+    __u32 prefix_bits; /* 0 to 128 */
     __u8 address[16];
 };
 
@@ -35,14 +35,14 @@ struct window {
     __u32 route_step;     /* so much above it a route of ours may be, segments */
 };
 
-/* One for all. */
+/* One for all windows of a namespace. */
 struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
     __u32 pacing_percent;    /* where a window has none; 0: at once */
 };
 
-/* Connections since the program was loaded, whose prefix had a window. */
+/* Connections of a namespace since it was joined, whose prefix had a window. */
 struct window_counts {
     __u64 given;
     __u64 paced;    /* of those */

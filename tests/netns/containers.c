@@ -4,7 +4,9 @@
  * line names, all of them in one edge-triggered epoll loop and one thread. A namespace whose path
  * leads there no longer ends its part quietly; with the last one, or where its input ends, the program ends.
  *
- * containers PATH...
+ * containers [--cgroup CGROUP] PATH...
+ *
+ * With a cgroup windows are given per connection, by one program for all.
  */
 #include "tools.h"
 
@@ -25,7 +27,8 @@ struct container {
 
 enum { INTERVAL_NS = 50 * 1000 * 1000 };
 
-static int start(struct container *container, int epoll_fd)
+static int start(struct container *container, int epoll_fd, const char *cgroup,
+                 struct riptide_agent *program_of)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = container };
     struct riptide_estimator_config estimator;
@@ -45,6 +48,9 @@ static int start(struct container *container, int epoll_fd)
     config.estimator = &estimator;
     config.interval_ns = INTERVAL_NS;
     config.netns_fd = container->netns_fd;
+    config.cgroup = cgroup;
+    config.apply = cgroup ? RIPTIDE_CONNECTIONS : RIPTIDE_ROUTES;
+    config.program_of = program_of;
     r = riptide_agent_new(&container->agent, &config, &error);
     if (r == 0)
         r = riptide_agent_start(container->agent, &error);
@@ -91,7 +97,9 @@ static void serve(struct container *container)
 int main(int argc, char **argv)
 {
     static struct container *containers; /* for the leak sanitizer, where a start fails */
-    int n = argc - 1, n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    const char *cgroup = argc > 2 && strcmp(argv[1], "--cgroup") == 0 ? argv[2] : NULL;
+    char **paths = argv + (cgroup ? 3 : 1);
+    int n = argc - (cgroup ? 3 : 1), n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 
     containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
@@ -99,8 +107,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < n; i++) {
-        containers[i].path = argv[i + 1];
-        if (start(&containers[i], epoll_fd) < 0)
+        containers[i].path = paths[i];
+        if (start(&containers[i], epoll_fd, cgroup, i > 0 ? containers[i - 1].agent : NULL) < 0)
             return EXIT_FAILURE;
         n_served++;
     }

@@ -50,6 +50,31 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
     assert not any(rules(network.host) for network in networks)
 
 
+@pytest.mark.parametrize("ending", ["in order", "SIGKILL"])
+def test_one_program_serves_many_namespaces(host, networks, cgroup, ending):
+    """One address, of another host in each; whoever goes first takes nothing of the other's."""
+    cwnds = [network.learned("203.0.113.1", cwnd).cwnd() for network, cwnd in zip(networks, (30, 60))]
+    paths = [path_of(network.host) for network in networks]
+
+    def starts():
+        cwnds = [network.connect("203.0.113.1").cwnd() for network in networks]
+        for network in networks:
+            network.reset(network.connections[-1])
+        return cwnds
+    containers = Containers(host, "--cgroup", cgroup, *paths)
+    assert containers.line() == "ready"
+    wait_until(lambda: starts() == cwnds, "a window in each")
+    assert not any(rules(network.host) for network in networks)
+    if ending == "SIGKILL":
+        containers.process.kill()
+        containers.process.wait()
+    else:
+        subprocess.run(["umount", "--lazy", paths[0]], check=True)
+        wait_until(lambda: starts() == [10, cwnds[1]], "that it is gone")
+        assert containers.end() == 0
+    assert starts() == [10, 10]
+
+
 def test_a_loop_of_edges_serves_many_connections(host, net):
     default = ("route", "replace", "default", "via", "10.0.0.1")
     net.host.ip(*default, "initcwnd", 20)

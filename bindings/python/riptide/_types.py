@@ -19,6 +19,7 @@ from ._native import ffi, lib
 from ._values import Address, Duration, Network, PrefixLike, address, text, write
 
 if TYPE_CHECKING:
+    from ._agent import Agent
     from ._policy import Policy
 
 #: One port, or the first and last of a range.
@@ -373,3 +374,4 @@ class AgentOptions(TypedDict, total=False):
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
     pacing_percent: int  # of a round trip, over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
+    program_of: Agent  # of another namespace, whose program serves this one as well

@@ -208,6 +208,8 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
         _write_array(c, field, cname, value, keep, path)
     elif cname == "struct riptide_policy *":
         c.policy = _policy(path, value, keep)
+    elif cname == "struct riptide_agent *":
+        setattr(c, field, _agent(path, value, keep))
     elif cname == "char *":
         keep.append(ffi.new("char[]", path_bytes(value)))
         setattr(c, field, keep[-1])
@@ -254,6 +256,17 @@ def _policy(path: str, value: Any, keep: list[Any]) -> Any:
     if not found:
         raise ValueError(f"{path}: there is none with the name {shown(value)}")
     return found
+
+
+def _agent(path: str, value: Any, keep: list[Any]) -> Any:
+    """An Agent as C has it. Errors: TypeError; those of using it."""
+    from ._agent import Agent  # here: it needs this module
+
+    if not isinstance(value, Agent):
+        raise TypeError(f"{path}: no Agent: {shown(value)}")
+    keep.append(value)
+    with value._use as agent:
+        return agent
 
 
 def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],

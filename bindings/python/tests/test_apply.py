@@ -239,6 +239,22 @@ def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> Non
         assert net.connect("203.0.113.1").cwnd() == 10
 
 
+def test_one_program_serves_two_namespaces(net: Network, tmp_path: Path) -> None:
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup:
+        def agent(fd: int, **more: Any) -> riptide.Agent:
+            return riptide.Agent(interval=0.05, estimator=PAPER, netns_fd=fd, cgroup=cgroup,
+                                 apply=riptide.Backend.CONNECTIONS, **more)
+        with agent(net.world.fd) as first, agent(net.host.fd, program_of=first) as second:
+            first.start()
+            second.start()
+            first.close()
+            asyncio.run(asyncio.wait_for(
+                until(second, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+            assert net.connect("203.0.113.1").cwnd() == cwnd
+        assert net.connect("203.0.113.1").cwnd() == 10
+
+
 def test_start_that_was_refused_is_tried_again(net: Network, tmp_path: Path) -> None:
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():

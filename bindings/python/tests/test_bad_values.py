@@ -57,6 +57,7 @@ KINDS: dict[str, Any] = {
               ([Hint], TypeError), ([Scope()], TypeError)],
     "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
              ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
+    "agent": [*TYPE, (7, TypeError), (riptide.Router, TypeError)],
     "text": [*TYPE, (7, TypeError), ("x" * 16, ValueError), ("ü", ValueError),
              ("a\0b", ValueError)],
     "path": [bad for bad in TYPE if bad[0] != b"1"] + [
@@ -129,7 +130,8 @@ def calls() -> Iterator[Any]:
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
                                     "router": "options", "apply": "uint32",
-                                    "pacing_percent": "uint32", "pacing_rtt_min": "duration"})
+                                    "pacing_percent": "uint32", "pacing_rtt_min": "duration",
+                                    "program_of": "agent"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     for name, kind in (("cwnd_min", "uint32"), ("scale", "float"), ("policy", "name")):
