@@ -47,8 +47,9 @@ static json_t *apply_of(const struct daemon *daemon)
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend), "reason",
-                     reason, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced,
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend),
+                     "reason", reason, "pacing_percent",
+                     (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced,
                      "kept", (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost,
                      "refused", (json_int_t)counts.refused);
 }

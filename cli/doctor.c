@@ -70,13 +70,19 @@ static int report(const struct host *host, const struct command_options *options
 /* What the daemon at --control says of itself; it may be another than holds this namespace. */
 static void ask_daemon(struct host *host, const char *control)
 {
+    const json_t *apply;
     json_t *answer;
 
     host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
                                      &host->control_pid, &host->control_failure);
     if (host->control_error < 0)
         return;
-    host->is_paused = json_is_true(json_object_get(answer, "paused"));
+    apply = get(answer, "apply");
+    host->is_paused = json_is_true(get(answer, "paused"));
+    snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
+    if (json_is_string(get(apply, "reason")))
+        snprintf(host->reason, sizeof(host->reason), "%s", text_of(apply, "reason"));
+    host->is_pacing = json_integer_value(get(apply, "pacing_percent")) > 0;
     json_decref(answer);
 }
 

@@ -15,6 +15,7 @@ struct route_answer {
     struct riptide_prefix match;
     uint32_t table;
     uint32_t initcwnd; /* segments; 0: not set */
+    uint32_t ifindex;
     uint8_t protocol;
 };
 

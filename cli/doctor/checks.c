@@ -36,6 +36,11 @@ static void check_sockets(const struct host *host, struct finding *finding)
         finding_do(finding, "modprobe tcp_diag (CONFIG_INET_TCP_DIAG)");
 }
 
+static bool is_per_connection(const struct host *host)
+{
+    return !strcmp(host->apply, "connections") || !strcmp(host->apply, "both");
+}
+
 static void check_receiver(const struct host *host, struct finding *finding)
 {
     uint32_t wanted = host->router.cwnd_max;
@@ -52,6 +57,13 @@ static void check_receiver(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_OK,
                    "this host lets its peers begin with %" PRIu32 " segments (cwnd_max %" PRIu32
                    ")",
+                   host->initrwnd, wanted);
+        return;
+    }
+    if (is_per_connection(host)) {
+        finding_is(finding, SEVERITY_OK,
+                   "this host lets its peers begin with %" PRIu32 " segments, and from Linux 6.1 on "
+                   "those that riptided knows with %" PRIu32 ", on connections that it opens",
                    host->initrwnd, wanted);
         return;
     }
@@ -87,18 +99,29 @@ void queues_add(struct queues *queues, const struct nlmsghdr *message)
     const struct tcmsg *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *attr;
     char kind[IF_NAMESIZE];
+    uint32_t ifindex;
+    bool is_default;
 
     if (message->nlmsg_type != RTM_NEWQDISC || !netlink_has_header(message, sizeof(*header)))
         return;
     attr = netlink_find(netlink_attrs(message, sizeof(*header)), TCA_KIND);
     if (!attr)
         return;
+    ifindex = (uint32_t)header->tcm_ifindex;
+    is_default = ifindex == queues->default_ifindex;
     snprintf(kind, sizeof(kind), "%.*s", mnl_attr_get_payload_len(attr),
              (const char *)mnl_attr_get_payload(attr));
+    if (hands_on(kind))
+        return;
+    /* What most packets leave by counts alone, unless it hands them to links below it. */
+    if (is_default && !queues->is_default)
+        *queues = (struct queues){ .default_ifindex = ifindex, .is_default = true };
+    if (queues->is_default && !is_default)
+        return;
     if (!strcmp(kind, "fq")) {
         queues->n_paced++;
-    } else if (!hands_on(kind) && !queues->ifindex) {
-        queues->ifindex = (uint32_t)header->tcm_ifindex;
+    } else if (!queues->ifindex) {
+        queues->ifindex = ifindex;
         memcpy(queues->kind, kind, sizeof(kind));
     }
 }
@@ -107,11 +130,15 @@ static void check_pacing(const struct host *host, struct finding *finding)
 {
     const struct queues *queues = &host->queues;
     const char *device = queues->ifindex ? queues->device : "no link";
+    /* AUTO says why it has not chosen connections. */
+    bool cannot_load = !strcmp(host->apply, "routes") && host->reason[0];
 
     finding_read(finding,
-                 "net.ipv4.tcp_congestion_control = %s; queues of kind fq: %zu; %s has %s%s",
+                 "net.ipv4.tcp_congestion_control = %s; queues of kind fq: %zu; %s%s has %s%s%s%s",
                  host->congestion_control, queues->n_paced, device,
-                 queues->ifindex ? "queue " : "another queue", queues->kind);
+                 queues->is_default ? ", of the default route," : "",
+                 queues->ifindex ? "queue " : "another queue", queues->kind,
+                 host->reason[0] ? "; not per connection: " : "", host->reason);
     if (queues->error)
         finding_read(finding, "RTM_GETQDISC: %s", strerror(-queues->error));
     if (!strncmp(host->congestion_control, "bbr", 3)) {
@@ -119,6 +146,8 @@ static void check_pacing(const struct host *host, struct finding *finding)
                    host->congestion_control);
     } else if (queues->n_paced > 0 && !queues->ifindex) {
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
+    } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
+        finding_is(finding, SEVERITY_OK, "first flights leave paced: by riptided");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
         finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {
@@ -127,9 +156,9 @@ static void check_pacing(const struct host *host, struct finding *finding)
                    host->router.cwnd_max);
         finding_do(finding,
                    "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to come), "
-                   "or net.ipv4.tcp_congestion_control=bbr, or riptided --apply auto, which paces "
-                   "them itself, or a smaller --cwnd-max",
-                   queues->ifindex ? device : "LINK");
+                   "or net.ipv4.tcp_congestion_control=bbr, %sor a smaller --cwnd-max",
+                   queues->ifindex ? device : "LINK",
+                   cannot_load ? "" : "or riptided --apply auto, which paces them itself, ");
     }
 }
 
@@ -139,6 +168,12 @@ static void check_idle(const struct host *host, struct finding *finding)
                  host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
     finding_is(finding, SEVERITY_OK,
                "idle connections begin again with their route's window, the learned one");
+    if (strcmp(host->slow_start_after_idle, "0") != 0 && !strcmp(host->apply, "connections")) {
+        finding_is(finding, SEVERITY_NOTE,
+                   "idle connections begin again with their route's window, which is not ours");
+        finding_do(finding,
+                   "riptided --apply both, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+    }
     if (strcmp(host->slow_start_after_idle, "0") != 0)
         return;
     finding_is(finding, SEVERITY_NOTE,
@@ -151,12 +186,13 @@ static void check_idle(const struct host *host, struct finding *finding)
 static const struct {
     const char *name;
     check_fn *judge;
+    bool is_of_routes; /* it is nothing to windows that are given per connection alone */
 } checks[] = {
-    { "sockets", check_sockets },   { "daemon", check_daemon },
-    { "numbers", check_numbers },   { "rules", check_rules },
-    { "networkd", check_networkd }, { "destinations", check_destinations },
-    { "receiver", check_receiver }, { "pacing", check_pacing },
-    { "idle-restart", check_idle },
+    { "sockets", check_sockets, false },  { "daemon", check_daemon, false },
+    { "numbers", check_numbers, true },   { "rules", check_rules, true },
+    { "networkd", check_networkd, true }, { "destinations", check_destinations, true },
+    { "receiver", check_receiver, false }, { "pacing", check_pacing, false },
+    { "idle-restart", check_idle, false },
 };
 
 const char *severity_name(enum severity severity)
@@ -184,4 +220,9 @@ void checks_judge(size_t n, const struct host *host, struct finding *finding)
 {
     *finding = (struct finding){ .check = checks[n].name, .severity = SEVERITY_OK };
     checks[n].judge(host, finding);
+    if (checks[n].is_of_routes && finding->severity != SEVERITY_OK &&
+        !strcmp(host->apply, "connections")) {
+        finding_is(finding, SEVERITY_OK, "no rule or route is ours: windows are given per connection");
+        finding_do(finding, "%s", "");
+    }
 }

@@ -89,10 +89,16 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_NOTE,
                    "a riptided runs and is paused: connections start without us");
         finding_do(finding, "riptide resume");
+    } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
+        finding_is(finding, SEVERITY_ERROR, "a riptided runs and gives nothing per connection: %s",
+                   host->reason);
+        finding_do(finding, "systemctl restart riptided");
+    } else if (is_riptided && !strcmp(host->apply, "connections")) {
+        finding_is(finding, SEVERITY_OK, "a riptided runs and gives windows per connection");
     } else if (lacks4 || lacks6) {
         finding_is(finding, SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
-                   "others): connections start without us",
+                   "others, or it gives windows per connection): connections start without us",
                    manager, lacks4 ? "IPv4" : "IPv6");
         finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
                                         : "the log of that process says why");

@@ -7,6 +7,7 @@
 #include "lib/netlink.h"
 #include "resolve.h"
 #include "samples.h"
+#include "verify/judge.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -76,7 +77,9 @@ static struct nlmsghdr *begin_queues(void *userdata, void *room)
 {
     const struct tcmsg header = { .tcm_family = AF_UNSPEC };
 
-    *(struct queues *)userdata = (struct queues){ .error = 0 };
+    struct queues *queues = userdata;
+
+    *queues = (struct queues){ .default_ifindex = queues->default_ifindex };
     return netlink_begin(room, RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header));
 }
 
@@ -86,13 +89,30 @@ static int on_queue(void *queues, const struct nlmsghdr *message)
     return 0;
 }
 
+/* The link by which packets leave to addresses that nobody has (RFC 5737, RFC 3849). */
+static uint32_t find_default(struct netlink *netlink)
+{
+    static const char *const nobodys[] = { "192.0.2.1", "2001:db8::1" };
+    struct route_answer answer = { .ifindex = 0 };
+
+    for (size_t i = 0; i < 2 && !answer.ifindex; i++) {
+        struct probe probe = { .mark = 0 };
+
+        riptide_prefix_parse(&probe.peer, nobodys[i]);
+        probe_ask_route(netlink, &probe, &answer);
+    }
+    return answer.ifindex;
+}
+
 static void read_queues(struct queues *queues)
 {
     struct netlink netlink;
     int r = netlink_init(&netlink);
 
-    if (r == 0)
+    if (r == 0) {
+        queues->default_ifindex = find_default(&netlink);
         r = netlink_dump_all(&netlink, begin_queues, on_queue, queues);
+    }
     netlink_deinit(&netlink);
     queues->error = r;
     if (queues->ifindex && !if_indextoname(queues->ifindex, queues->device))

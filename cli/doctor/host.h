@@ -29,6 +29,8 @@ struct networkd {
 /* The queues that packets leave by. */
 struct queues {
     int error;
+    uint32_t default_ifindex; /* of the default route; 0: there is none */
+    bool is_default;          /* its link has queues, and they alone count */
     size_t n_paced;           /* of kind fq */
     uint32_t ifindex;         /* of the first that spaces nothing out; 0: none */
     char kind[IF_NAMESIZE];   /* of that queue */
@@ -67,6 +69,9 @@ struct host {
     struct riptide_error control_failure; /* with the line of client_ask */
     int control_pid;    /* whose socket that is; 0: out of sight */
     bool is_paused;     /* as it says itself */
+    char apply[16];     /* likewise: routes, connections, both; empty: not known */
+    char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
+    bool is_pacing;     /* per connection, unless there is a reason */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;
 

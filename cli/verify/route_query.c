@@ -64,5 +64,6 @@ void route_query_read(const struct nlmsghdr *message, struct route_answer *answe
         .table = route.table,
         .protocol = route.protocol,
         .initcwnd = route.metrics.initcwnd,
+        .ifindex = route.ifindex,
     };
 }

@@ -254,7 +254,62 @@ def test_pacing(net):
     assert severity(net.host, "pacing", "--cwnd-max", "10") == "ok"
     net.host.run("tc", "qdisc", "add", "dev", "eth0", "root", "pfifo")
     finding = find(net.host, "pacing")
-    assert "eth0 has queue pfifo" in finding["evidence"]
+    assert "eth0, of the default route, has queue pfifo" in finding["evidence"]
     assert "tc qdisc replace dev eth0 root fq" in finding["remedy"]
     net.host.sysctl("ipv4/tcp_congestion_control", "bbr")
     assert severity(net.host, "pacing") == "ok"
+
+
+def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    below = cgroup / "below"
+    below.mkdir()
+    net.learned("203.0.113.1", 40)
+    net.host.ip("rule", "add", "pref", 100, "fwmark", 7, "lookup", "main")
+    apply = ("--apply", "connections", "--cgroup", below)
+    with Daemon(net.host, *apply, has_rules=False):
+        wait_until(lambda: severity(net.host, "daemon") == "ok", "the daemon")
+        findings = doctor(net.host)
+        assert findings["daemon"]["summary"] == "a riptided runs and gives windows per connection"
+        for check in ("rules", "networkd", "destinations", "receiver", "pacing"):
+            assert findings[check]["severity"] == "ok", findings[check]
+        assert "by riptided" in findings["pacing"]["summary"]
+        idle = findings["idle-restart"]
+        assert idle["severity"] == "note" and "not ours" in idle["summary"]
+        assert idle["remedy"] == ("riptided --apply both, or sysctl -w "
+                                  "net.ipv4.tcp_slow_start_after_idle=0")
+        below.rmdir()
+        wait_until(lambda: severity(net.host, "daemon") == "error", "the end of it")
+        assert "the program was detached" in find(net.host, "daemon")["summary"]
+        assert severity(net.host, "pacing") == "warning"
+    below.mkdir()
+    with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):
+        assert severity(net.host, "pacing") == "warning"
+    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+        findings = doctor(net.host)
+        for check in ("daemon", "pacing", "idle-restart"):
+            assert findings[check]["severity"] == "ok", findings[check]
+        assert findings["rules"]["severity"] == "note"
+
+
+def test_what_cannot_load_is_not_recommended(net, cgroup):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
+    assert "--apply auto" in find(net.host, "pacing")["remedy"]
+    with Daemon(net.host, "--apply", "auto", "--cgroup", cgroup, command=(*without, RIPTIDED)):
+        finding = find(net.host, "pacing")
+        assert "needs CAP_BPF" in finding["evidence"]
+        assert "root fq" in finding["remedy"] and "--apply" not in finding["remedy"]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_the_link_of_the_default_route_is_the_one_that_counts(net, family):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    net.host.run("tc", "qdisc", "add", "dev", "eth0", "root", "pfifo")
+    net.host.run("tc", "qdisc", "add", "dev", "eth1", "root", "pfifo")
+    net.host.ip("route", "del", "default")
+    net.host.ip("-6", "route", "del", "default")
+    net.host.ip(f"-{family}", "route", "add", "default", "dev", "eth1")
+    finding = find(net.host, "pacing")
+    assert "eth1, of the default route, has queue pfifo" in finding["evidence"]
+    assert "tc qdisc replace dev eth1 root fq" in finding["remedy"]

@@ -126,6 +126,26 @@ TEST(pacing)
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
 }
 
+/* Unless its link hands packets to others below it, as a bond does. */
+TEST(queues_of_the_default_route_count_alone)
+{
+    struct queues queues = { .default_ifindex = 4 };
+
+    put_queue(&queues, 4, "noqueue");
+    put_queue(&queues, 2, "fq");
+    put_queue(&queues, 3, "pfifo");
+    assert_int_equal(queues.n_paced, 1);
+    assert_int_equal(queues.ifindex, 3);
+    put_queue(&queues, 4, "mq");
+    put_queue(&queues, 4, "fq");
+    put_queue(&queues, 4, "fq");
+    put_queue(&queues, 5, "pfifo");
+    assert_int_equal(queues.n_paced, 2);
+    assert_int_equal(queues.ifindex, 0);
+    put_queue(&queues, 4, "fq_codel");
+    assert_int_equal(queues.ifindex, 4);
+}
+
 TEST(queue_whose_message_ends_early)
 {
     const struct tcmsg header = { .tcm_ifindex = 7 };
