@@ -215,6 +215,21 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     return true;
 }
 
+/* What the map has for new connections to the peer, whatever the route is. */
+static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
+{
+    const uint32_t percent = daemon->settings->agent.pacing_percent;
+    struct window window;
+    const char *off;
+
+    if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
+        return json_null();
+    riptide_agent_get_backend(daemon->agent, &off);
+    return json_pack("{s:I, s:I, s:s?}", "initcwnd", (json_int_t)window.initcwnd, "pacing_percent",
+                     (json_int_t)(window.pacing_percent ? window.pacing_percent : percent),
+                     "reason", off);
+}
+
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct settings *settings = daemon->settings;
@@ -245,18 +260,22 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     }
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
                      settings_have_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
-                     "window", window, "seen", seen, "route", route, "rules",
-                     rules_of(daemon, peer->family));
+                     "window", window, "seen", seen, "route", route, "program",
+                     program_of(daemon, peer), "rules", rules_of(daemon, peer->family));
 }
 
 json_t *daemon_list(struct daemon *daemon)
 {
     const struct riptide_router_config *router = &daemon->settings->router;
+    const char *off;
+    bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES &&
+                      (!off || daemon->is_paused);
 
-    return json_pack("{s:b, s:I, s:I}", "paused", daemon->is_paused, "step_segments",
+    return json_pack("{s:b, s:b, s:I, s:I}", "paused", daemon->is_paused, "is_per_connection",
+                     is_program && !daemon->settings->router.dry_run, "step_segments",
                      (json_int_t)router->step_segments, "step_percent",
                      (json_int_t)router->step_percent);
 }

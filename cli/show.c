@@ -43,7 +43,7 @@ struct sides {
     size_t n_rows;
     bool is_running; /* the daemon */
     bool is_paused;
-    bool is_per_connection; /* some destination has its window by the daemon's program */
+    bool is_per_connection; /* the daemon's program gives each destination its window as well */
     int64_t step_segments; /* what it wants may be so far from what it has written */
     int64_t step_percent;
     struct riptide_error absence; /* why the daemon could not be asked */
@@ -89,6 +89,7 @@ static int ask_daemon(struct sides *sides, const struct command_options *options
         if (r < 0)
             break;
         sides->is_paused = json_is_true(get(page, "paused"));
+        sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
         sides->step_segments = number(page, "step_segments");
         sides->step_percent = number(page, "step_percent");
         next = get(page, "next");
@@ -137,12 +138,6 @@ static const char *find_difference(const struct sides *sides, const struct desti
     return !is_applied && row->route ? "the kernel has it all the same" : NULL;
 }
 
-/* No route says what connections start with, but the daemon's program. */
-static bool is_per_connection(const struct explanation_row *told)
-{
-    return told && !strcmp(told->state, PER_CONNECTION);
-}
-
 /* Both sides are sorted. */
 static int merge(struct sides *sides)
 {
@@ -167,13 +162,13 @@ static int merge(struct sides *sides)
         }
         if (order >= 0)
             row->told = &sides->told[k];
-        if (is_per_connection(row->told) && !sides->is_paused)
-            row->starts_with = row->told->initcwnd;
+        if (sides->is_per_connection && !sides->is_paused && row->told &&
+            row->starts_with < row->told->cwnd)
+            row->starts_with = row->told->cwnd;
         /* A walk over a table that changes may name one twice. */
         while (k < n_told && riptide_prefix_equal(&sides->told[k].dst, row->dst))
             k++;
         row->difference = find_difference(sides, row);
-        sides->is_per_connection |= is_per_connection(row->told);
         sides->n_differences += row->difference != NULL;
         sides->n_not_taken += row->not_ours != NULL;
     }
@@ -334,6 +329,9 @@ static void print_state(FILE *out, const struct sides *sides, const struct desti
         fputs(not_ours, out);
     } else if (row->told) {
         move = describe_move(sides, row->told);
+        /* Whatever keeps a route from it. */
+        if (row->starts_with && !row->route && strcmp(row->told->state, PER_CONNECTION) != 0)
+            fputs(PER_CONNECTION "; ", out);
         fprintf(out, "%s%s%s%s%s%s", row->told->state, move ? " (" : "", move ? move : "",
                 move ? ")" : "", row->told->reason[0] ? ": " : "", row->told->reason);
     }

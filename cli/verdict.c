@@ -18,6 +18,8 @@
     "{seen.left_out.unmeasured})"                                                                  \
     "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
 
+#define BY_PROGRAM "connections start with {program.initcwnd} segments, given per connection"
+
 #define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
 
 #define OF_DAEMON                                                                                  \
@@ -26,6 +28,9 @@
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
     "|connections start with {route.initcwnd} segments, given per connection]"                     \
+    "|{?program}{!program.reason}{!route.state=applied}" BY_PROGRAM                                \
+    "; no route: {route.state}: [{route.reason}|no reason known]"                                  \
+    "|{?program}{!program.reason}" BY_PROGRAM "; the route is not looked at: {rules.reason}"       \
     "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
     "|{?dry_run}" DRY_RUN                                                                          \
     "|{!kernel}the kernel does not have the route that riptided has written"                       \
@@ -77,5 +82,8 @@ const char verdict_steps[] =
     "[, expires in {window.expires_s:.0} s]\n"
     "|  window       none\n]"
     "[{?daemon_is_running}  route        " ROUTE("route") "]"
+    "[{?program}  program      initcwnd {program.initcwnd}"
+    "[{?program.pacing_percent}, over {program.pacing_percent} % of a round trip]"
+    "[, not at present: {program.reason}]\n]"
     "  kernel       " ROUTE("kernel")
     "  => {verdict}\n";

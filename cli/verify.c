@@ -74,7 +74,7 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-/* What riptided gives the peer without a route; 0 where there is none, or it cannot be asked. */
+/* What the program's map has for the peer; 0 where it has nothing, or riptided cannot be asked. */
 static uint32_t ask_program(const struct command_options *options,
                             const struct riptide_prefix *peer)
 {
@@ -82,16 +82,15 @@ static uint32_t ask_program(const struct command_options *options,
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
     uint32_t cwnd = 0;
-    const json_t *route;
+    const json_t *program;
 
     riptide_prefix_format(peer, dst);
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, NULL,
                    &error) == 0) {
-        route = get(answer, "route");
-        if (json_is_object(route) &&
-            !strcmp(json_string_value(get(route, "state")), PER_CONNECTION))
-            cwnd = (uint32_t)number(route, "initcwnd");
+        program = get(answer, "program");
+        if (json_is_null(get(program, "reason")))
+            cwnd = (uint32_t)number(program, "initcwnd");
     }
     json_decref(answer);
     return cwnd;
@@ -126,7 +125,7 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
     const struct probe *probe = &evidence->probe;
 
     return json_pack(
-        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}}",
+        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}, s:{s:o}}",
         "verdict", verdict_name(verdict->kind), "reason",
         verdict->reason[0] ? verdict->reason : NULL, "note",
         verdict->note[0] ? verdict->note : NULL, "connection", "source",
@@ -136,7 +135,8 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
         (json_int_t)probe->mss_bytes, "peer_window_bytes", figure_or_null(probe->snd_wnd_bytes),
         "route", "dst", explanation_prefix(&evidence->answer.match), "table",
         figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
-        figure_or_null(evidence->answer.initcwnd));
+        figure_or_null(evidence->answer.initcwnd), "program", "initcwnd",
+        figure_or_null(evidence->program_cwnd));
 }
 
 /* The root has `segments` that the peer takes at first, where it is known. */
@@ -147,6 +147,7 @@ static const char text[] =
     "{connection.congestion_control}, segments of {connection.mss_bytes} bytes, none sent\n"
     "  route       [{route.dst}|-] table [{route.table}|0] proto {route.protocol}"
     "[ initcwnd {route.initcwnd}]\n"
+    "[  program     gives {program.initcwnd}\n]"
     "  peer        takes [{connection.peer_window_bytes} bytes at first, {/segments} segments"
     "|what this kernel does not tell]\n"
     "[  note        {note}\n]";

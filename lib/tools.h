@@ -82,6 +82,13 @@ const char *riptide_agent_check_program(struct riptide_agent *agent);
 /* What the program has for a network namespace goes, at once. */
 void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cookie);
 
+/*
+ * What new connections to an address start with because of the program, as the kernel has it.
+ * Outcomes: RIPTIDE_E_UNKNOWN.
+ */
+int riptide_agent_find_window(const struct riptide_agent *agent, const struct riptide_prefix *dst,
+                              struct window *window);
+
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 

@@ -74,6 +74,13 @@ void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cook
     connections_forget_netns(agent->backends.connections, netns_cookie);
 }
 
+int riptide_agent_find_window(const struct riptide_agent *agent, const struct riptide_prefix *dst,
+                              struct window *window)
+{
+    return agent->backends.connections ? connections_find(agent->backends.connections, dst, window)
+                                       : RIPTIDE_E_UNKNOWN;
+}
+
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent)
 {
     struct window_counts counts = { 0 };

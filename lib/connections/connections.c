@@ -376,6 +376,14 @@ bool connections_are_on(const struct connections *connections, const char *cgrou
     return cgroup ? !program->is_found && strcmp(cgroup, program->cgroup) == 0 : program->is_found;
 }
 
+int connections_find(const struct connections *connections, const struct riptide_prefix *dst,
+                     struct window *window)
+{
+    const struct window_key key = window_key_of(dst);
+
+    return bpf_get_element(connections->windows_fd, &key, window) < 0 ? RIPTIDE_E_UNKNOWN : 0;
+}
+
 int connections_count(const struct connections *connections, struct window_counts *counts)
 {
     *counts = (struct window_counts){ 0 };

@@ -91,6 +91,10 @@ void connections_check(struct connections *connections);
 /* Why connections get nothing; NULL: they do. The backend's, until the next check. */
 const char *connections_get_reason(const struct connections *connections);
 
+/* What new connections to an address start with, as the kernel has it. Outcomes: RIPTIDE_E_UNKNOWN. */
+int connections_find(const struct connections *connections, const struct riptide_prefix *dst,
+                     struct window *window);
+
 /* Whether a configuration with that cgroup would be the same. */
 bool connections_are_on(const struct connections *connections, const char *cgroup);
 

@@ -9,7 +9,7 @@ import socket
 import cgroups
 import pytest
 from connection import NO_LIMIT, pacing_limit, tcp_info
-from control import status
+from control import riptide_json, status
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
 
 
@@ -73,20 +73,62 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
 
 
-def test_verify_proves_it(net, cgroup, daemon):
+@pytest.mark.parametrize("apply", ["connections", "auto", "both"])
+def test_verify_proves_it(net, cgroup, daemon, apply):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with net.world.socket(socket.AF_INET) as server, daemon("connections", has_rules=False):
+    if apply == "both":  # with nothing but the program
+        net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
+        net.host.ip("rule", "add", "to", "203.0.113.0/24", "lookup", 100)
+    with net.world.socket(socket.AF_INET) as server, daemon(apply, has_rules=apply == "both"):
         server.bind(("", 0))
         server.listen()
         words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
-        wait_until(lambda: status()["destinations"], "a destination")
-        assert net.host.run(*words).stdout.startswith(
-            f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        said = net.host.run(*words).stdout
+        assert said.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
+        assert f"\n  program     gives {cwnd}\n" in said
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
         cgroups.enter(cgroup)
         assert done.returncode == 4
         assert f"riptided gives {cwnd} per connection, and it started with 10: this" in done.stdout
+
+
+def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.2", 30)
+    net.host.ip("rule", "add", "to", "203.0.113.1", "lookup", "100")
+    net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
+
+    def said(*words):
+        return net.host.run(RIPTIDE, *words).stdout
+    with daemon("both"):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_window(net.host, "203.0.113.2")
+        explained = said("explain", "203.0.113.1")
+        assert "\n  route        left alone: " in explained
+        assert f"\n  program      initcwnd {cwnd}, over 50 % of a round trip\n" in explained
+        assert (f"=> connections start with {cwnd} segments, given per connection; no route: left alone: "
+                in explained)
+        assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
+        assert f"connections start with {cwnd} segments\n" in said("explain", "203.0.113.2")
+        rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
+        assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
+        assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
+        assert " per connection; left alone: " in said("show")
+        document = riptide_json(net.host, "explain", "203.0.113.1")
+        assert document["program"] == {"initcwnd": cwnd, "pacing_percent": 50, "reason": None}
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
+                   in said("explain", "203.0.113.2"), "rules without a place")
+        net.host.run(RIPTIDE, "pause")
+        assert f"initcwnd {cwnd}, over 50 % of a round trip, not at present: paused" in said("explain", "203.0.113.1")
+        assert "given per connection" not in said("explain", "203.0.113.1")
+    net.host.ip("rule", "del", "pref", 0, "lookup", "main")
+    with daemon("routes"):
+        wait_window(net.host, "203.0.113.2")
+        assert riptide_json(net.host, "explain", "203.0.113.1")["program"] is None
+        assert riptide_json(net.host, "show")["routes"][0]["starts_with"] in (None, 10)
 
 
 def test_flush_pauses_a_daemon_that_has_no_routes(net, daemon):
