@@ -5,7 +5,9 @@ Thousands of connections a second come and go behind it (churn.c), routes, rules
 addresses change, others lay hands on its table, operators pause it, hint, save, load and change its
 configuration, clients mean harm, and in the first third of the time it is killed again and again.
 After each event TCP and UDP are asked the way for the same addresses: rules of ours show our table
-to TCP alone, and no event says a word about protocols, so that every difference is Riptide's.
+to TCP alone, and no event says a word about protocols, so that every difference is Riptide's. With
+windows per connection (--apply) new connections are looked at, too, and with nothing else there is
+no difference at any time.
 """
 
 import argparse
@@ -14,15 +16,18 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import cgroups  # noqa: E402
 import invariant  # noqa: E402
 from churn_figures import Figures  # noqa: E402
-from control import PATH, connect, count_fds, read_line, resident_kb  # noqa: E402
+from connection import tcp_info  # noqa: E402
+from control import PATH, ask, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
@@ -36,11 +41,13 @@ ANSWERS_WITHIN_S = 60  # on a machine that others keep busy
 LASTS_S = 10         # a difference that is still there stays
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
+WINDOWS = 4          # of new connections that are looked at in a second
 EVENTS_PER_RUN = 100  # of the test of the invariant
 HOSTILE = 55         # clients at once, of 64 that there is room for
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
+CGROUPS = Path("/run/churn.cgroups")
 CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
@@ -65,8 +72,9 @@ def addresses(n):
 class Watch:
     """Asks the host's kernel which way TCP and UDP go."""
 
-    def __init__(self, host):
+    def __init__(self, host, lasts_s=LASTS_S):
         self.host = host
+        self.lasts_s = lasts_s
         self.link = Rtnetlink(host)
         self.reader = Reader()
         self.asked = [(address, is_fib_match) for address in addresses(ASKED)
@@ -93,7 +101,7 @@ class Watch:
             lasted = time.monotonic() - start
             if not found:
                 return lasted * 1000
-            if lasted > LASTS_S:
+            if lasted > self.lasts_s:
                 raise Violation(self.describe(found))
 
     def describe(self, found):
@@ -106,15 +114,16 @@ class Watch:
 class Soak:
     """The hosts, the daemon, and what happens to them."""
 
-    def __init__(self, seed, rate, figures):
+    def __init__(self, seed, rate, figures, apply="routes", cgroup=None):
         self.rng = random.Random(seed)
         self.figures = figures
+        self.apply, self.cgroup = apply, cgroup
         self.net = Network()
         self.host = self.net.host
         self.net.world.batch("route add local 2001:db8:1::/64 dev lo\n")
         self.host.batch("route add default via 10.0.1.1 table 100\n"
                         "route add default via fd00:0:0:1::1 table 100\n")
-        self.watch = Watch(self.host)
+        self.watch = Watch(self.host, LASTS_S * (apply != "connections"))
         self.undo = []   # what puts right what is broken
         self.clients = []
         self.log = open(BUILD / "churn.log", "w+")
@@ -130,6 +139,10 @@ class Soak:
             self.foreign_hand: 4, self.configure: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
             self.pause: 1, self.keep: 2, self.stop_for_a_while: 1,
         }
+        if apply != "routes":
+            self.kinds[self.other_program] = 3
+        if apply == "connections":
+            del self.kinds[self.foreign_hand]
 
     def close(self):
         for client in self.clients:
@@ -142,11 +155,17 @@ class Soak:
         CONFIG.write_text("")
         self.daemon = self.host.start(
             RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events",
-            "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
+            *(("--apply", self.apply, "--cgroup", self.cgroup) if self.cgroup else ()), "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
-        wait_until(lambda: self.is_running() and len(rules(self.host)) == 2, "our rules")
-        wait_until(lambda: os.path.exists(PATH), "the control socket")
+        n_rules = 0 if self.apply == "connections" else 2
+        wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
+        wait_until(self.answers, "the control socket")
         self.figures.begin_life()
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            connect().close()
+            return True
 
     def is_running(self):
         if self.daemon.poll() is not None:
@@ -157,6 +176,8 @@ class Soak:
         """As a service manager sees it, or without one: a flush, or the next start alone."""
         self.daemon.kill()
         self.daemon.wait()
+        if self.cgroup:
+            self.look_without_program()
         for client in self.clients:
             client.close()
         self.clients = []
@@ -184,7 +205,61 @@ class Soak:
             answer = json.loads(read_line(client))
         return answer if answer.get("round") else None
 
+    def look_at_a_window(self):
+        """A new connection starts with what the policy wants, which may change meanwhile."""
+        address = self.rng.choice(self.watch.asked)[0]
+
+        def is_right():
+            before = self.wanted(address)
+            starts = self.starts(address)
+            if not starts or not before or before != self.wanted(address):
+                return "not to be judged"
+            own = self.initcwnd_of_route(address)
+            return starts in (before, max(before, own)) and "right"
+
+        try:
+            self.figures.windows[wait_until(is_right, "its window", LASTS_S)] += 1
+        except AssertionError as failure:
+            raise Violation(f"{address}: {failure}; wanted {self.wanted(address)}, started with "
+                            f"{self.starts(address)}, its route has "
+                            f"{self.initcwnd_of_route(address)}") from None
+
+    def look_without_program(self):
+        """It has ended with its riptided: what is left says the route."""
+        address = self.rng.choice(self.watch.asked)[0]
+        starts, own = self.starts(address), self.initcwnd_of_route(address)
+        if starts not in (None, own):
+            raise Violation(f"{address} starts with {starts} behind a riptided that was killed, "
+                            f"its route has {own}")
+
+    def wanted(self, address):
+        """Segments, where the program is to give them."""
+        answer = ask({"request": "explain", "dst": address})
+        program = answer.get("program")
+        if not program or program["reason"] or not answer["window"]:
+            return None
+        return answer["window"]["cwnd"]
+
+    def starts(self, address):
+        """Segments; None where it comes to no connection, or loses a SYN."""
+        with self.host.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
+            client.settimeout(1)
+            try:
+                client.connect((address, PORT))
+            except OSError:
+                return None
+            info = tcp_info(client)
+            return None if info.retrans_segs else info.cwnd
+
+    def initcwnd_of_route(self, address):
+        done = self.host.run("ip", "-j", "route", "get", address, "ipproto", "tcp", check=False)
+        (route,) = json.loads(done.stdout or "[{}]")
+        return next((metrics["initcwnd"] for metrics in route.get("metrics", [])
+                     if "initcwnd" in metrics), 10)
+
     def sample(self):
+        for _ in range(WINDOWS * (self.apply != "routes")):
+            self.look_at_a_window()
         words = (self.load.stdout.read() or b"").split(b"\n")
         if len(words) > 1:
             self.figures.load = [int(word) for word in words[-2].split()]
@@ -264,6 +339,11 @@ class Soak:
                                  f"-4 rule del lookup {TABLE}", f"-6 rule del lookup {TABLE}",
                                  f"-4 route add 203.0.113.{self.rng.randrange(200)} via 10.0.0.2 "
                                  f"table {TABLE} proto 230")))
+
+    def other_program(self):
+        """Of somebody else, before or after ours, for as long as one event takes."""
+        with cgroups.OtherProgram(self.cgroup, takes_callbacks=True):
+            self.watch.judge()
 
     def configure(self):
         CONFIG.write_text(self.rng.choice(CONFIGS))
@@ -350,34 +430,22 @@ def run_invariant(options):
     return 0
 
 
-def start_invariant(minutes, seed):
+def start_invariant(options):
     """The same beside all that, where it sees nothing of it."""
     script = 'mount -t tmpfs -o mode=755 tmpfs /run && ip link set lo up && exec "$@"'
     return subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script, "sh", sys.executable,
-                             "-IB", __file__, "--invariant", "--minutes", str(minutes), "--seed",
-                             str(seed)])
+                             "-IB", __file__, "--invariant", "--minutes",
+                             str(options.minutes), "--seed", str(options.seed), "--apply",
+                             options.apply])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
-    parser.add_argument("--rate", type=int, default=2000, help="connections a second")
-    parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
-    parser.add_argument("--invariant", action="store_true", help="nothing but that test")
-    parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
-    parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
-                        help="of it; hosts, half IPv6")
-    options = parser.parse_args()
-    mount_build()
-    if options.invariant:
-        return run_invariant(options)
-
+def run_soak(options, cgroup):
+    """Prints figures, and returns 1 after a violation."""
     print(f"churn: seed {options.seed}", flush=True)
-    beside = None if options.alone else start_invariant(options.minutes, options.seed)
+    beside = None if options.alone else start_invariant(options)
     figures = Figures()
     status = 0
-    soak = Soak(options.seed, options.rate, figures)
+    soak = Soak(options.seed, options.rate, figures, options.apply, cgroup)
     try:
         run(soak, options.minutes * 60, figures)
         soak.end()
@@ -394,6 +462,29 @@ def main():
     if beside and beside.wait():
         status = 1
     return 1 if problem else status
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
+    parser.add_argument("--rate", type=int, default=2000, help="connections a second")
+    parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
+    parser.add_argument("--invariant", action="store_true", help="nothing but that test")
+    parser.add_argument("--apply", choices=("routes", "connections", "both"), default="routes")
+    parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
+    parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
+                        help="of it; hosts, half IPv6")
+    options = parser.parse_args()
+    mount_build()
+    with contextlib.ExitStack() as stack:
+        cgroup = None
+        if options.apply != "routes":
+            CGROUPS.mkdir()
+            root = stack.enter_context(cgroups.mounted(CGROUPS))
+            cgroup = stack.enter_context(cgroups.made(root))
+            os.environ.update(DRIVER_APPLY=options.apply, DRIVER_CGROUP=str(cgroup))
+        return run_invariant(options) if options.invariant else run_soak(options, cgroup)
 
 
 if __name__ == "__main__":

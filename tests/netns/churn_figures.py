@@ -23,6 +23,7 @@ class Figures:
         self.lives = []  # when each began
         self.late_ms, self.lasted_ms = [], []
         self.events = collections.Counter()
+        self.windows = collections.Counter()  # of new connections, as judged
         self.last = collections.deque(maxlen=8)
         self.load = [0, 0, 0]
         self.n_kills = self.n_rounds = self.rounds_now = 0
@@ -81,7 +82,7 @@ class Figures:
         return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills, "
                 f"{self.n_rounds + self.rounds_now} rounds; connections: {self.load[0]} opened "
                 f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
-                f"open; from an event to the right answers ms: median {lasted[0]:.1f}, p99 "
+                f"open; windows: {dict(self.windows)}; from an event to the right answers ms: median {lasted[0]:.1f}, p99 "
                 f"{lasted[1]:.1f}, max {lasted[2]:.1f}; rounds late ms: median {late[0]:.1f}, p99 "
                 f"{late[1]:.1f}, max {late[2]:.1f}; {when} "
                 f"resident kB {min(resident)} to {max(resident)}{growth}, "

@@ -16,7 +16,11 @@
  *
  * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside. The loop
  * hears of changes alone, as riptide.h says one works. driver unstarted: the lines start it.
+ *
+ * DRIVER_CGROUP in the environment: windows per connection on that cgroup as well, and nothing else
+ * where DRIVER_APPLY is "connections".
  */
+#include "agent/backends.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -72,16 +76,16 @@ static void print_answer(const char *what, int number)
     fflush(stdout);
 }
 
-static int count_dispatches(struct riptide_router *router)
+static int count_dispatches(struct backends *backends)
 {
     int n = 0;
 
-    while (n++ < MAX_DISPATCHES && riptide_router_dispatch(router) == RIPTIDE_E_MORE)
+    while (n++ < MAX_DISPATCHES && riptide_router_dispatch(backends->router) == RIPTIDE_E_MORE)
         ;
     return n;
 }
 
-static int follow_line(struct riptide_router *router, struct input *input, const char *line)
+static int follow_line(struct backends *backends, struct input *input, const char *line)
 {
     char word[LINE_BYTES];
     struct riptide_wanted wanted = { .initcwnd = 0 };
@@ -89,22 +93,22 @@ static int follow_line(struct riptide_router *router, struct input *input, const
     if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
                &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
         riptide_prefix_parse(&wanted.dst, word) == 0)
-        return riptide_router_set(router, &wanted);
+        return backends_set(backends, &wanted);
     if (strcmp(line, "start") == 0)
-        print_answer("start", -riptide_router_start(router, NULL));
+        print_answer("start", -backends_start(backends, NULL));
     else if (strcmp(line, "stop") == 0)
-        print_answer("stop", -riptide_router_stop(router));
+        print_answer("stop", -backends_stop(backends));
     else if (strcmp(line, "dispatch") == 0)
-        print_answer("dispatched", count_dispatches(router));
+        print_answer("dispatched", count_dispatches(backends));
     else if (sscanf(line, "quiet %255s", input->token) == 1)
-        riptide_router_retry(router);
+        backends_check(backends, 0);
     else
         return -EINVAL;
     return 0;
 }
 
 /* Follows whole lines, up to one that waits for quiet. */
-static int follow(struct riptide_router *router, struct input *input)
+static int follow(struct backends *backends, struct input *input)
 {
     char *line = input->bytes, *end;
     int r = 0;
@@ -112,7 +116,7 @@ static int follow(struct riptide_router *router, struct input *input)
     while (r == 0 && !input->token[0] &&
            (end = memchr(line, '\n', input->n - (size_t)(line - input->bytes)))) {
         *end = '\0';
-        r = follow_line(router, input, line);
+        r = follow_line(backends, input, line);
         line = end + 1;
     }
     input->n -= (size_t)(line - input->bytes);
@@ -128,12 +132,12 @@ static void read_input(struct input *input)
     input->n += n > 0 ? (size_t)n : 0;
 }
 
-static void print_popped(struct riptide_router *router)
+static void print_popped(struct backends *backends)
 {
     const struct riptide_route *route;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    while (riptide_router_pop(router, &route) == 0) {
+    while (backends_pop(backends, &route) == 0) {
         riptide_prefix_format(&route->dst, text);
         printf("route %s %s %u %s\n", text, state_names[route->state], route->initcwnd,
                route->reason);
@@ -158,25 +162,25 @@ static void answer(const struct riptide_router *router, struct input *input)
 }
 
 /* Behind an edge: until nothing is left. */
-static int dispatch_all(struct riptide_router *router, int epoll_fd)
+static int dispatch_all(struct backends *backends, int epoll_fd)
 {
     struct epoll_event event;
     int r;
 
     epoll_wait(epoll_fd, &event, 1, 0);
     do {
-        r = riptide_router_dispatch(router);
-        print_popped(router);
+        r = riptide_router_dispatch(backends->router);
+        print_popped(backends);
     } while (r == RIPTIDE_E_MORE);
     return r;
 }
 
-static int serve(struct riptide_router *router, struct input *input)
+static int serve(struct backends *backends, struct input *input)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     struct pollfd fds[2] = { { .fd = epoll_create1(EPOLL_CLOEXEC), .events = POLLIN },
                              { .fd = STDIN_FILENO, .events = POLLIN } };
-    int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_router_get_fd(router), &event);
+    int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_router_get_fd(backends->router), &event);
 
     while (!input->is_ended && r == 0) {
         /* Input waits behind a token: what comes after it is not part of what has happened. */
@@ -186,39 +190,48 @@ static int serve(struct riptide_router *router, struct input *input)
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n > 0 && fds[0].revents)
-            r = dispatch_all(router, fds[0].fd);
-        else if (is_waiting && riptide_router_is_idle(router))
-            answer(router, input);
+            r = dispatch_all(backends, fds[0].fd);
+        else if (is_waiting && backends_are_idle(backends))
+            answer(backends->router, input);
         if (!is_waiting && n > 0 && fds[1].revents)
             read_input(input);
         if (r >= 0)
-            r = follow(router, input);
-        print_popped(router);
+            r = follow(backends, input);
+        print_popped(backends);
     }
     return r;
 }
 
-static int run(struct riptide_router *router, bool is_started)
+static int run(struct backends *backends, bool is_started)
 {
     static struct input input;
     struct riptide_error error;
-    int r = is_started ? riptide_router_start(router, &error) : 0;
+    int r = is_started ? backends_start(backends, &error) : 0;
 
     if (r < 0)
         return die("start", error.text);
     printf("ready\n");
     fflush(stdout);
-    r = serve(router, &input);
+    r = serve(backends, &input);
     if (r != 0)
         return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_router_set");
-    r = riptide_router_stop(router);
+    r = backends_stop(backends);
     return r == 0 ? EXIT_SUCCESS : die("stop", strerror(-r));
 }
 
 int main(int argc, char **argv)
 {
+    const struct connections_config connections = { .cgroup = getenv("DRIVER_CGROUP"),
+                                                    .netns_fd = -1,
+                                                    .max_windows = RIPTIDE_MAX_DESTINATIONS };
+    const char *apply = getenv("DRIVER_APPLY");
+    enum riptide_backend chosen = !connections.cgroup                        ? RIPTIDE_ROUTES
+                                  : apply && !strcmp(apply, "connections") ? RIPTIDE_CONNECTIONS
+                                                                           : RIPTIDE_BOTH;
     struct riptide_router_config config;
     struct riptide_router *router;
+    struct riptide_error error;
+    struct backends backends;
     bool is_started = argc < 2 || strcmp(argv[1], "unstarted") != 0;
     int r, status;
 
@@ -226,9 +239,13 @@ int main(int argc, char **argv)
     r = riptide_router_new(&router, &config, NULL);
     if (r < 0)
         return die("new", strerror(-r));
+    r = backends_init(&backends, chosen, router, &connections, &error);
+    if (r < 0)
+        return die("new", error.text);
     if (argc > 1 && is_started)
         shrink_queues(atoi(argv[1]));
-    status = run(router, is_started);
+    status = run(&backends, is_started);
+    backends_deinit(&backends);
     riptide_router_free(router);
     return status;
 }

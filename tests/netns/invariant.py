@@ -26,6 +26,7 @@ class Figures:
     def __init__(self):
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_undecided = self.n_parted = 0
+        self.n_seen = 0  # differences that the first look after an event still saw
         self.lasted_us = []
         self.longest = (0, None, "")  # us, of which seed, after which lines
 
@@ -39,7 +40,7 @@ class Figures:
         median, p99, most = (percentile(self.lasted_us, share) / 1000 for share in (0.5, 0.99, 1))
         return (f"{self.n_events} events in {self.n_runs} runs; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
                 f"had a route of ours; after the {len(self.lasted_us)} events that changed an answer "
-                f"a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
+                f"({self.n_seen} of them were seen) a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
                 f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); "
                 f"settled late {self.n_late}, took turns {self.n_undecided}, twins parted {self.n_parted}")
 
@@ -108,6 +109,7 @@ class Run:
         twins = self.twins
         done_ns = now_ns = time.perf_counter_ns()
         right = [twins.read(self.base[n], n)[0] for n in sample]
+        is_first = True
         while now_ns - done_ns < 3e9:  # beyond, the judge will say
             answers = twins.ask(twins.with_us, batch)
             now_ns = time.perf_counter_ns()
@@ -117,6 +119,8 @@ class Run:
                 if figures.lasted_us[-1] > figures.longest[0]:
                     figures.longest = figures.lasted_us[-1], self.seed, "; ".join(lines)
                 return
+            figures.n_seen += is_first
+            is_first = False
 
     def move_default_ms(self, family, n, dsts):
         """Moves the default route to the n-th link. Returns how long until all dsts have followed,

@@ -45,6 +45,24 @@ def test_no_event_makes_a_difference(part, capsys):
     assert figures.n_ours > 0.25 * figures.n_asked
 
 
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, monkeypatch, capsys):
+    """With connections alone there is none at any time: no look right after an event sees one."""
+    monkeypatch.setenv("DRIVER_APPLY", apply)
+    monkeypatch.setenv("DRIVER_CGROUP", str(cgroup))
+    figures = Figures()
+    try:
+        run(SEED, EVENTS_PER_RUN, probe_kinds()[0], figures)
+    except Found as found:
+        pytest.fail(str(found), pytrace=False)
+    say(capsys, f"invariant, {apply}: {figures}")
+    assert figures.n_events > 0
+    if apply == "connections":
+        assert figures.n_ours == figures.n_seen == 0
+    else:
+        assert figures.n_ours > 0.25 * figures.n_asked
+
+
 @pytest.mark.parametrize("is_riptides", [False, True])
 def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
     """Both are planted: a route of one host alone, and one that somebody puts into our table."""

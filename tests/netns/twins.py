@@ -170,9 +170,11 @@ def questions(addresses):
 
 
 class Twins:
-    """Both hosts, the driver on one of them, and the questions that they are compared by."""
+    """Both hosts, the driver on one of them, and the questions that they are compared by. How it
+    gives windows its environment says: see driver.c."""
 
     def __init__(self, addresses):
+        self.has_routes = os.environ.get("DRIVER_APPLY") != "connections"
         self.reader = Reader()
         self.questions = questions(addresses)
         self.batch = Batch([question.body for question in self.questions])
@@ -282,7 +284,8 @@ class Twins:
             base = None
             time.sleep(min(0.01 * 2 ** tries, 0.5))
         self.n_late += tries > 0
-        self._judge_table(base)
+        if self.has_routes:
+            self._judge_table(base)
         return base
 
     def is_without_riptide(self, found):
