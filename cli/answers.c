@@ -225,7 +225,8 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
-    return json_pack("{s:I, s:I, s:s?}", "initcwnd", (json_int_t)window.initcwnd, "pacing_percent",
+    return json_pack("{s:I, s:b, s:I, s:s?}", "initcwnd", (json_int_t)window.initcwnd, "may_lower",
+                     window.may_lower, "pacing_percent",
                      (json_int_t)(window.pacing_percent ? window.pacing_percent : percent),
                      "reason", off);
 }

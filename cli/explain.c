@@ -131,6 +131,18 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
+/* A larger initcwnd of their route's owner stays, unless losses or a hint took ours down. */
+static void add_kept(json_t *document)
+{
+    const json_t *program = get(document, "program");
+    const json_int_t starts_with = number(get(document, "lookup"), "starts_with");
+    bool is_kept = json_is_false(get(program, "may_lower")) &&
+                   starts_with > number(program, "initcwnd");
+
+    json_object_set_new(json_object_get(document, "program"), "kept",
+                        is_kept ? json_integer(starts_with) : json_null());
+}
+
 /* What it is counted as: of a prefix that holds several destinations, there is not one way. */
 static int find_destination(const json_t *document, const struct riptide_prefix *dst,
                             struct riptide_prefix *destination, struct riptide_error *error)
@@ -160,6 +172,7 @@ static int complete(const struct command_options *options, const struct riptide_
         r = add_kernel(options, document, dst);
     if (r != 0)
         return r;
+    add_kept(document);
     render_string(verdict, sizeof(verdict), verdict_sentence, document);
     json_object_set_new(document, "verdict", json_string(verdict));
     return 0;

@@ -18,7 +18,9 @@
     "{seen.left_out.unmeasured})"                                                                  \
     "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
 
-#define BY_PROGRAM "connections start with {program.initcwnd} segments, given per connection"
+#define BY_PROGRAM                                                                                 \
+    "connections start with [{program.kept} segments, their route's, which is no less than the "  \
+    "{program.initcwnd} per connection|{program.initcwnd} segments, given per connection]"
 
 #define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
 
@@ -27,7 +29,7 @@
     "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
-    "|connections start with {route.initcwnd} segments, given per connection]"                     \
+    "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
     "|{?program}{!program.reason}{!route.state=applied}" BY_PROGRAM                                \
     "; no route: {route.state}: [{route.reason}|no reason known]"                                  \
     "|{?program}{!program.reason}" BY_PROGRAM "; the route is not looked at: {rules.reason}"       \

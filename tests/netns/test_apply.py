@@ -117,7 +117,8 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
         assert " per connection; left alone: " in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
-        assert document["program"] == {"initcwnd": cwnd, "pacing_percent": 50, "reason": None}
+        assert document["program"] == {"initcwnd": cwnd, "may_lower": False, "kept": None,
+                                       "pacing_percent": 50, "reason": None}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
                    in said("explain", "203.0.113.2"), "rules without a place")
@@ -129,6 +130,23 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         wait_window(net.host, "203.0.113.2")
         assert riptide_json(net.host, "explain", "203.0.113.1")["program"] is None
         assert riptide_json(net.host, "show")["routes"][0]["starts_with"] in (None, 10)
+
+
+def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", cwnd + 5)
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert net.connect("203.0.113.1").cwnd() == cwnd + 5
+        wait_until(lambda: status()["apply"]["kept"], "its counter")
+        assert (f"=> connections start with {cwnd + 5} segments, their route's, which is no less than "
+                f"the {cwnd} per connection\n" in explain())
+        net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "15", "--for", "1h")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 15, "the hint")
+        assert "=> connections start with 15 segments, given per connection\n" in explain()
 
 
 def test_flush_pauses_a_daemon_that_has_no_routes(net, daemon):
