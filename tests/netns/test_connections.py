@@ -278,10 +278,37 @@ def test_a_cgroup_that_goes_is_said(net, cgroup):
         windows.set("203.0.113.1", 20)
 
 
-def test_without_the_capability_it_says_which(net, cgroup):
-    prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    windows = Windows(net.host, cgroup, prefix=prefix)
-    assert (windows.number, "CAP_BPF" in windows.words) == ("-1", True), windows.words
+@pytest.mark.parametrize("lacks", ["bpf", "net_admin"])
+def test_without_the_capability_it_says_which(net, cgroup, lacks):
+    without = f"-{lacks},-sys_admin"
+    windows = Windows(net.host, cgroup, prefix=("setpriv", "--bounding-set", without, "--inh-caps", without, "--"))
+    assert windows.number == "-1" and f"CAP_{lacks.upper()}" in windows.words, windows.words
+
+
+def test_a_refusal_of_the_verifier_is_said_in_its_last_words(net, cgroup, preload):
+    refusing = preload("""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <linux/bpf.h>
+        #include <string.h>
+        #include <sys/syscall.h>
+        long syscall(long number, long a, long b, long c)
+        {
+            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+            union bpf_attr *attr = (union bpf_attr *)b;
+
+            if (number != SYS_bpf || a != BPF_PROG_LOAD)
+                return next(number, a, b, c);
+            if (attr->log_buf)
+                strcpy((char *)attr->log_buf, "0: call\\nR1 type=ctx expected=fp\\nprocessed 1 insns");
+            errno = EACCES;
+            return -1;
+        }
+    """)
+    windows = Windows(net.host, cgroup, prefix=("env", refusing))
+    assert windows.number == "-13"
+    assert windows.words == "the kernel refuses the program: R1 type=ctx expected=fp"
+    assert net.connect("203.0.113.1").cwnd() == 10
 
 
 def test_a_cgroup_that_is_none_is_named(net, tmp_path):
