@@ -61,8 +61,10 @@ static void check_figures(const struct riptide_sample *sample, const struct rtat
 {
     struct tcp_info info = { 0 };
     size_t n = RTA_PAYLOAD(attribute);
+    uint64_t limited_us;
 
     memcpy(&info, RTA_DATA(attribute), n < sizeof(info) ? n : sizeof(info));
+    limited_us = info.tcpi_rwnd_limited + info.tcpi_sndbuf_limited;
     CASE_CHECK(sample->cwnd == info.tcpi_snd_cwnd && sample->cwnd > 0);
     CASE_CHECK(sample->rtt_us == info.tcpi_rtt);
     CASE_CHECK(sample->min_rtt_us == info.tcpi_min_rtt || info.tcpi_min_rtt == UINT32_MAX);
@@ -76,6 +78,8 @@ static void check_figures(const struct riptide_sample *sample, const struct rtat
     CASE_CHECK(sample->ca_state == info.tcpi_ca_state);
     CASE_CHECK(sample->app_limited == info.tcpi_delivery_rate_app_limited);
     CASE_CHECK(sample->snd_wnd_bytes == info.tcpi_snd_wnd);
+    CASE_CHECK(sample->busy_time_us == info.tcpi_busy_time);
+    CASE_CHECK(sample->limited_us == (limited_us < UINT32_MAX ? limited_us : UINT32_MAX));
 }
 
 static void check_rest(const struct riptide_sample *sample, const void *payload, size_t n)

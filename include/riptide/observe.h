@@ -57,7 +57,10 @@ struct riptide_sample {
     bool has_mark;          /* the kernel tells marks only to CAP_NET_ADMIN */
     bool closed;            /* as it was when it closed; see destroy_events */
     uint32_t snd_wnd_bytes; /* what the peer offers to take now; Linux 5.4 */
-    uint32_t reserved[6];   /* 0 */
+    /* Of busy_time_us, waiting for the peer's window or for room in our send buffer; at most 2^32-1. */
+    uint32_t limited_us;
+    uint64_t busy_time_us; /* with data under way, in steps of a jiffy; both since Linux 4.10 */
+    uint32_t reserved[4];  /* 0 */
 };
 
 /* Both ends belong to it. */

@@ -100,6 +100,8 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
                                                        const struct inet_diag_msg *msg,
                                                        const struct tcp_info_at4 *info)
 {
+    uint64_t limited_us = info->tcp.tcpi_rwnd_limited + info->tcp.tcpi_sndbuf_limited;
+
     prefix_from_address(&sample->dst, msg->idiag_family, msg->id.idiag_dst);
     sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
     sample->cwnd = info->tcp.tcpi_snd_cwnd;
@@ -124,6 +126,8 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->has_mark = false;
     sample->closed = false;
     sample->snd_wnd_bytes = info->tcp.tcpi_snd_wnd;
+    sample->limited_us = limited_us < UINT32_MAX ? (uint32_t)limited_us : UINT32_MAX;
+    sample->busy_time_us = info->tcp.tcpi_busy_time;
 }
 
 /* The kernel's tcp_info may be longer than ours (newer), or shorter (older): then this one. */

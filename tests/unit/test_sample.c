@@ -55,7 +55,10 @@ static void make_info(unsigned char info[512])
     put_u32(info + 148, 49321);
     put_u32(info + 156, 777);
     put_u64(info + 160, UINT64_C(12500000000));
-    put_u32(info + 228, 64240); /* snd_wnd */
+    put_u64(info + 168, UINT64_C(5000000)); /* busy_time */
+    put_u64(info + 176, UINT64_C(300000));  /* rwnd_limited */
+    put_u64(info + 184, UINT64_C(20000));   /* sndbuf_limited */
+    put_u32(info + 228, 64240);             /* snd_wnd */
 }
 
 /* With the name of its congestion control, of n_name bytes, before a tcp_info of n_info. */
@@ -112,6 +115,8 @@ TEST(every_field_of_5_10)
     assert_true(sample.acked_bytes == UINT64_C(5000000001));
     assert_true(sample.delivery_rate_Bps == UINT64_C(12500000000));
     assert_int_equal(sample.snd_wnd_bytes, 64240);
+    assert_int_equal(sample.limited_us, 320000);
+    assert_true(sample.busy_time_us == 5000000);
     assert_int_equal(sample.last_data_sent_ms, 250);
     assert_int_equal(sample.ca_state, 3);
     assert_true(sample.app_limited);
@@ -158,6 +163,8 @@ TEST(info_of_every_length)
             assert_true(sample.acked_bytes == (len < 128 ? 0 : UINT64_C(5000000001)));
             assert_int_equal(sample.segs_out, len < 140 ? 0 : 901);
             assert_int_equal(sample.data_segs_out, len < 160 ? 0 : 777);
+            assert_true(sample.busy_time_us == (len < 176 ? 0 : 5000000));
+            assert_int_equal(sample.limited_us, len < 184 ? 0 : len < 192 ? 300000 : 320000);
             assert_int_equal(sample.snd_wnd_bytes, len < 232 ? 0 : 64240);
         }
         assert_string_equal(sample.congestion_control, "abcde");
@@ -174,10 +181,12 @@ TEST(bytes_that_mean_something_else)
     make_info(info);
     info[7] = 0xfe; /* fastopen_client_fail and bits to come: app_limited is one bit of them */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
+    put_u64(info + 176, UINT64_MAX / 2);
     put_socket(&message, info, INFO_5_10, 0);
     sample = parsed(&message);
     assert_false(sample.app_limited);
     assert_int_equal(sample.min_rtt_us, 0);
+    assert_true(sample.limited_us == UINT32_MAX);
     assert_int_equal(sample.rtt_us, 50123);
     assert_string_equal(sample.congestion_control, "");
     put_u32(info + 80, 0);

@@ -114,6 +114,8 @@ class Sample:
     has_mark: bool = _view("has_mark")  #: the kernel tells marks only to CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: what the peer offers to take now
+    limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
+    busy_time_us: int = _view("busy_time_us")  #: with data under way
 
     def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
         """By hand; what is not named is 0. Errors: TypeError, ValueError, OverflowError."""

@@ -72,7 +72,7 @@ KINDS: dict[str, Any] = {
 
 SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
           "remote_port": "uint16", "ca_state": "uint8", "acked_bytes": "uint64",
-          "delivery_rate_Bps": "uint64", "cookie": "uint64",
+          "delivery_rate_Bps": "uint64", "busy_time_us": "uint64", "cookie": "uint64",
           **dict.fromkeys(["app_limited", "closed", "has_mark"], "bool")}
 OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
             "destroy_events": "auto", "events_buffer_bytes": "uint32"}
