@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What connections count, and the sums of them; see books.h.
+ */
+#include "proof/books.h"
+
+#include "internal.h"
+#include "proof/numbers.h"
+
+#include <string.h>
+
+const uint32_t book_size_bytes[BOOK_SIZES] = {
+    0, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20,
+};
+const uint32_t book_rtt_us[BOOK_RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
+const char *const book_control[BOOK_CONTROLS] = { "unknown", "loss", "bbr" };
+const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
+
+/* The sum of squares of the largest outcomes of so many still fits. */
+#define MOST_CONNECTIONS (UINT64_C(1) << 35)
+
+/* Of a time that is told in round trips. */
+enum { MOST_DOUBLINGS = 20 };
+
+static unsigned int find_group(const uint32_t *begins, unsigned int n, uint64_t value)
+{
+    while (--n > 0 && value < begins[n])
+        ;
+    return n;
+}
+
+static struct book_cell *find_cell(struct books *books, const struct riptide_sample *sample,
+                                   enum arm arm)
+{
+    unsigned int size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
+    unsigned int rtt = find_group(book_rtt_us, BOOK_RTTS, sample->min_rtt_us);
+    const char *name = sample->congestion_control;
+    unsigned int control = name[0] == 0 ? 0 : strncmp(name, "bbr", 3) == 0 ? 2 : 1;
+
+    return &books->cells[book_class(size, rtt, control)][arm];
+}
+
+static void halve(struct book_cell *cell)
+{
+    cell->n /= 2;
+    cell->n_again /= 2;
+    cell->time_sum /= 2;
+    cell->time_squares /= 2;
+    cell->again_sum /= 2;
+    cell->again_squares /= 2;
+}
+
+void book_cell_add(struct book_cell *cell, const struct book_cell *other)
+{
+    struct book_cell more = *other;
+
+    /* Means and variances stay. */
+    while (cell->n + more.n > MOST_CONNECTIONS)
+        halve(cell->n >= more.n ? cell : &more);
+    cell->n += more.n;
+    cell->n_again += more.n_again;
+    cell->time_sum += more.time_sum;
+    cell->time_squares += more.time_squares;
+    cell->again_sum += more.again_sum;
+    cell->again_squares += more.again_squares;
+}
+
+/* Sums of squares are at least those of equal outcomes, but for what halving rounds. */
+static bool sums_fit(uint64_t n, uint64_t sum, uint64_t squares, uint64_t most)
+{
+    return sum <= n * most && (double)squares <= (double)sum * (double)most &&
+           (double)sum * (double)sum <= (double)n * (double)squares * (1 + 1e-9) + 1;
+}
+
+bool book_cell_is_valid(const struct book_cell *cell)
+{
+    return cell->n <= MOST_CONNECTIONS && cell->n_again <= cell->n &&
+           sums_fit(cell->n, cell->time_sum, cell->time_squares, MOST_DOUBLINGS * BOOK_TIME_ONE) &&
+           sums_fit(cell->n, cell->again_sum, cell->again_squares, BOOK_AGAIN_ONE);
+}
+
+static enum book_entry judge(const struct riptide_sample *sample, uint32_t smaller_cwnd)
+{
+    uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
+    uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
+
+    if (!sample->closed)
+        return BOOK_OPEN;
+    if (sample->busy_time_us == 0 || sample->min_rtt_us < book_rtt_us[0] || mss_bytes == 0 ||
+        sent == 0)
+        return BOOK_UNMEASURED;
+    if (sample->acked_bytes <= smaller_cwnd * mss_bytes)
+        return BOOK_SMALL;
+    if (sample->limited_us > sample->busy_time_us / 2)
+        return BOOK_LIMITED;
+    return sample->acked_bytes < once * mss_bytes / 2 ? BOOK_APPLICATION : BOOK_ENTERED;
+}
+
+/* Jiffies make a round trip look shorter than it was, but data takes one at least. */
+static uint64_t time_of(const struct riptide_sample *sample)
+{
+    double rounds = (double)sample->busy_time_us / sample->min_rtt_us;
+    double most = 1 << MOST_DOUBLINGS;
+    double doublings = natural_log(lesser(greater(rounds, 1), most)) / LN_2;
+
+    return (uint64_t)(doublings * BOOK_TIME_ONE + 0.5);
+}
+
+static uint64_t again_of(const struct riptide_sample *sample)
+{
+    uint64_t again = sample->retrans_segs, sent = sample->data_segs_out;
+
+    return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
+}
+
+enum book_entry books_enter(struct books *books, enum arm arm, const struct riptide_sample *sample,
+                            uint32_t smaller_cwnd)
+{
+    enum book_entry entry = judge(sample, smaller_cwnd);
+    uint64_t time, again;
+
+    if (entry != BOOK_ENTERED)
+        return entry;
+    time = time_of(sample);
+    again = again_of(sample);
+    book_cell_add(find_cell(books, sample, arm),
+                  &(struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again,
+                                       again * again });
+    return BOOK_ENTERED;
+}
+
+void books_add(struct books *books, const struct books *others)
+{
+    for (size_t i = 0; i < BOOK_CLASSES; i++) {
+        for (size_t arm = 0; arm < ARMS; arm++)
+            book_cell_add(&books->cells[i][arm], &others->cells[i][arm]);
+    }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Books of outcomes: for each class of connections and each arm, sums over those that have closed,
+ * in 27 KB. Sums of integers: those of two hosts, or of two days, are added without loss, in any
+ * order. docs/proof.md has what they show. Pure.
+ */
+#ifndef RIPTIDE_LIB_PROOF_BOOKS_H
+#define RIPTIDE_LIB_PROOF_BOOKS_H
+
+#include "proof/arm.h"
+
+#include <riptide/observe.h>
+
+/* Classes: bytes acknowledged x smallest round trip time x congestion control. */
+enum {
+    BOOK_SIZES = 8,
+    BOOK_RTTS = 6,
+    BOOK_CONTROLS = 3,
+    BOOK_CLASSES = BOOK_SIZES * BOOK_RTTS * BOOK_CONTROLS, /* 144 */
+};
+
+/* Where each class begins; the last ones have no end. */
+extern const uint32_t book_size_bytes[BOOK_SIZES];
+extern const uint32_t book_rtt_us[BOOK_RTTS];
+/*
+ * Names that begin with bbr; "loss", which is all others; and "unknown". A destroy event has no
+ * name: who knows which one the destination's connections have puts it into the sample.
+ */
+extern const char *const book_control[BOOK_CONTROLS];
+
+extern const char *const arm_name[ARMS];
+
+/* Units of the sums: of a doubling of time, and of all segments of a connection. */
+enum { BOOK_TIME_ONE = 1 << 10, BOOK_AGAIN_ONE = 1 << 14 };
+
+/*
+ * Time is the binary logarithm of busy time in smallest round trip times of the connection itself,
+ * which makes paths comparable, and an effect the same factor for all of them. The mean of times is
+ * at the mercy of single timeouts of a hundred round trips; of their logarithms no timeout moves
+ * more than ten connections do, yet none is ignored, as by medians and trimming, which would not
+ * see a window that brings timeouts to one connection in fifty.
+ */
+struct book_cell {
+    uint64_t n;             /* connections; halved, with all sums, at 2^35 */
+    uint64_t n_again;       /* of them, that have sent a segment again */
+    uint64_t time_sum;      /* 1 / BOOK_TIME_ONE each, up to 20 */
+    uint64_t time_squares;  /* of those */
+    uint64_t again_sum;     /* segments sent again by all segments with data, 1 / BOOK_AGAIN_ONE */
+    uint64_t again_squares; /* of those */
+};
+
+/* For those who read cells: whether any connections can have such sums; and their sum. */
+bool book_cell_is_valid(const struct book_cell *cell);
+void book_cell_add(struct book_cell *cell, const struct book_cell *other);
+
+/* All zero is empty. */
+struct books {
+    struct book_cell cells[BOOK_CLASSES][ARMS];
+};
+
+/* Which class that is, by the places in the tables above. */
+static inline unsigned int book_class(unsigned int size, unsigned int rtt, unsigned int control)
+{
+    return (size * BOOK_RTTS + rtt) * BOOK_CONTROLS + control;
+}
+
+/*
+ * Why a connection does not count: those that a window cannot help dilute what it does for others.
+ * None of these may depend on the arm, or the arms could not be compared any more. Nothing tells
+ * when a connection opened: let some time pass between an arm's begin and the first sample, as
+ * older ones have another window than their arm says; those left make an effect smaller, and never
+ * one.
+ */
+enum book_entry {
+    BOOK_ENTERED,
+    BOOK_OPEN,       /* sample.closed is false: there is more to come */
+    BOOK_UNMEASURED, /* before Linux 4.10; or below 5 ms, as busy time is in jiffies (1 to 10 ms) */
+    BOOK_SMALL,      /* acked_bytes within the smallest window that arms differ in */
+    BOOK_LIMITED,    /* limited_us is more than half of busy_time_us */
+    BOOK_APPLICATION, /* writes pieces: segments are shorter than half of mss_bytes on average */
+};
+
+/*
+ * Takes a connection that has closed into its arm. `smaller_cwnd` is the smallest window of the
+ * arms that are in force, segments; the holdout's is the kernel's 10.
+ *
+ * From tcp_info, of which a destroy event has all: tcpi_busy_time (time with data not yet
+ * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
+ * tcpi_snd_mss, tcpi_data_segs_out (segments sent again included), tcpi_total_retrans (SYNs
+ * included), tcpi_rwnd_limited and tcpi_sndbuf_limited (parts of tcpi_busy_time). Not
+ * tcpi_delivery_rate_app_limited, as every transfer ends with too little to send. A connection that
+ * was reset counts with what was acknowledged by then.
+ */
+enum book_entry books_enter(struct books *books, enum arm arm, const struct riptide_sample *sample,
+                            uint32_t smaller_cwnd);
+
+/* Both into `books`. */
+void books_add(struct books *books, const struct books *others);
+
+/*
+ * As text: a line with the version, and one for each cell with connections:
+ *
+ *     riptide books 1
+ *     holdout bytes=65536 rtt_us=150000 control=bbr n=40 n_again=2 time=..,.. again=..,..
+ *
+ * Returns how many bytes it takes, at most, without a zero; `text` is written where `size` is that
+ * much, and then the number of bytes written is returned.
+ */
+size_t books_save(const struct books *books, char *text, size_t size);
+
+/*
+ * Adds what was saved, so that loading several pools them. Lines of classes that this version does
+ * not have, or whose sums cannot be true, are passed over and counted in *n_skippedp (may be NULL).
+ * Returns -EINVAL with a line where the first one is not of books of this version.
+ */
+int books_load(struct books *books, const char *text, size_t size, uint32_t *n_skippedp,
+               struct riptide_error *error);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What statistics need of libm, without its 300 kB in each agent. To eleven digits.
+ */
+#ifndef RIPTIDE_LIB_PROOF_NUMBERS_H
+#define RIPTIDE_LIB_PROOF_NUMBERS_H
+
+#define LN_2 0.69314718055994530942
+
+/* ln(x) of a finite x > 0, by the series of the inverse hyperbolic tangent around 1. */
+static inline double natural_log(double x)
+{
+    double t, power, sum = 0;
+    int doublings = 0;
+
+    for (; x > 1.5; x /= 2)
+        doublings++;
+    for (; x < 0.75; x *= 2)
+        doublings--;
+    t = power = (x - 1) / (x + 1);
+    for (int n = 1; n < 18; n += 2, power *= t * t)
+        sum += power / n;
+    return 2 * sum + doublings * LN_2;
+}
+
+/* e^x of |x| <= 700, by its series near 0, squared. */
+static inline double exponential(double x)
+{
+    double term = 1, sum = 1;
+    int squarings = 0;
+
+    for (; x > 0.5 || x < -0.5; x /= 2)
+        squarings++;
+    for (int n = 1; n < 14; n++)
+        sum += term *= x / n;
+    for (; squarings > 0; squarings--)
+        sum *= sum;
+    return sum;
+}
+
+/* The square root of a finite x > 0, by Newton's iteration from above. */
+static inline double square_root(double x)
+{
+    double root = x > 1 ? x : 1, next = (root + x / root) / 2;
+
+    for (; next < root; next = (root + x / root) / 2)
+        root = next;
+    return root;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the books say of one arm against another: the difference, and how far it can be trusted.
+ *
+ * Intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas:
+ * "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52,
+ * 2024, Theorem 2.2): all of those that are ever asked for hold the truth together, in 95 of 100
+ * experiments. So one may look after each connection, and act at the first look that shows
+ * something. docs/proof.md has the formulas. Pure.
+ */
+#ifndef RIPTIDE_LIB_PROOF_VERDICT_H
+#define RIPTIDE_LIB_PROOF_VERDICT_H
+
+#include "proof/books.h"
+
+/* Fewer of either arm have no verdict; and a class with fewer than two of each has no part in it.
+ */
+enum { VERDICT_MIN_CONNECTIONS = 20 };
+
+/* Which classes: bit n for the n-th of books.h. 0: all of them. */
+struct verdict_classes {
+    uint8_t sizes, rtts, controls;
+};
+
+struct interval {
+    double estimate, low, high;
+};
+
+/*
+ * Classes are weighted by the connections that they add to the comparison. With equal shares in
+ * all of them that is by their number.
+ */
+struct verdict {
+    uint64_t n, n_control; /* connections of the arm, and of the one that it is compared with */
+    /* Geometric mean of the time that they took: -0.2 is a fifth less than control. */
+    struct interval time;
+    struct interval rounds_saved; /* the same in smallest round trip times; above 0 is less */
+    /* Mean share of segments sent again: 0.01 is one point more than control. */
+    struct interval again;
+    double again_control;                  /* that of control */
+    double sent_again, sent_again_control; /* shares of connections that sent any again */
+    /*
+     * Of both arms' connections so many are control's. Where this is not what the arms' shares say,
+     * something leaves out more of the one than of the other, and nothing above can be believed.
+     */
+    struct interval share;
+};
+
+/* Whether zero is outside. */
+static inline bool interval_is_clear(const struct interval *interval)
+{
+    return interval->low > 0 || interval->high < 0;
+}
+
+/*
+ * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is 0.95 for example.
+ * Returns RIPTIDE_E_UNKNOWN where there are too few connections yet.
+ */
+int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
+                    enum arm control, struct verdict_classes classes, double confidence);
+
+#endif

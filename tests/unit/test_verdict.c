@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lib/proof/verdict: by hand on books with round figures, and over drawn worlds whose truth is
+ * known. RUNS=N in the environment draws so many of each, and prints how soon gains are seen.
+ */
+#include "proof/numbers.h"
+#include "proof/verdict.h"
+#include "unit.h"
+
+#include <math.h>
+
+static const struct verdict_classes all_classes;
+
+/* What one draws from, and what the window does there. */
+struct world {
+    double time_factor;  /* of the window, on each completion time */
+    double again_factor; /* on the share of segments that are sent again */
+    uint32_t n_connections;
+};
+
+static double uniform(void)
+{
+    return ((double)(draw() >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(2 * 3.14159265358979 * uniform());
+}
+
+/*
+ * Lognormal times of a median that the class has, one in fifty with timeouts of 200 ms that double;
+ * one in ten has sent something again, and each with a timeout.
+ */
+static struct riptide_sample draw_connection(const struct world *world, bool has_window)
+{
+    static const uint32_t sizes[] = { 20000, 50000, 100000, 300000, 2000000 };
+    static const uint32_t rtts_us[] = { 12000, 40000, 80000, 170000 };
+    static const double rounds[] = { 4, 5, 6, 8, 14 };
+    uint32_t size = below(5), rtt_us = rtts_us[below(4)];
+    double time_us = rounds[size] * exp(0.4 * normal()) * rtt_us, again = 0;
+    bool has_timeout = below(50) == 0;
+
+    if (has_timeout)
+        time_us += 200000 * (double)((1 << (1 + below(4))) - 1);
+    if (has_timeout || below(10) == 0)
+        again = 0.02 + 0.3 * uniform() * uniform();
+    if (has_window) {
+        time_us *= world->time_factor;
+        again *= world->again_factor;
+    }
+    /* Busy time is in whole jiffies of 4 ms. */
+    return (struct riptide_sample){
+        .closed = true,
+        .min_rtt_us = rtt_us,
+        .busy_time_us = (uint64_t)(time_us / 4000 + uniform()) * 4000,
+        .mss_bytes = 1448,
+        .acked_bytes = sizes[size],
+        .data_segs_out = (uint32_t)(sizes[size] / 1448.0 / (1 - again) + 0.5),
+        .retrans_segs = (uint32_t)(sizes[size] / 1448.0 / (1 - again) * again + 0.5),
+        .congestion_control = { below(3) ? 0 : 'b', 'b', 'r' },
+    };
+}
+
+/* What looks after each 50 connections have claimed, and when they first did. */
+struct looks {
+    bool missed_time, missed_again;
+    uint32_t time_clear_at, again_clear_at; /* connections of both arms; 0: never */
+};
+
+static struct looks look(const struct world *world, double again_truth)
+{
+    static const struct arm_shares shares = { ARM_SHARE(5), 0, 0 };
+    struct books books = { 0 };
+    struct looks looks = { 0 };
+    struct verdict verdict;
+    uint64_t seed = draw();
+
+    for (uint32_t n = 1; n <= world->n_connections; n++) {
+        enum arm arm = arm_of(n, seed, &shares);
+        struct riptide_sample sample = draw_connection(world, arm == ARM_WINDOW);
+
+        books_enter(&books, arm, &sample, 10);
+        if (n % 50 != 0 ||
+            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) != 0)
+            continue;
+        if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
+            looks.missed_time = true;
+        if (verdict.again.low > again_truth || verdict.again.high < again_truth)
+            looks.missed_again = true;
+        if (interval_is_clear(&verdict.time) && looks.time_clear_at == 0)
+            looks.time_clear_at = n;
+        if (interval_is_clear(&verdict.again) && looks.again_clear_at == 0)
+            looks.again_clear_at = n;
+    }
+    return looks;
+}
+
+/* How many runs, and how long: as many connections take milliseconds. */
+static bool is_long(void)
+{
+    return getenv("RUNS") != NULL;
+}
+
+static unsigned int runs(void)
+{
+    return is_long() ? (unsigned int)strtoul(getenv("RUNS"), NULL, 10) : 200;
+}
+
+/* Chance alone makes more than 5 % of these about once in a million times. */
+TEST(without_an_effect_hardly_any_run_claims_one)
+{
+    const struct world world = { 1, 1, is_long() ? 20000 : 4000 };
+    unsigned int n = runs(), time = 0, again = 0, any = 0;
+
+    seed_random();
+    for (unsigned int i = 0; i < n; i++) {
+        struct looks looks = look(&world, 0);
+
+        time += looks.time_clear_at > 0;
+        again += looks.again_clear_at > 0;
+        any += looks.time_clear_at > 0 || looks.again_clear_at > 0;
+    }
+    print_message("# of %u runs without an effect %u claim one of time, %u of bytes, %u any\n", n,
+                  time, again, any);
+    assert_true(any <= n / 20);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* By many connections, as what is drawn becomes whole segments. */
+static double again_of(const struct world *world, bool has_window)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 200000; i++) {
+        struct riptide_sample sample = draw_connection(world, has_window);
+
+        sum += (double)sample.retrans_segs / sample.data_segs_out;
+    }
+    return sum / 200000;
+}
+
+static void print_seen(const char *what, uint32_t *seen_at, unsigned int n)
+{
+    qsort(seen_at, n, sizeof(*seen_at), by_value);
+    if (is_long() && seen_at[n * 9 / 10] != UINT32_MAX)
+        print_message("# %s seen after %u connections at the median, %u in 9 of 10 runs\n", what,
+                      seen_at[n / 2], seen_at[n * 9 / 10]);
+}
+
+TEST(intervals_hold_the_truth_at_every_look)
+{
+    static const double times[] = { 0.9, 0.8, 0.7 }, agains[] = { 1, 2, 3 };
+    unsigned int n = runs();
+    uint32_t *time_at = calloc(n, sizeof(*time_at)), *again_at = calloc(n, sizeof(*again_at));
+
+    seed_random();
+    for (size_t w = 0; w < 3; w++) {
+        const struct world world = { times[w], agains[w], is_long() ? 20000 : 2000 };
+        double truth = again_of(&world, true) - again_of(&world, false);
+        unsigned int missed_time = 0, missed_again = 0;
+
+        for (unsigned int i = 0; i < n; i++) {
+            struct looks looks = look(&world, truth);
+
+            missed_time += looks.missed_time;
+            missed_again += looks.missed_again;
+            time_at[i] = looks.time_clear_at ? looks.time_clear_at : UINT32_MAX;
+            again_at[i] = looks.again_clear_at ? looks.again_clear_at : UINT32_MAX;
+        }
+        print_message("# %.0f %% of the time, %+.1f points sent again: of %u runs %u and %u miss\n",
+                      100 * times[w], 100 * truth, n, missed_time, missed_again);
+        print_seen("time:", time_at, n);
+        print_seen("sent again:", again_at, n);
+        assert_true(missed_time <= n * 7 / 100 && missed_again <= n * 7 / 100);
+    }
+    free(time_at);
+    free(again_at);
+}
+
+/* So many connections that took `doublings` of a round trip, half of them `spread` more or less. */
+static struct book_cell cell_of(uint64_t n, double doublings, double spread, uint64_t n_again,
+                                double share)
+{
+    uint64_t mean = (uint64_t)(doublings * BOOK_TIME_ONE + 0.5);
+    uint64_t off = (uint64_t)(spread * BOOK_TIME_ONE + 0.5);
+    uint64_t again = (uint64_t)(share * BOOK_AGAIN_ONE + 0.5);
+
+    return (struct book_cell){ n,
+                               n_again,
+                               n * mean,
+                               n * (mean * mean + off * off),
+                               n_again * again,
+                               n_again * again * again };
+}
+
+#define assert_near(value, wanted) assert_true(fabs((value) - (wanted)) < 0.0005)
+
+/* The example of docs/proof.md: four round trips without, three with the window. */
+TEST(an_example_by_hand)
+{
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    books.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
+    books.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+                     0);
+    assert_int_equal(verdict.n, 4112);
+    assert_int_equal(verdict.n_control, 232);
+    assert_near(verdict.time.estimate, -0.2500);
+    assert_near(verdict.time.low, -0.3029);
+    assert_near(verdict.time.high, -0.1931);
+    assert_near(verdict.rounds_saved.estimate, 1.000);
+    assert_near(verdict.rounds_saved.low, 0.7177);
+    assert_near(verdict.rounds_saved.high, 1.3036);
+    assert_near(verdict.again_control, 0.0099);
+    assert_near(verdict.again.estimate, 0.0021);
+    assert_near(verdict.again.low, -0.0047);
+    assert_near(verdict.again.high, 0.0088);
+    assert_near(verdict.sent_again, 0.1199);
+    assert_near(verdict.sent_again_control, 0.0991);
+    assert_near(verdict.share.estimate, 0.0534);
+    assert_near(verdict.share.low, 0.0427);
+    assert_near(verdict.share.high, 0.0641);
+    /* The other way around it is the other way around. */
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_HOLDOUT, ARM_WINDOW, all_classes, 0.95),
+                     0);
+    assert_near(verdict.time.estimate, 1 / 0.75 - 1);
+    assert_near(verdict.rounds_saved.low, -1.3036);
+    assert_near(verdict.again.high, 0.0047);
+}
+
+TEST(more_confidence_is_a_wider_interval)
+{
+    static const double confidences[] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
+    struct books books = { 0 };
+    double before = 0;
+
+    books.cells[0][ARM_HOLDOUT] = cell_of(200, 2, 0.5, 0, 0);
+    books.cells[0][ARM_WINDOW] = cell_of(4000, 2, 0.5, 0, 0);
+    for (size_t i = 0; i < 5; i++) {
+        struct verdict verdict;
+
+        assert_int_equal(
+            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, confidences[i]),
+            0);
+        assert_true(verdict.time.high > before && verdict.time.low < 0);
+        assert_false(interval_is_clear(&verdict.time));
+        before = verdict.time.high;
+    }
+}
+
+/* Long transfers are held out more often: their times are no effect of the window. */
+TEST(classes_are_compared_each_with_itself)
+{
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    books.cells[0][ARM_HOLDOUT] = cell_of(50, 1, 0.4, 0, 0);
+    books.cells[0][ARM_WINDOW] = cell_of(20000, 1, 0.4, 0, 0);
+    books.cells[90][ARM_HOLDOUT] = cell_of(5000, 5, 0.4, 5000, 0.2);
+    books.cells[90][ARM_WINDOW] = cell_of(5000, 5, 0.4, 5000, 0.2);
+    books.cells[91][ARM_HOLDOUT] = cell_of(7000, 9, 0.4, 0, 0); /* of one arm alone */
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+                     0);
+    assert_int_equal(verdict.n, 25000);
+    assert_int_equal(verdict.n_control, 5050);
+    assert_near(verdict.time.estimate, 0);
+    assert_near(verdict.again.estimate, 0);
+    assert_false(interval_is_clear(&verdict.time));
+}
+
+TEST(classes_can_be_chosen)
+{
+    static const struct {
+        struct verdict_classes classes;
+        uint64_t n;
+    } cases[] = { { { 0, 0, 0 }, 7 },      { { 1 << 2, 0, 0 }, 3 }, { { 1 << 5, 0, 0 }, 4 },
+                  { { 0, 1 << 4, 0 }, 5 }, { { 0, 0, 1 << 2 }, 6 }, { { 1 << 2, 1 << 4, 0 }, 1 },
+                  { { 0xff, 63, 7 }, 7 },  { { 1 << 2, 0, 1 }, 0 } };
+    struct books books = { 0 };
+
+    for (size_t i = 0; i < 3; i++) {
+        unsigned int class =
+            (unsigned int[]){ book_class(2, 4, 1), book_class(2, 5, 2), book_class(5, 4, 2) }[i];
+
+        books.cells[class][ARM_HOLDOUT] = books.cells[class][ARM_LARGER] =
+            cell_of(UINT64_C(100) << i, 2, 0.5, 0, 0);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verdict verdict = { 0 };
+        int r = verdict_compute(&verdict, &books, ARM_LARGER, ARM_HOLDOUT, cases[i].classes, 0.95);
+
+        assert_int_equal(r, cases[i].n ? 0 : RIPTIDE_E_UNKNOWN);
+        assert_int_equal(verdict.n, 100 * cases[i].n);
+    }
+}
+
+TEST(few_connections_have_no_verdict)
+{
+    struct books books = { 0 };
+    struct verdict verdict, before;
+
+    memset(&verdict, 0x5a, sizeof(verdict));
+    before = verdict;
+    for (uint64_t n = 0; n <= VERDICT_MIN_CONNECTIONS; n++) {
+        books.cells[0][ARM_HOLDOUT] = cell_of(n, 2, 0.5, 0, 0);
+        books.cells[0][ARM_WINDOW] = cell_of(1000, 2, 0.5, 0, 0);
+        assert_int_equal(
+            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+            n < VERDICT_MIN_CONNECTIONS ? RIPTIDE_E_UNKNOWN : 0);
+        if (n < VERDICT_MIN_CONNECTIONS)
+            assert_memory_equal(&verdict, &before, sizeof(verdict));
+    }
+}
+
+/* All alike and nothing sent again: that does not show that nothing could be. */
+TEST(an_interval_is_never_a_point)
+{
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    books.cells[0][ARM_HOLDOUT] = cell_of(100, 0, 0, 0, 0);
+    books.cells[0][ARM_WINDOW] = cell_of(1900, 0, 0, 0, 0);
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+                     0);
+    assert_true(verdict.again.low < -0.002 && verdict.again.high > 0.002);
+    assert_true(verdict.time.low < -0.02 && verdict.time.high > 0.02);
+}
+
+/* Sums as large as books can have. */
+TEST(figures_stay_finite)
+{
+    static const double doublings[] = { 0, 20 };
+
+    for (int i = 0; i < 16; i++) {
+        struct books books = { 0 };
+        struct verdict verdict;
+
+        for (int class = 0; class < BOOK_CLASSES; class += 7) {
+            uint64_t most = UINT64_C(1) << 35;
+
+            books.cells[class][ARM_HOLDOUT] =
+                cell_of(i & 1 ? most : 20, doublings[i >> 1 & 1], 0, 20, 1);
+            books.cells[class][ARM_WINDOW] =
+                cell_of(i & 4 ? most : 20, doublings[i >> 3], 0, 20, 1);
+        }
+        assert_int_equal(
+            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.999), 0);
+        assert_true(isfinite(verdict.time.low) && isfinite(verdict.time.high));
+        assert_true(isfinite(verdict.rounds_saved.low) && isfinite(verdict.rounds_saved.high));
+        assert_true(isfinite(verdict.again.low) && isfinite(verdict.share.high));
+        assert_true(verdict.time.low <= verdict.time.estimate &&
+                    verdict.time.estimate <= verdict.time.high);
+    }
+}
+
+TEST(numbers_are_those_of_libm)
+{
+    for (double x = 1e-300; x < 1e300; x *= 1.37) {
+        assert_true(fabs(natural_log(x) - log(x)) < 1e-12 * (1 + fabs(log(x))));
+        assert_true(fabs(square_root(x) / sqrt(x) - 1) < 1e-12);
+    }
+    for (double x = -700; x < 700; x += 0.37)
+        assert_true(fabs(exponential(x) / exp(x) - 1) < 1e-11);
+}
