@@ -5,8 +5,10 @@
  */
 #include "client.h"
 
+#include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
+#include "netns.h"
 #include "render.h"
 #include "request.h"
 
@@ -37,11 +39,22 @@ static int fail(struct riptide_error *error, const char *path, int code)
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
+/* Of a riptided with --all-netns, the one for the network namespace that we are in. */
+static int find_address(struct sockaddr_un *address, const char *path, struct riptide_error *error)
+{
+    uint64_t cookie;
+    char *own = riptide_netns_get_cookie(&cookie) == 0 ? netns_path(path, cookie) : NULL;
+    int r = listener_address(address, own && access(own, F_OK) == 0 ? own : path, error);
+
+    free(own);
+    return r;
+}
+
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
     struct sockaddr_un address;
-    int fd, r = listener_address(&address, path, error);
+    int fd, r = find_address(&address, path, error);
 
     if (r < 0)
         return r;

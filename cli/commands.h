@@ -53,11 +53,13 @@ struct command_options {
 #define COMMAND_CONTROL                                                                            \
     COMMAND_CONFIG, COMMAND_ROW("control", path, settings.control, "riptided's socket")
 
+#define COMMAND_NETNS COMMAND_ROW("netns", path, settings.netns, "its network namespace")
+
 /* Of those that look for what is ours in the kernel. */
 #define COMMAND_KERNEL                                                                             \
     COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table"),                  \
         COMMAND_ROW("protocol", u8, settings.router.protocol, "of its routes and rules"),          \
-        COMMAND_ROW("netns", path, settings.netns, "its network namespace")
+        COMMAND_NETNS
 
 /* One subcommand. */
 struct command {
@@ -112,6 +114,7 @@ int pause_run(const struct command_options *options);
 int keep_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
+int netns_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
@@ -123,5 +126,6 @@ extern const struct option_row metrics_rows[];
 extern const struct option_row pause_rows[];
 extern const struct option_row doctor_rows[];
 extern const struct option_row verify_rows[];
+extern const struct option_row netns_rows[];
 
 #endif

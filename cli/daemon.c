@@ -20,12 +20,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Blocked, they wait in the fd, also those that arrive before the loop begins. */
-static int open_signals(struct daemon *daemon)
+int daemon_open_signals(struct daemon *daemon)
 {
     sigset_t signals;
 
@@ -33,6 +33,7 @@ static int open_signals(struct daemon *daemon)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
     if (sigprocmask(SIG_BLOCK, &signals, NULL))
         return -errno;
     daemon->signals_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -44,6 +45,8 @@ static void on_signal(struct daemon *daemon)
     struct signalfd_siginfo info;
 
     if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    if (info.ssi_signo == SIGCHLD)
         return;
     if (info.ssi_signo == SIGHUP) {
         reload(daemon);
@@ -58,6 +61,14 @@ static void on_watchdog(struct daemon *daemon)
     service_pet(&daemon->service);
 }
 
+/* How many share the looks may have changed. */
+static void on_beat(struct daemon *daemon, const struct riptide_tick *tick)
+{
+    daemon->beat->interval_ns = tick->interval_ns;
+    daemon->beat->round_ns = clock_read_ns(CLOCK_MONOTONIC);
+    riptide_agent_set_max_share(daemon->agent, settings_get_share(daemon->settings));
+}
+
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     report_event(daemon->settings, daemon->agent, event, daemon->is_paused);
@@ -66,6 +77,8 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);
+        if (daemon->beat)
+            on_beat(daemon, event->tick);
         if (daemon->settings->once)
             daemon->ending = ENDING_ONCE;
         if (netns_is_gone()) {
@@ -183,8 +196,7 @@ static int finish(const struct daemon *daemon)
     return status;
 }
 
-/* The line of why not. Returns the exit status. */
-static int refuse(const struct settings *settings, struct riptide_error *error, int r)
+int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
     if (r == -EINVAL)
@@ -209,6 +221,12 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
+/* Whether it is there, and its end will be heard of: a change of privileges takes that away. */
+static bool follow_parent(pid_t parent)
+{
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
+}
+
 /*
  * The agent is there and started, whatever only root may open is open: from here to the end.
  * Returns the exit status.
@@ -226,7 +244,9 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
-    } else {
+    } else if (daemon->beat && !follow_parent(daemon->beat->parent)) {
+        daemon->ending = ENDING_SIGNAL;
+    } else if (!daemon->beat) {
         report_start(settings, daemon->agent);
     }
     run(daemon);
@@ -244,13 +264,13 @@ static int serve(struct daemon *daemon)
     int r = privileges_find(&privileges, daemon->settings->user, &error);
 
     if (r < 0)
-        return refuse(daemon->settings, &error, r);
+        return daemon_refuse(daemon->settings, &error, r);
     state_load(daemon);
     daemon->metrics.settings = daemon->settings;
-    r = open_signals(daemon);
+    r = daemon_open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
-    return r < 0 ? refuse(daemon->settings, &error, r) : live(daemon, &privileges);
+    return r < 0 ? daemon_refuse(daemon->settings, &error, r) : live(daemon, &privileges);
 }
 
 /* Who is named must exist. Whether we may become that user is for the start to see. */
@@ -278,12 +298,12 @@ int daemon_check(struct settings *settings)
     riptide_agent_free(agent);
     if (r == 0)
         r = check_names(settings, &error);
-    return r == 0 ? EXIT_SUCCESS : refuse(settings, &error, r);
+    return r == 0 ? EXIT_SUCCESS : daemon_refuse(settings, &error, r);
 }
 
-int daemon_serve(struct settings *settings)
+int daemon_serve(struct settings *settings, struct beat *beat)
 {
-    struct daemon daemon = { .settings = settings, .signals_fd = -1 };
+    struct daemon daemon = { .settings = settings, .signals_fd = -1, .beat = beat };
     struct riptide_error error = { .text = "" };
     int status;
     int r;
@@ -296,7 +316,7 @@ int daemon_serve(struct settings *settings)
     if (r == 0)
         r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r < 0)
-        return refuse(settings, &error, r);
+        return daemon_refuse(settings, &error, r);
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

@@ -31,6 +31,14 @@ struct health {
     bool is_failure_new;      /* since the last tick */
 };
 
+/* Of a worker: its parent reads it. */
+struct beat {
+    pid_t parent;
+    uint64_t cookie;   /* of its network namespace; 0: not there yet */
+    uint64_t round_ns; /* the last one; CLOCK_MONOTONIC */
+    uint64_t interval_ns;
+};
+
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
@@ -43,6 +51,7 @@ struct daemon {
     uint64_t saved_ns;     /* when the state was last kept, or tried to be; 0: not yet */
     bool is_state_failing; /* and the log has said so */
     struct metrics_file metrics;
+    struct beat *beat; /* NULL: no worker */
 };
 
 /*
@@ -51,11 +60,17 @@ struct daemon {
  */
 int daemon_check(struct settings *settings);
 
-/* Runs until a signal or a failure ends it. Returns the exit status. */
-int daemon_serve(struct settings *settings);
+/* Runs until a signal or a failure ends it. `beat`: of a worker, or NULL. Returns the exit status. */
+int daemon_serve(struct settings *settings, struct beat *beat);
 
-/* Takes over all of the file, or nothing, and says so in a line. */
-void reload(struct daemon *daemon);
+/* Blocked, they wait in the fd, also those that arrive before the loop begins. Errors: -errno. */
+int daemon_open_signals(struct daemon *daemon);
+
+/* The line of why there is no start. Returns the exit status. */
+int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r);
+
+/* Takes over all of the file, or nothing (false), and says so in a line. */
+bool reload(struct daemon *daemon);
 
 /* Notes what an event says about how the daemon is. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);

@@ -19,6 +19,7 @@ const struct option_row hint_rows[] = {
                 "take the hint for PREFIX back, but no section of the file"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
+    COMMAND_NETNS,
     COMMAND_END,
 };
 

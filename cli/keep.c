@@ -15,11 +15,13 @@
 const struct option_row pause_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
+    COMMAND_NETNS,
     COMMAND_END,
 };
 
 const struct option_row metrics_rows[] = {
     COMMAND_CONTROL,
+    COMMAND_NETNS,
     COMMAND_END,
 };
 

@@ -23,6 +23,7 @@
 
 static const char *log_program = "";
 static enum log_level log_level = LOG_LEVEL_INFO;
+static uint64_t log_netns;
 static unsigned int log_dropped;
 static bool log_is_journal;
 static bool log_is_limited;
@@ -61,6 +62,11 @@ void log_init(const char *program)
     log_is_journal = is_journal();
 }
 
+void log_set_netns(uint64_t cookie)
+{
+    log_netns = cookie;
+}
+
 void log_set_level(enum log_level level)
 {
     log_level = level;
@@ -84,6 +90,8 @@ static void write_prefix(enum log_level level)
         fprintf(stderr, "%s: ", log_program);
     else
         fprintf(stderr, "%s: %s: ", log_program, log_level_name(level));
+    if (log_netns)
+        fprintf(stderr, "netns %" PRIu64 ": ", log_netns);
 }
 
 static void write_line(enum log_level level, const char *format, va_list args, const char *suffix)

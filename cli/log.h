@@ -26,6 +26,9 @@ void log_init(const char *program);
 
 void log_set_level(enum log_level level);
 
+/* Lines are about that network namespace from now on, and say so; 0: about none in particular. */
+void log_set_netns(uint64_t cookie);
+
 /* From now on of a message that comes again and again only some are written: see repeats.h. */
 void log_limit_repeats(void);
 

@@ -107,6 +107,17 @@ void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t
     histogram->sum += value;
 }
 
+/* Those of workers of one riptided come together in one collector. */
+static void print_name(FILE *out, const struct metrics *metrics, const char *name,
+                       const char *labels)
+{
+    if (metrics->netns)
+        fprintf(out, "%s{netns=\"%" PRIu64 "\"%s%s ", name, metrics->netns, *labels ? "," : "}",
+                *labels ? labels + 1 : "");
+    else
+        fprintf(out, "%s%s ", name, labels);
+}
+
 static void print_table(FILE *out, const struct metrics *metrics)
 {
     const char *name = "";
@@ -119,7 +130,7 @@ static void print_table(FILE *out, const struct metrics *metrics)
             fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, series->help, name,
                     strstr(name, "_total") ? "counter" : "gauge");
         }
-        fprintf(out, "%s%s ", name, series->labels);
+        print_name(out, metrics, name, series->labels);
         if (strstr(name, "_seconds"))
             fprintf(out, "%.9g\n", (double)value / 1e9);
         else
@@ -128,35 +139,45 @@ static void print_table(FILE *out, const struct metrics *metrics)
 }
 
 /* `per_unit`: how much of a figure is one of the metric's unit. */
-static void print_histogram(FILE *out, const char *name, const char *help,
-                            const struct histogram *histogram, const uint64_t *bounds,
-                            double per_unit)
+static void print_histogram(FILE *out, const struct metrics *metrics, const char *name,
+                            const char *help, const struct histogram *histogram,
+                            const uint64_t *bounds, double per_unit)
 {
+    char full[64], labels[32];
     uint64_t count = 0;
-    size_t i;
+    size_t i = 0;
 
     fprintf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-    for (i = 0; bounds[i]; i++) {
+    snprintf(full, sizeof(full), "%s_bucket", name);
+    do {
         count += histogram->counts[i];
-        fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds[i] / per_unit,
-                count);
-    }
-    count += histogram->counts[i];
-    fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_count %" PRIu64 "\n%s_sum %.9g\n", name,
-            count, name, count, name, (double)histogram->sum / per_unit);
+        if (bounds[i])
+            snprintf(labels, sizeof(labels), "{le=\"%g\"}", (double)bounds[i] / per_unit);
+        print_name(out, metrics, full, bounds[i] ? labels : "{le=\"+Inf\"}");
+        fprintf(out, "%" PRIu64 "\n", count);
+    } while (bounds[i++]);
+    snprintf(full, sizeof(full), "%s_count", name);
+    print_name(out, metrics, full, "");
+    fprintf(out, "%" PRIu64 "\n", count);
+    snprintf(full, sizeof(full), "%s_sum", name);
+    print_name(out, metrics, full, "");
+    fprintf(out, "%.9g\n", (double)histogram->sum / per_unit);
 }
 
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
-    fprintf(out,
-            "# HELP riptide_build_info The version that runs.\n# TYPE riptide_build_info gauge\n"
-            "riptide_build_info{version=\"%s\"} 1\n",
-            riptide_version());
+    char version[64];
+
+    snprintf(version, sizeof(version), "{version=\"%s\"}", riptide_version());
+    fputs("# HELP riptide_build_info The version that runs.\n# TYPE riptide_build_info gauge\n",
+          out);
+    print_name(out, metrics, "riptide_build_info", version);
+    fputs("1\n", out);
     print_table(out, metrics);
-    print_histogram(out, "riptide_initcwnd_segments",
+    print_histogram(out, metrics, "riptide_initcwnd_segments",
                     "Initial windows, each time that a route was written.", &metrics->windows,
                     metrics_window_bounds, 1);
-    print_histogram(out, "riptide_tick_duration_seconds",
+    print_histogram(out, metrics, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);
 }

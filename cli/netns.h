@@ -5,7 +5,9 @@
 #ifndef CLI_NETNS_H
 #define CLI_NETNS_H
 
+#include <glob.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Moves the program there: a name as ip-netns(8) has it, or a path. Errors: -errno, with a line in
@@ -15,5 +17,17 @@ int netns_enter(const char *name);
 
 /* Whether what netns_enter was given leads elsewhere by now, or nowhere: it was given up. */
 bool netns_is_gone(void);
+
+/*
+ * The file that is for one namespace where `file` would be for all: "riptide.4097.prom" beside
+ * "riptide.prom". To be given to free(3); NULL: no memory.
+ */
+char *netns_path(const char *file, uint64_t cookie);
+
+/*
+ * Those that there are, with the numbers in their names; 0: a name of another kind. To be given to
+ * globfree(3) and free(3). Errors: -ENOENT (none), -ENOMEM.
+ */
+int netns_find(const char *file, glob_t *found, uint64_t **cookiesp);
 
 #endif

@@ -23,6 +23,8 @@ static int take_over(struct daemon *daemon, struct settings *fresh, FILE *change
         r = -ENOENT;
     }
     if (r == 0)
+        r = settings_serve(fresh, &settings->served);
+    if (r == 0)
         r = changes ? settings_compare(settings, fresh, changes, error) : -ENOMEM;
     if (r < 0)
         return r;
@@ -34,7 +36,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, FILE *change
     return r;
 }
 
-void reload(struct daemon *daemon)
+bool reload(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     struct settings fresh;
@@ -57,4 +59,5 @@ void reload(struct daemon *daemon)
         settings_move(daemon->settings, &fresh);
     }
     free(changes);
+    return r == 0;
 }

@@ -49,6 +49,8 @@ static const struct command commands[] = {
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
       "open a connection, send nothing, see whether it got our window",
       ", 3 bounded, 4 overridden" },
+    { "netns", NULL, netns_rows, netns_run, "which network namespaces --all-netns serves",
+      NEEDS_DAEMON },
     { "version", NULL, no_rows, version_run, "print the version", "" },
     { "help", "[COMMAND]", no_rows, help_run, "print the options of a command, or of all", "" },
 };

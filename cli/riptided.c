@@ -9,6 +9,7 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
+#include "workers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,6 +91,19 @@ static int check(struct settings *settings)
     return status;
 }
 
+/* Routes in namespaces of others: a riptided that is killed would leave them, and nobody finds them. */
+static bool refuse_all_netns(const struct settings *settings)
+{
+    if (settings->netns)
+        log_answer("--all-netns and --netns: not both");
+    else if (settings->agent.apply != RIPTIDE_CONNECTIONS)
+        log_answer("--all-netns gives windows per connection alone, and leaves routes in no "
+                   "network namespace: --apply connections");
+    else
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
@@ -115,6 +129,8 @@ int main(int argc, char **argv)
     } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES) {
         log_answer("--once leaves routes; windows per connection end with riptided: --apply routes");
         status = EXIT_USAGE;
+    } else if (settings.all_netns && !settings.flush && refuse_all_netns(&settings)) {
+        status = EXIT_USAGE;
     } else if (settings.netns && netns_enter(settings.netns) < 0) {
         status = EXIT_FAILURE;
     } else if (settings.check) {
@@ -122,7 +138,7 @@ int main(int argc, char **argv)
     } else if (settings.flush) {
         status = flush(&settings);
     } else {
-        status = daemon_serve(&settings);
+        status = settings.all_netns ? workers_serve(&settings) : daemon_serve(&settings, NULL);
     }
     settings_deinit(&settings);
     return log_finish(status);

@@ -21,6 +21,14 @@ struct override_lines {
     int keys[OVERRIDE_MAX_ROWS]; /* by row of override_rows; 0: not given */
 };
 
+/* What a worker of --all-netns has for its own. */
+struct served {
+    uint64_t cookie;           /* its namespace's number; 0: this is no worker */
+    bool is_home;              /* the namespace is the one that riptided was started in */
+    const char *cgroup;        /* of a process in it, seen from --cgroup */
+    const uint32_t *n_sharing; /* so many workers share --max-share */
+};
+
 struct settings {
     struct riptide_agent_config agent; /* points to the three below */
     struct riptide_observer_config observer;
@@ -36,6 +44,7 @@ struct settings {
     const char *netns;         /* name or path; NULL: where it was started */
     const char *user;          /* to become; NULL: see privileges.h */
     const char *metrics;       /* file; NULL: none */
+    bool all_netns;
     enum log_level log_level;
     const char *config; /* the file, as asked for; NULL: the usual one */
     bool check;
@@ -53,6 +62,9 @@ struct settings {
     char *text;                    /* what values of the file point to */
     int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
+
+    struct served served;
+    char *served_paths[3]; /* what its paths point to */
 };
 
 /* The options and keys, into struct settings. */
@@ -71,6 +83,12 @@ void settings_deinit(struct settings *settings);
 
 /* Where lists have grown or the struct has moved, the library's configuration follows. */
 void settings_link(struct settings *settings);
+
+/* Sockets and files get names of their own, but for the state at home. Errors: -ENOMEM. */
+int settings_serve(struct settings *settings, const struct served *served);
+
+/* What dumps of this process may take: --max-share, or its part of it. */
+double settings_get_share(const struct settings *settings);
 
 /* Puts all of `from`, which is none afterwards, in the place of `to`. */
 void settings_move(struct settings *to, struct settings *from);

@@ -19,6 +19,7 @@ const struct option_row status_rows[] = {
 /* What can only be said by comparing members is in the item. */
 static const char screen[] =
     "riptided     {/health:mark}[: {/reason}]\n"
+    "[  netns      {/netns.number}, cgroup {/netns.cgroup}\n]"
     "  version    {/version}[{?/dry_run}, dry run], process {/pid}, running for {/uptime_s:clock}\n"
     "[{!connections_alone}  rules      IPv4 [off: {/rules.ipv4.reason}|in place], "
     "IPv6 [off: {/rules.ipv6.reason}|in place]\n]"

@@ -89,6 +89,12 @@ void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cook
 int riptide_agent_find_window(const struct riptide_agent *agent, const struct riptide_prefix *dst,
                               struct window *window);
 
+/* The cgroup that it is on, as configured or found. */
+const char *riptide_agent_get_cgroup(const struct riptide_agent *agent);
+
+/* Of its configuration, from the next round on, until it is configured anew. */
+void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
+
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 

@@ -81,6 +81,16 @@ int riptide_agent_find_window(const struct riptide_agent *agent, const struct ri
                                        : RIPTIDE_E_UNKNOWN;
 }
 
+const char *riptide_agent_get_cgroup(const struct riptide_agent *agent)
+{
+    return connections_get_cgroup(agent->backends.connections);
+}
+
+void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share)
+{
+    agent->interval.max_share = max_share;
+}
+
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent)
 {
     struct window_counts counts = { 0 };

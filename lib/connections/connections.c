@@ -384,6 +384,11 @@ int connections_find(const struct connections *connections, const struct riptide
     return bpf_get_element(connections->windows_fd, &key, window) < 0 ? RIPTIDE_E_UNKNOWN : 0;
 }
 
+const char *connections_get_cgroup(const struct connections *connections)
+{
+    return connections->program->cgroup;
+}
+
 int connections_count(const struct connections *connections, struct window_counts *counts)
 {
     *counts = (struct window_counts){ 0 };

@@ -98,6 +98,8 @@ int connections_find(const struct connections *connections, const struct riptide
 /* Whether a configuration with that cgroup would be the same. */
 bool connections_are_on(const struct connections *connections, const char *cgroup);
 
+const char *connections_get_cgroup(const struct connections *connections);
+
 /* Of the network namespace, since the start. */
 int connections_count(const struct connections *connections, struct window_counts *counts);
 

@@ -95,6 +95,37 @@ class OtherProgram:
         os.close(self.cgroup_fd)
 
 
+class Maps(OtherProgram):
+    """The maps of a process that has a program, by their names."""
+
+    NEXT_KEY, BY_ID = 4, 14
+
+    def __init__(self, pid):
+        self.fds = {}
+        for number in os.listdir(f"/proc/{pid}/fdinfo"):
+            with open(f"/proc/{pid}/fdinfo/{number}") as file:
+                words = dict(line.split(":", 1) for line in file if ":" in line)
+            if "map_id" in words:
+                self.fds[int(words["map_type"])] = self._bpf(
+                    self.BY_ID, "=III", int(words["map_id"]), 0, 0)
+
+    def netns(self):
+        """The cookies of namespaces that have windows: keys of the map of maps."""
+        found, key = [], None
+        with contextlib.suppress(FileNotFoundError):
+            while True:
+                behind = ctypes.create_string_buffer(8)
+                self._bpf(self.NEXT_KEY, "=IIQQQ", self.fds[13], 0,
+                          ctypes.addressof(key) if key else 0, ctypes.addressof(behind), 0)
+                key = behind
+                found.append(int.from_bytes(key.raw, "little"))
+        return found
+
+    def __exit__(self, *_):
+        for fd in self.fds.values():
+            os.close(fd)
+
+
 class CountingProgram(OtherProgram):
     """One that asks for the callback of each round trip, and counts them in a map."""
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * riptide netns: the network namespaces that a riptided with --all-netns serves. Each has a socket
+ * of its own, and they are asked one after the other.
+ */
+#include "client.h"
+#include "log.h"
+#include "netns.h"
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct option_row netns_rows[] = {
+    COMMAND_ROW("json", flag, json, "print JSON"),
+    COMMAND_CONTROL,
+    COMMAND_END,
+};
+
+static const char row_text[] =
+    "{health}\t{netns}\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n";
+
+/* One that hangs is listed as well. NULL: there is none, and a socket was left. */
+static json_t *ask(const char *path, uint64_t cookie)
+{
+    struct riptide_error error;
+    json_t *answer = NULL, *row;
+    int pid, r = client_ask(path, json_pack("{s:s}", "request", "status"), &answer, &pid, &error);
+
+    if (client_is_absence(r))
+        return NULL;
+    row = json_pack("{s:I, s:s, s:O?, s:O?, s:O?, s:i}", "netns", (json_int_t)cookie, "health",
+                    answer ? text_of(answer, "health") : "no answer", "connections",
+                    get(answer, "connections"), "destinations", get(answer, "destinations"),
+                    "cgroup", get(get(answer, "netns"), "cgroup"), "pid", pid);
+    json_decref(answer);
+    return row;
+}
+
+static int print_table(const json_t *rows)
+{
+    const struct render_style style = command_style();
+    struct table table;
+    const json_t *row;
+    size_t i;
+    int r = table_open(&table, "\tNETNS\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n");
+
+    if (r < 0)
+        return r;
+    json_array_foreach(rows, i, row)
+    {
+        render(table.rows, row_text, row, NULL, NULL);
+    }
+    return table_close(&table, stdout, "rrlrrl", &style);
+}
+
+int netns_run(const struct command_options *options)
+{
+    json_t *rows = json_array();
+    uint64_t *cookies;
+    glob_t found;
+
+    if (netns_find(options->settings.control, &found, &cookies) < 0) {
+        json_decref(rows);
+        log_answer("netns: riptided is not running, or not with --all-netns and --control %s",
+                   options->settings.control);
+        return EXIT_NOT_RUNNING;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (cookies[i])
+            json_array_append_new(rows, ask(found.gl_pathv[i], cookies[i]));
+    }
+    free(cookies);
+    globfree(&found);
+    if (!options->json)
+        print_table(rows);
+    return command_print(options, json_pack("{s:o}", "netns", rows), NULL, "");
+}
