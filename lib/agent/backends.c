@@ -71,6 +71,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
 {
     int r = 0;
 
+    error_set(error, "%s", "");
     backends->chosen = backends->connections ? backends->asked : RIPTIDE_ROUTES;
     if (backends->connections) {
         r = connections_start(backends->connections, &backends->why_routes);
@@ -93,7 +94,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
         r = riptide_router_start(backends->router, error);
     if (r < 0 && backends->connections)
         connections_unload(backends->connections);
-    return r;
+    return error_fill(error, r);
 }
 
 /* A destination that does not fit in one may be in the other. */

@@ -287,10 +287,10 @@ int connections_set(struct connections *connections, const struct riptide_wanted
         return -ESHUTDOWN;
     forget_refused(connections, &wanted->dst);
     r = write_window(connections, wanted);
-    if (r == -ENOSPC)
-        return RIPTIDE_E_FULL;
     if (r < 0 && keep_refused(connections, wanted) < 0)
         return -ENOMEM;
+    if (r == -ENOSPC)
+        return RIPTIDE_E_FULL;
     note(connections, wanted, r);
     return 0;
 }

@@ -61,7 +61,7 @@ int connections_stop(struct connections *connections);
 
 /*
  * What connections to wanted->dst start with, from now on. Outcomes and errors: as
- * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED, and
+ * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED. Either is
  * tried again by connections_check.
  */
 int connections_set(struct connections *connections, const struct riptide_wanted *wanted);

@@ -80,8 +80,10 @@ def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
 
 @pytest.mark.parametrize("plan", [("allocation", "ENOMEM"), *(("call", error) for error in (
     "EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN"))], ids=" ".join)
-def test_windows_per_connection_beside_routes(connected, cgroup, tmp_path, plan):
-    fail_each(connected, tmp_path, 10, *plan, 1, environment=[f"FAULTS_CGROUP={cgroup}"])
+@pytest.mark.parametrize("apply", ["both", "connections"])
+def test_windows_per_connection(connected, cgroup, tmp_path, plan, apply):
+    fail_each(connected, tmp_path, 10, *plan, 1,
+              environment=[f"FAULTS_CGROUP={cgroup}", f"FAULTS_APPLY={apply}"])
 
 
 def test_reads_and_writes_that_are_short(connected, tmp_path):
