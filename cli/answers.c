@@ -50,9 +50,10 @@ static json_t *apply_of(const struct daemon *daemon)
 
     return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend),
                      "reason", reason, "pacing_percent",
-                     (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced,
-                     "kept", (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost,
-                     "refused", (json_int_t)counts.refused);
+                     (json_int_t)daemon->settings->agent.pacing_percent, "given",
+                     (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
+                     (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
+                     (json_int_t)counts.refused);
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -267,8 +268,8 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
     }
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "destination", dst, "in_scope",
-                     settings_have_peer(settings, peer), "policy",
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "destination", dst,
+                     "in_scope", settings_have_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "seen", seen, "route", route, "program",
                      program_of(daemon, peer), "rules", rules_of(daemon, peer->family));

@@ -136,8 +136,8 @@ static void add_kept(json_t *document)
 {
     const json_t *program = get(document, "program");
     const json_int_t starts_with = number(get(document, "lookup"), "starts_with");
-    bool is_kept = json_is_false(get(program, "may_lower")) &&
-                   starts_with > number(program, "initcwnd");
+    bool is_kept =
+        json_is_false(get(program, "may_lower")) && starts_with > number(program, "initcwnd");
 
     json_object_set_new(json_object_get(document, "program"), "kept",
                         is_kept ? json_integer(starts_with) : json_null());

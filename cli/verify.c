@@ -125,7 +125,8 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
     const struct probe *probe = &evidence->probe;
 
     return json_pack(
-        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, s:{s:o, s:o, s:i, s:o}, s:{s:o}}",
+        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, "
+        "s:{s:o, s:o, s:i, s:o}, s:{s:o}}",
         "verdict", verdict_name(verdict->kind), "reason",
         verdict->reason[0] ? verdict->reason : NULL, "note",
         verdict->note[0] ? verdict->note : NULL, "connection", "source",

@@ -62,7 +62,8 @@ static void check_receiver(const struct host *host, struct finding *finding)
     }
     if (is_per_connection(host)) {
         finding_is(finding, SEVERITY_OK,
-                   "this host lets its peers begin with %" PRIu32 " segments, and from Linux 6.1 on "
+                   "this host lets its peers begin with %" PRIu32
+                   " segments, and from Linux 6.1 on "
                    "those that riptided knows with %" PRIu32 ", on connections that it opens",
                    host->initrwnd, wanted);
         return;
@@ -188,9 +189,9 @@ static const struct {
     check_fn *judge;
     bool is_of_routes; /* it is nothing to windows that are given per connection alone */
 } checks[] = {
-    { "sockets", check_sockets, false },  { "daemon", check_daemon, false },
-    { "numbers", check_numbers, true },   { "rules", check_rules, true },
-    { "networkd", check_networkd, true }, { "destinations", check_destinations, true },
+    { "sockets", check_sockets, false },   { "daemon", check_daemon, false },
+    { "numbers", check_numbers, true },    { "rules", check_rules, true },
+    { "networkd", check_networkd, true },  { "destinations", check_destinations, true },
     { "receiver", check_receiver, false }, { "pacing", check_pacing, false },
     { "idle-restart", check_idle, false },
 };
@@ -222,7 +223,8 @@ void checks_judge(size_t n, const struct host *host, struct finding *finding)
     checks[n].judge(host, finding);
     if (checks[n].is_of_routes && finding->severity != SEVERITY_OK &&
         !strcmp(host->apply, "connections")) {
-        finding_is(finding, SEVERITY_OK, "no rule or route is ours: windows are given per connection");
+        finding_is(finding, SEVERITY_OK,
+                   "no rule or route is ours: windows are given per connection");
         finding_do(finding, "%s", "");
     }
 }

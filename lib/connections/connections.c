@@ -359,8 +359,7 @@ void connections_check(struct connections *connections)
         lock_answer(connections->lock_fd);
     try_refused(connections);
     connections->reason = NULL;
-    if (program_is_detached(connections->program) &&
-        program_attach(connections->program, NULL) < 0)
+    if (program_is_detached(connections->program) && program_attach(connections->program, NULL) < 0)
         connections->reason = "the program was detached from its cgroup, or that is gone";
 }
 

@@ -225,7 +225,7 @@ int main(int argc, char **argv)
                                                     .netns_fd = -1,
                                                     .max_windows = RIPTIDE_MAX_DESTINATIONS };
     const char *apply = getenv("DRIVER_APPLY");
-    enum riptide_backend chosen = !connections.cgroup                        ? RIPTIDE_ROUTES
+    enum riptide_backend chosen = !connections.cgroup                      ? RIPTIDE_ROUTES
                                   : apply && !strcmp(apply, "connections") ? RIPTIDE_CONNECTIONS
                                                                            : RIPTIDE_BOTH;
     struct riptide_router_config config;

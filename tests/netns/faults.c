@@ -8,10 +8,10 @@
  * FAULTS_CGROUP in the environment: with windows per connection on that cgroup as well, and without
  * routes where FAULTS_APPLY is "connections".
  *
- * KIND: allocation, call, request or short (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls fail one
- * after the other. Each run is the life of an agent in a process of its own: load, start, rounds, a
- * route that changes, another configuration, a hint, save, stop, flush. Lines out: what was not as
- * it should be, then the sum.
+ * KIND: allocation, call, request or short (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls
+ * fail one after the other. Each run is the life of an agent in a process of its own: load, start,
+ * rounds, a route that changes, another configuration, a hint, save, stop, flush. Lines out: what
+ * was not as it should be, then the sum.
  */
 #include "shim.h"
 #include "tools.h"
@@ -175,8 +175,8 @@ struct run {
 /* All that the kernel has of ours. */
 static void all_read(const struct run *run, char *text)
 {
-    static const char *const peers[] = { "203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1",
-                                         "2001:db8::2" };
+    static const char *const peers[] = { "203.0.113.1", "203.0.113.2", "198.51.100.1",
+                                         "2001:db8::1", "2001:db8::2" };
     struct riptide_prefix dst;
     struct window window;
 
