@@ -69,7 +69,7 @@ void book_cell_add(struct book_cell *cell, const struct book_cell *other)
 static bool sums_fit(uint64_t n, uint64_t sum, uint64_t squares, uint64_t most)
 {
     return sum <= n * most && (double)squares <= (double)sum * (double)most &&
-           (double)sum * (double)sum <= (double)n * (double)squares * (1 + 1e-9) + 1;
+           (double)sum * (double)sum <= (double)n * (double)squares * (1 + 1e-9);
 }
 
 bool book_cell_is_valid(const struct book_cell *cell)

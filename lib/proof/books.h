@@ -35,10 +35,10 @@ enum { BOOK_TIME_ONE = 1 << 10, BOOK_AGAIN_ONE = 1 << 14 };
 
 /*
  * Time is the binary logarithm of busy time in smallest round trip times of the connection itself,
- * which makes paths comparable, and an effect the same factor for all of them. The mean of times is
- * at the mercy of single timeouts of a hundred round trips; of their logarithms no timeout moves
- * more than ten connections do, yet none is ignored, as by medians and trimming, which would not
- * see a window that brings timeouts to one connection in fifty.
+ * which makes paths comparable, and an effect the same factor for all of them. Means of times
+ * wander with their last timeout of a hundred round trips; in the logarithm it counts as four
+ * connections that took three times as long. Medians and trimmed means would not see at all what
+ * brings timeouts to one connection in fifty.
  */
 struct book_cell {
     uint64_t n;             /* connections; halved, with all sums, at 2^35 */

@@ -20,7 +20,7 @@ static const double sharp_time = 0.1, sharp_again = 0.01, sharp_share = 0.01;
  */
 static const double unseen_time = 1, unseen_again = 0.1;
 
-/* One outcome of both arms, over all classes: sums of weights times ... */
+/* One outcome of both arms: sums over classes, each times its weight. */
 struct pool {
     double weight;
     double arm_mean, control_mean;
@@ -50,11 +50,10 @@ static void pool_add(struct pool *pool, double weight, struct moments arm, struc
 }
 
 /*
- * Theorem 2.2 with rho^2 = 1 / (eta sigma^2) and sigma^2 / t as the estimate's variance, which is
- * how it is for other estimates than means (Section 3); for Brownian motion it is the two-sided
- * normal mixture of Howard, Ramdas, McAuliffe, Sekhon: "Time-uniform, nonparametric, nonasymptotic
- * confidence sequences", Annals of Statistics 49, 2021, eq. 14. Its narrowest place is where the
- * half-width is 1 / sqrt(eta).
+ * Theorem 2.2, where sigma^2 / t is the variance and rho = sharp / sigma; Section 3 has it for
+ * differences of two arms. For Brownian motion it is the two-sided normal mixture of Howard,
+ * Ramdas, McAuliffe, Sekhon: "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+ * Annals of Statistics 49, 2021, eq. 14.
  */
 static double half_width(double variance, double sharp, double alpha)
 {

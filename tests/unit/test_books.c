@@ -206,7 +206,7 @@ TEST(lines_that_cannot_be_true_are_passed_over)
         LABELS "n=1 n_again=1 time=2048,4194304 again=2048,4194304", /* cut off */
         LABELS "n=1 n_again=1 time=2048,4194304 again=2048\n",
         LABELS "n=1 n_again=2 time=2048,4194304 again=2048,4194304\n",
-        LABELS "n=1 n_again=1 time=2048,4194300 again=2048,4194304\n",
+        LABELS "n=1 n_again=1 time=2048,4194303 again=2048,4194304\n",
         LABELS "n=1 n_again=1 time=20481,419471361 again=0,0\n",
         LABELS "n=1 n_again=1 time=2048,4194304 again=2,16384000\n",
         LABELS "n=34359738369 n_again=0 time=0,0 again=0,0\n",

@@ -8,6 +8,7 @@ import gc
 import select
 import socket
 import sys
+import time
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
@@ -141,6 +142,28 @@ def test_closed_connections_are_heard_of(busy: Network) -> None:
         short.far.close()
         sample = wait_until(lambda: heard(observer), "the end of the connection")
     assert str(sample.dst) == "203.0.113.8" and sample.closed
+
+
+def test_a_closed_connection_tells_how_long_it_was_busy(busy: Network) -> None:
+    with busy.host.entered(), riptide.Observer(destroy_events=True) as observer:
+        observer.dump()
+        slow = busy.learned("203.0.113.8", 20)
+        busy.connections.remove(slow)
+        slow.near.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                slow.near.send(bytes(65536))
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() - began > 0.1, "time with a receiver that does not read")
+        slow.near.setblocking(True)
+        slow.near.shutdown(socket.SHUT_WR)
+        while slow.far.recv(1 << 20):
+            pass
+        slow.far.close()
+        slow.near.close()
+        sample = wait_until(lambda: heard(observer), "the end of the connection")
+    assert sample.closed and sample.min_rtt_us > 0 and sample.acked_bytes > sample.mss_bytes
+    assert 80_000 < sample.limited_us <= sample.busy_time_us < 60_000_000
 
 
 def test_another_namespace_by_its_fd(busy: Network) -> None:
