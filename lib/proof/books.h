@@ -66,10 +66,9 @@ static inline unsigned int book_class(unsigned int size, unsigned int rtt, unsig
 
 /*
  * Why a connection does not count: those that a window cannot help dilute what it does for others.
- * None of these may depend on the arm, or the arms could not be compared any more. Nothing tells
- * when a connection opened: let some time pass between an arm's begin and the first sample, as
- * older ones have another window than their arm says; those left make an effect smaller, and never
- * one.
+ * None of these may depend on the arm. Nothing tells when a connection opened: let some time pass
+ * between an arm's begin and the first entry, as older ones have another window than their arm
+ * says; those left make an effect smaller, and never one.
  */
 enum book_entry {
     BOOK_ENTERED,
@@ -81,8 +80,9 @@ enum book_entry {
 };
 
 /*
- * Takes a connection that has closed into its arm. `smaller_cwnd` is the smallest window of the
- * arms that are in force, segments; the holdout's is the kernel's 10.
+ * Takes a connection that has closed into its arm. All that closed are to be given here, those
+ * that a dump has shown among them, and all were drawn with the same shares. `smaller_cwnd` is the
+ * smallest window of the arms in force, segments; the holdout's is the kernel's 10.
  *
  * From tcp_info, of which a destroy event has all: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
@@ -94,7 +94,10 @@ enum book_entry {
 enum book_entry books_enter(struct books *books, enum arm arm, const struct riptide_sample *sample,
                             uint32_t smaller_cwnd);
 
-/* Both into `books`. */
+/*
+ * Both into `books`, which is for the same shares of arms: where one host holds out more than
+ * another, what differs between the hosts would look like an effect.
+ */
 void books_add(struct books *books, const struct books *others);
 
 /*

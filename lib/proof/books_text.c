@@ -44,11 +44,12 @@ size_t books_save(const struct books *books, char *text, size_t size)
     return n;
 }
 
+/* One more than its place; 0: it has none. */
 static unsigned int find_name(const char *const *names, unsigned int n, const char *name)
 {
     while (n > 0 && strcmp(names[n - 1], name) != 0)
         n--;
-    return n; /* one more than its place */
+    return n;
 }
 
 static unsigned int find_begin(const uint32_t *begins, unsigned int n, uint32_t begin)

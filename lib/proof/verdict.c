@@ -106,19 +106,20 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
     double alpha = 1 - confidence, all, share, width;
     struct interval log_time;
 
+    if (!(confidence > 0 && confidence < 1))
+        return RIPTIDE_E_INVALID;
     for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
         const struct book_cell *a = &books->cells[class][arm], *c = &books->cells[class][control];
-        double weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
+        double weight;
 
         if (a->n < 2 || c->n < 2 || !is_asked_for(classes, class))
             continue;
+        weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
         pool_add(&time, weight,
                  moments_of(a->n, a->time_sum, a->time_squares, BOOK_TIME_ONE / LN_2),
                  moments_of(c->n, c->time_sum, c->time_squares, BOOK_TIME_ONE / LN_2));
         pool_add(&again, weight, moments_of(a->n, a->again_sum, a->again_squares, BOOK_AGAIN_ONE),
                  moments_of(c->n, c->again_sum, c->again_squares, BOOK_AGAIN_ONE));
-        result.sent_again += weight * (double)a->n_again / (double)a->n;
-        result.sent_again_control += weight * (double)c->n_again / (double)c->n;
         result.n += a->n;
         result.n_control += c->n;
     }
@@ -133,8 +134,6 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
                                              rounds_of(&time, &result, log_time.low) };
     result.again = compare(&again, &result, unseen_again, sharp_again, alpha);
     result.again_control = again.control_mean / again.weight;
-    result.sent_again /= time.weight;
-    result.sent_again_control /= time.weight;
     all = (double)result.n + (double)result.n_control;
     share = (double)result.n_control / all;
     width = half_width(share * (1 - share) / all, sharp_share, alpha);

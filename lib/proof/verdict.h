@@ -2,6 +2,11 @@
 /*
  * What the books say of one arm against another: the difference, and how far it can be trusted.
  *
+ *     books_enter(&books, arm_of(sample->cookie, seed, &shares), sample, 10);
+ *     if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) == 0 &&
+ *         interval_is_clear(&verdict.time))
+ *         it helps, or it harms
+ *
  * Intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas:
  * "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52,
  * 2024, Theorem 2.2): all of those that are ever asked for hold the truth together, in 95 of 100
@@ -37,8 +42,7 @@ struct verdict {
     struct interval rounds_saved; /* the same in smallest round trip times; above 0 is less */
     /* Mean share of segments sent again: 0.01 is one point more than control. */
     struct interval again;
-    double again_control;                  /* that of control */
-    double sent_again, sent_again_control; /* shares of connections that sent any again */
+    double again_control; /* that of control */
     /*
      * Of both arms' connections so many are control's. Where this is not what the arms' shares say,
      * something leaves out more of the one than of the other, and nothing above can be believed.
@@ -54,7 +58,8 @@ static inline bool interval_is_clear(const struct interval *interval)
 
 /*
  * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is 0.95 for example.
- * Returns RIPTIDE_E_UNKNOWN where there are too few connections yet.
+ * Outcomes: RIPTIDE_E_UNKNOWN, there are too few connections yet; RIPTIDE_E_INVALID, no confidence
+ * between 0 and 1.
  */
 int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
                     enum arm control, struct verdict_classes classes, double confidence);

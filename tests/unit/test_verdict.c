@@ -224,8 +224,6 @@ TEST(an_example_by_hand)
     assert_near(verdict.again.estimate, 0.0021);
     assert_near(verdict.again.low, -0.0047);
     assert_near(verdict.again.high, 0.0088);
-    assert_near(verdict.sent_again, 0.1199);
-    assert_near(verdict.sent_again_control, 0.0991);
     assert_near(verdict.share.estimate, 0.0534);
     assert_near(verdict.share.low, 0.0427);
     assert_near(verdict.share.high, 0.0641);
@@ -319,6 +317,18 @@ TEST(few_connections_have_no_verdict)
         if (n < VERDICT_MIN_CONNECTIONS)
             assert_memory_equal(&verdict, &before, sizeof(verdict));
     }
+}
+
+TEST(confidence_is_between_none_and_all)
+{
+    static const double confidences[] = { -1, 0, 1, 2, NAN };
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(
+            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, confidences[i]),
+            RIPTIDE_E_INVALID);
 }
 
 /* All alike and nothing sent again: that does not show that nothing could be. */
