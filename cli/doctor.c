@@ -77,6 +77,8 @@ static void ask_daemon(struct host *host, const char *control)
                                      &host->control_pid, &host->control_failure);
     if (host->control_error < 0)
         return;
+    if (json_is_object(get(answer, "netns")))
+        host_read_keeper(host);
     apply = get(answer, "apply");
     host->is_paused = json_is_true(get(answer, "paused"));
     snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
@@ -96,6 +98,7 @@ int doctor_run(const struct command_options *options)
     if (r < 0)
         return command_fail(options, &error, r);
     settings_explain_refusal(&options->settings, &host.conflict);
+    host.all_netns = options->settings.all_netns;
     if (host.has_holder)
         ask_daemon(&host, options->settings.control);
     status = report(&host, options);

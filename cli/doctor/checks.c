@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stdarg.h>
@@ -184,6 +185,25 @@ static void check_idle(const struct host *host, struct finding *finding)
                "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or riptided --policy careful");
 }
 
+static void check_namespaces(const struct host *host, struct finding *finding)
+{
+    const uint64_t needed = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_PTRACE;
+    bool is_able = (host->keeper_capabilities & needed) == needed;
+
+    finding_read(finding, "all-netns = %s; CapEff of process %d: %016" PRIx64,
+                 host->all_netns ? "yes" : "no", host->keeper_pid, host->keeper_capabilities);
+    if (!host->all_netns || (host->keeper_pid && is_able)) {
+        finding_is(finding, SEVERITY_OK, "riptided serves %s",
+                   host->all_netns ? "all network namespaces" : "its own network namespace alone");
+        return;
+    }
+    finding_is(finding, host->keeper_pid ? SEVERITY_ERROR : SEVERITY_NOTE,
+               "%s CAP_SYS_ADMIN and CAP_SYS_PTRACE for other network namespaces",
+               host->keeper_pid ? "riptided lacks" : "riptided --all-netns needs");
+    finding_do(finding, "systemctl edit riptided: the drop-in that riptided.service has as a "
+                        "comment");
+}
+
 static const struct {
     const char *name;
     check_fn *judge;
@@ -193,7 +213,7 @@ static const struct {
     { "numbers", check_numbers, true },    { "rules", check_rules, true },
     { "networkd", check_networkd, true },  { "destinations", check_destinations, true },
     { "receiver", check_receiver, false }, { "pacing", check_pacing, false },
-    { "idle-restart", check_idle, false },
+    { "idle-restart", check_idle, false }, { "namespaces", check_namespaces, false },
 };
 
 const char *severity_name(enum severity severity)

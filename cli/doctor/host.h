@@ -72,6 +72,9 @@ struct host {
     char apply[16];     /* likewise: routes, connections, both; empty: not known */
     char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
     bool is_pacing;     /* per connection, unless there is a reason */
+    bool all_netns;     /* as its file says */
+    int keeper_pid;     /* that goes to other network namespaces for it; 0: does not run */
+    uint64_t keeper_capabilities; /* its effective ones */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;
 
@@ -89,6 +92,9 @@ struct host {
  */
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
               struct riptide_error *error);
+
+/* Whose socket answered is a worker of --all-netns: its parent. */
+void host_read_keeper(struct host *host);
 
 void host_deinit(struct host *host);
 

@@ -330,13 +330,24 @@ def test_what_makes_no_sense_with_it_is_refused(host, words, line):
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and line in done.stderr
 
 
-def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(pods, daemon):
+def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(host, pods, daemon, tmp_path):
     (pod,) = pods(30)
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nall-netns = yes\n")
+
+    def severity():
+        findings = riptide_json(host, "doctor", "--config", config, check=False)["findings"]
+        return next(finding["severity"] for finding in findings if finding["check"] == "namespaces")
+    assert severity() == "note"
     lost = "-sys_admin,-sys_ptrace"
     with daemon(command=("setpriv", "--bounding-set", lost, "--inh-caps", lost, "--", RIPTIDED)) as one:
         wait_until(lambda: "CAP_SYS_PTRACE" in one.said(), "the line")
         wait_until(lambda: len(sockets()) == 1, "its own")
+        wait_until(lambda: severity() == "error", "the doctor")
         assert pod.starts() == 10
+    with daemon():
+        wait_windows(pod)
+        assert severity() == "ok"
 
 
 def test_another_one_beside_it_harms_nothing(host, pods, daemon, tmp_path):

@@ -47,6 +47,19 @@ static struct finding judge(const struct host *host, const char *check)
     return finding;
 }
 
+TEST(other_namespaces_need_two_capabilities)
+{
+    CLEANUP(freep) struct host *host = healthy();
+
+    host->all_netns = true;
+    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_NOTE);
+    host->keeper_pid = 7;
+    host->keeper_capabilities = UINT64_C(1) << 21;
+    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
+    host->keeper_capabilities |= UINT64_C(1) << 19;
+    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_OK);
+}
+
 TEST(nothing_to_find)
 {
     CLEANUP(freep) struct host *host = healthy();
