@@ -295,6 +295,7 @@ def test_what_is_known_of_a_namespace_is_kept_as_long_as_it_is_there(host, pods,
     strangers = [tmp_path / "state.5x", tmp_path / "state.007"]
     for file in strangers:
         file.touch()
+        os.utime(file, (1000, 1000))
     old = tmp_path / "state.1000000007"
     old.touch()
     os.utime(old, (time.time() - 3600,) * 2)
