@@ -19,8 +19,8 @@ const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
 /* The sum of squares of the largest outcomes of so many still fits. */
 #define MOST_CONNECTIONS (UINT64_C(1) << 35)
 
-/* Of a time that is told in round trips. */
-enum { MOST_DOUBLINGS = 20 };
+/* Of a time that is told in round trips: a million of them. */
+enum { MOST_DOUBLINGS = 20, MOST_TIME = MOST_DOUBLINGS * BOOK_TIME_ONE };
 
 static unsigned int find_group(const uint32_t *begins, unsigned int n, uint64_t value)
 {
@@ -75,7 +75,7 @@ static bool sums_fit(uint64_t n, uint64_t sum, uint64_t squares, uint64_t most)
 bool book_cell_is_valid(const struct book_cell *cell)
 {
     return cell->n <= MOST_CONNECTIONS && cell->n_again <= cell->n &&
-           sums_fit(cell->n, cell->time_sum, cell->time_squares, MOST_DOUBLINGS * BOOK_TIME_ONE) &&
+           sums_fit(cell->n, cell->time_sum, cell->time_squares, MOST_TIME) &&
            sums_fit(cell->n, cell->again_sum, cell->again_squares, BOOK_AGAIN_ONE);
 }
 
