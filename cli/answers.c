@@ -234,7 +234,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     riptide_agent_get_backend(daemon->agent, &off);
     return json_pack("{s:I, s:b, s:I, s:s?}", "initcwnd", (json_int_t)window.initcwnd, "may_lower",
                      window.may_lower, "pacing_percent",
-                     (json_int_t)(window.pacing_percent ? window.pacing_percent : percent),
+                     (json_int_t)window_pacing_percent(&window, percent),
                      "reason", off);
 }
 

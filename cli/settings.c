@@ -63,7 +63,7 @@ const struct option_row settings_rows[] = {
     FIXED("apply", "cgroup", directory, agent.cgroup,
           "whose connections get windows; else /sys/fs/cgroup, all of the host"),
     ROW("apply", "pacing-percent", u32, agent.pacing_percent,
-        "of a round trip, over which first flights leave per connection; 0: at once"),
+        "of a round trip, at least, for first flights that are paced; 0: none is"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "marks our routes and rules"),
     FIXED("apply", "rule-priority", u32, router.rule_priority,

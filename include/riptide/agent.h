@@ -76,7 +76,11 @@ struct riptide_agent_config {
      * of what this host opens to a destination: to its cwnd_max, in segments of 1,460 bytes.
      */
     const char *cgroup;
-    uint32_t pacing_percent;    /* as in struct riptide_wanted, for all destinations; default 50 */
+    /*
+     * The least pacing_percent of all windows (see struct riptide_wanted), and that of those whose
+     * policy does not say; 0: no flight is paced; default 50.
+     */
+    uint32_t pacing_percent;
     uint32_t pacing_rtt_min_us; /* paths that are shorter are not paced; default 5 ms */
     /*
      * An agent of another network namespace, by whose program this one gives its windows as well:

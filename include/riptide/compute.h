@@ -92,7 +92,7 @@ struct riptide_policy {
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
-    /* Optional: fills the explanation's evidence. */
+    /* Optional: fills the explanation's evidence; of the rest `cwnd` is there. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
      * Optional: whether losses took the window down, so that it may be below what connections start
@@ -186,10 +186,11 @@ struct riptide_estimator_config {
     double capacity_fraction;
     uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
     /*
-     * "careful": first flights leave paced, by BBR or fq; default false. An agent learns so too while
-     * it paces them itself.
+     * "careful": whoever gives connections their windows paces first flights where an estimate asks
+     * for it, over paths of at least this round trip time; default 0: nobody does. An agent does
+     * so with its own pacing_rtt_min_us while its program per connection is in place.
      */
-    bool paced;
+    uint32_t pacing_rtt_min_us;
     /*
      * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
      * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
@@ -217,7 +218,8 @@ struct riptide_estimate {
      */
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, as its policy explains it; 0: unknown */
-    uint32_t reserved[4];
+    uint32_t pacing_percent; /* likewise, as in the explanation */
+    uint32_t reserved[3];
 };
 
 /* What bounded a window, as bits. */
@@ -261,6 +263,11 @@ struct riptide_explanation {
         double capacity;     /* segments the path delivers in its smallest round trip; 0: unknown */
         double burst;        /* segments at once that it was seen to take */
         uint32_t sharers;    /* connections that open together */
+        /*
+         * The part of a round trip over which first flights of `cwnd` are to leave, percent, in tens
+         * from 50; RIPTIDE_AT_ONCE; 0: the policy does not say.
+         */
+        uint32_t pacing_percent;
         double brake;        /* 1: none; after losses what fits, as a share of the capacity */
         uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
         uint32_t max_rtt_us; /* largest; 0: unknown, as to "careful" */

@@ -60,6 +60,9 @@ extern "C" {
 /* A point in time that never comes. Times are CLOCK_BOOTTIME in ns unless said otherwise. */
 #define RIPTIDE_NEVER_NS UINT64_MAX
 
+/* In the place of percent of a round trip, over which a first flight leaves. */
+#define RIPTIDE_AT_ONCE UINT32_MAX
+
 /* No window beyond this, in segments: the kernel checks nothing and misbehaves from 2^31 on. */
 #define RIPTIDE_CWND_LIMIT 65535
 

@@ -5,6 +5,7 @@ Each arm of each scene is a host with its own path to the scene's receiver: noth
 processor. Arms are paired: they see the same sizes and pauses at about the same time.
 """
 
+import math
 import os
 import threading
 import time
@@ -14,11 +15,16 @@ from contest.scenes import BUSY_CONNECTIONS
 from testbed import Testbed
 from traffic import Traffic, Transfer
 
-LEARN_S = 4
-LEARN_ROUNDS = 4  # with openings that are not counted
+BUSY_S = 4
+# With openings that are not counted: what policies keep of the first moments has passed by then (evidence_ns).
+LEARN_S, QUICK_LEARN_S = 60, 6
 PAUSE_S = 0.5
 STAGGER_S = 0.04  # between arms, so that they do not burst at the same moment
 OPEN_S = 3600
+# Cross traffic: objects over connections that are kept, evenly over the logarithm of their size, and small ones over
+# new connections. Openings that are not counted, and seconds between openings in the mean.
+CROSS_BYTES, SMALL_BYTES, SMALL_PER_S = (150e3, 3e6), 20_000, 1
+CROSS_ROUND_S, CROSS_LIMIT_S = 1.2, 60
 POLL_S = 0.1
 NICE = -15
 # Hosts have a table of sockets each: a dump walks over the table, and one that they share with all
@@ -33,8 +39,11 @@ COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "conges
 def expected_s(scene, repetitions):
     """About how long a scene takes."""
     transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * scene.busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
+    n_counted = repetitions * len(scene.objects_kb)
+    if scene.cross_share:
+        return 2 + LEARN_S + n_counted * CROSS_ROUND_S
     round_s = 2 * transfer_s + PAUSE_S / 2 + 20 * STAGGER_S
-    return 2 + LEARN_S + (LEARN_ROUNDS + repetitions * len(scene.objects_kb)) * round_s
+    return 2 + LEARN_S + n_counted * round_s
 
 
 class Lateness:
@@ -70,9 +79,9 @@ class Lateness:
 class Stage:
     """One scene with all arms."""
 
-    def __init__(self, number, scene, arms, repetitions, rng):
+    def __init__(self, number, scene, arms, repetitions, learn_s, rng):
         self.number, self.scene, self.arms = number, scene, arms
-        self._repetitions, self._rng = repetitions, rng
+        self._repetitions, self._learn_s, self._rng = repetitions, learn_s, rng
         self.receiver = f"r{number}"
         self.senders = {f"s{number}a{i}": arm for i, arm in enumerate(arms)}
         self.hosts = {self.receiver: f"10.9.{number}.1"}
@@ -90,7 +99,6 @@ class Stage:
 
     def set_up(self, testbed):
         for name, arm in self.senders.items():
-            testbed.set_sysctls(name, dict(arm.sysctls))
             if arm.pacing_percent:
                 testbed.set_window(name, arm.initcwnd, arm.pacing_percent)
             elif arm.initcwnd:
@@ -101,11 +109,12 @@ class Stage:
                     options = (*options, "--cgroup", testbed.cgroup())
                 testbed.start_riptided([name], *options)
 
-    def _each_arm(self, n, n_bytes, pause_s, **options):
+    def _each_arm(self, n, n_bytes, pause_s, tag="", **options):
         """n transfers for each arm, which take turns at being first."""
         names = list(self.senders)
         first = self._rng.randrange(len(names))
-        return [Transfer(name, self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S, tag=name,
+        return [Transfer(name, self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S,
+                         tag=f"{name} {tag}".strip().replace(" ", "/"),
                          congestion=self.scene.congestion, **options)
                 for turn, name in enumerate(names[first:] + names[:first]) for _ in range(n)]
 
@@ -125,18 +134,54 @@ class Stage:
             pass
 
     def _play(self):
-        end_s = time.monotonic() + LEARN_S
-        while time.monotonic() < end_s:
+        if self.scene.cross_share:
+            self._play_amid_cross_traffic()
+            return
+        began_s = time.monotonic()
+        while time.monotonic() < began_s + BUSY_S:
             self._be_busy()
-        for _ in range(LEARN_ROUNDS):
+        for repetition, object_kb in self._openings(lambda: time.monotonic() - began_s):
             self._be_busy()
-            self._open_at_once(None, max(self.scene.objects_kb))
+            self._open_at_once(repetition, object_kb)
+
+    def _openings(self, passed_s):
+        """(repetition, or None where it is not counted, object)."""
+        while passed_s() < self._learn_s:
+            yield None, self._rng.choice(self.scene.objects_kb)
         for repetition in range(self._repetitions):
             objects_kb = list(self.scene.objects_kb)
             self._rng.shuffle(objects_kb)
             for object_kb in objects_kb:
-                self._be_busy()
-                self._open_at_once(repetition, object_kb)
+                yield repetition, object_kb
+
+    def _play_amid_cross_traffic(self):
+        """One plan of objects and of the traffic about them."""
+        plan, end_s = [], 0
+        for repetition, object_kb in self._openings(lambda: end_s):
+            end_s += CROSS_ROUND_S * (0.5 + self._rng.random())
+            tag = "" if repetition is None else f"{repetition} {object_kb}"
+            plan += self._each_arm(self.scene.openers, object_kb * 1000, end_s, tag)
+        low, high = CROSS_BYTES
+        mean_bytes = (high - low) / math.log(high / low)
+        bytes_per_s = self.scene.cross_share * self.scene.rate_mbit * 1e6 / 8
+        for at_s in self._moments(bytes_per_s / mean_bytes, end_s):
+            n_bytes = round(low * (high / low) ** self._rng.random())
+            plan += self._each_arm(1, n_bytes, at_s, reuse=True, idle_s=OPEN_S)
+        for at_s in self._moments(SMALL_PER_S, end_s):
+            plan += self._each_arm(1, SMALL_BYTES, at_s)
+        began_s = time.monotonic()
+        for result in self._traffic.run(plan, end_s + CROSS_LIMIT_S):
+            name, *counted = result.tag.split("/")
+            if counted and result.complete:
+                begin_s = began_s + result.start_us / 1e6
+                self.rows.append((begin_s, begin_s + result.done_us / 1e6, int(counted[0]),
+                                  int(counted[1]), result._replace(tag=name)))
+
+    def _moments(self, rate_per_s, end_s):
+        at_s = self._rng.expovariate(rate_per_s)
+        while at_s < end_s:
+            yield at_s
+            at_s += self._rng.expovariate(rate_per_s)
 
     def _open_at_once(self, repetition, object_kb):
         pause_s = 2 * self.scene.rtt_ms / 1e3 + PAUSE_S * self._rng.random()
@@ -163,7 +208,8 @@ def play(evaluation, numbered, arms, repetitions, table):
     # What is compared is the policies, not how long a busy machine lets a riptided wait.
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
-    stages = [Stage(number, scene, arms, repetitions, evaluation.drawn(number, scene))
+    learn_s = QUICK_LEARN_S if evaluation.quick else LEARN_S
+    stages = [Stage(number, scene, arms, repetitions, learn_s, evaluation.drawn(number, scene))
               for number, scene in numbered]
     hosts = {name: address for stage in stages for name, address in stage.hosts.items()}
     paths = [path for stage in stages for path in stage.paths(evaluation.seed)]

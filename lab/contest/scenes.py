@@ -8,6 +8,7 @@ from typing import NamedTuple
 PACKET_BYTES = 1500
 SEGMENT_BYTES = 1448
 BUSY_CONNECTIONS = 3
+CROSS_SHARE = 0.2
 
 
 class Scene(NamedTuple):
@@ -19,6 +20,7 @@ class Scene(NamedTuple):
     congestion: str
     openers: int  # connections that open at once
     objects_kb: tuple
+    cross_share: float = 0  # of the path's rate, taken by other connections of the same host
 
     @property
     def capacity_segs(self):
@@ -37,7 +39,8 @@ class Scene(NamedTuple):
 
     def label(self):
         return (f"{self.rtt_ms:g} ms, {self.rate_mbit:g} Mbit/s, {self.buffer_bdp:g} BDP,"
-                f" {self.loss_percent:g} %, {self.congestion}, {self.openers}")
+                f" {self.loss_percent:g} %, {self.congestion}, {self.openers}"
+                + (", cross traffic" if self.cross_share else ""))
 
 
 class Arm(NamedTuple):
@@ -47,21 +50,20 @@ class Arm(NamedTuple):
     initcwnd: int = 0
     pacing_percent: int = 0
     riptided: tuple = ()
-    sysctls: tuple = ()  # of (name, value)
 
 
+CAREFUL = ("--policy", "careful", "--destroy-events")
 ARMS = (
     Arm("none"),
-    Arm("static 14", initcwnd=14),
     Arm("static 24", initcwnd=24),
+    Arm("static 32", initcwnd=32),
     Arm("static 50", initcwnd=50),
     Arm("static 100", initcwnd=100),
+    Arm("50 over half", initcwnd=50, pacing_percent=50),
+    Arm("100 over one", initcwnd=100, pacing_percent=100),
     Arm("paper", riptided=("--policy", "paper")),
-    Arm("bdp", riptided=("--policy", "bdp")),
-    Arm("careful", riptided=("--policy", "careful", "--destroy-events")),
-    # The kernel's own cache: by default it keeps no slow start threshold.
-    Arm("tcp_metrics", sysctls=(("ipv4/tcp_no_metrics_save", 0),
-                                ("ipv4/tcp_no_ssthresh_metrics_save", 0))),
+    Arm("careful", riptided=CAREFUL),
+    Arm("paced", riptided=(*CAREFUL, "--apply", "both")),
 )
 
 
@@ -98,11 +100,19 @@ def some_scenes():
     ]
 
 
+def cross_scenes():
+    """Paths on which nothing is ever quiet, most of them with buffers that hold no large flight."""
+    objects = (30, 100, 200)
+    return [Scene(*path, 0, congestion, 1, objects, CROSS_SHARE) for *path, congestion in (
+        (20, 20, 0.5, "cubic"), (20, 20, 0.5, "bbr"), (100, 20, 0.5, "cubic"), (100, 20, 0.5, "bbr"),
+        (100, 5, 0.512, "cubic"), (100, 5, 0.512, "bbr"), (100, 20, 0.1, "cubic"), (50, 100, 0.25, "cubic"))]
+
+
 def quick_scenes():
     return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
 
 
-GRIDS = {"quick": quick_scenes, "some": some_scenes, "all": all_scenes}
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "all": all_scenes}
 
 
 def numbered_scenes(cells):

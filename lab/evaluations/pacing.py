@@ -13,11 +13,10 @@ import itertools
 from capture import Capture
 from contest import judge
 from contest.play import COLUMNS, Stage, play
-from contest.scenes import SEGMENT_BYTES, Arm, Scene
+from contest.scenes import CAREFUL, SEGMENT_BYTES, Arm, Scene
 from testbed import Testbed
 from traffic import Transfer
 
-CAREFUL = ("--policy", "careful", "--destroy-events")
 ARMS = (
     Arm("none"),
     Arm("24 at once", initcwnd=24),
@@ -28,13 +27,12 @@ ARMS = (
     Arm("100 over half", initcwnd=100, pacing_percent=50),
     Arm("100 over one", initcwnd=100, pacing_percent=100),
     Arm("careful", riptided=CAREFUL),
-    Arm("careful over half", riptided=(*CAREFUL, "--apply", "connections")),
-    Arm("careful over one", riptided=(*CAREFUL, "--apply", "connections", "--pacing-percent", "100")),
+    Arm("careful paced", riptided=(*CAREFUL, "--apply", "connections")),
 )
 BUFFERS_BDP = (0.05, 0.1, 0.25, 0.5, 1)
 OBJECTS_KB = (50, 100, 200)
 DRAWN_KB = 100
-DRAWN = ("none", "24 at once", "100 at once", "100 over one", "careful", "careful over half")
+DRAWN = ("none", "24 at once", "100 at once", "100 over one", "careful", "careful paced")
 SIDE_BY_SIDE = 3
 FOLLOWED = ("100 at once", "100 over half", "100 over one")
 FOLLOWED_SCENE = Scene(100, 20, 0.25, 0, "cubic", 1, (DRAWN_KB,))
@@ -85,7 +83,7 @@ def draw(evaluation, cells, numbered, groups):
                 means = [judge.figures_of(found[scene, DRAWN_KB].samples[arm.name]).mean_ms.value
                          for scene in shown]
                 axes.plot([scene.buffer_bdp for scene in shown], means, marker="o", markersize=4,
-                          linestyle="-" if "over" in arm.name else "--", label=arm.name)
+                          linestyle="-" if "over" in arm.name or "paced" in arm.name else "--", label=arm.name)
             axes.set(xscale="log", xlabel="buffer, bandwidth-delay products", ylim=(0, None),
                      ylabel=f"mean time of {DRAWN_KB} KB, ms", title=f"{congestion}, {openers} at once")
             axes.set_xticks(BUFFERS_BDP, [f"{buffer:g}" for buffer in BUFFERS_BDP])
@@ -95,7 +93,7 @@ def draw(evaluation, cells, numbered, groups):
 def follow(evaluation):
     """arm -> its segments as they left, and as they arrived; of one transfer each."""
     arms = [arm for arm in ARMS if arm.name in FOLLOWED]
-    stage = Stage(1, FOLLOWED_SCENE, arms, 1, evaluation.random)
+    stage = Stage(1, FOLLOWED_SCENE, arms, 1, 0, evaluation.random)
     found = {}
     with contextlib.ExitStack() as stack:
         testbed = stack.enter_context(

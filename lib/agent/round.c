@@ -93,6 +93,7 @@ static int hand_over(struct riptide_agent *agent)
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
+            .pacing_percent = estimate->pacing_percent,
             .rtt_us = estimate->min_rtt_us,
             .receive_bytes = estimate->cwnd_max * PEER_MSS_BYTES,
         };
@@ -140,13 +141,14 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 }
 
 /* AUTO has chosen by now; and a program that somebody has detached paces nothing. */
-static bool is_paced(const struct riptide_agent *agent)
+static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
 {
+    const struct riptide_agent_config *config = &agent->stages.agent;
     const struct connections *connections = agent->backends.connections;
 
-    return agent->stages.estimator.paced ||
-           (connections && agent->stages.agent.pacing_percent > 0 &&
-            !connections_get_reason(connections));
+    if (!connections || config->pacing_percent == 0 || connections_get_reason(connections))
+        return agent->stages.estimator.pacing_rtt_min_us;
+    return config->pacing_rtt_min_us > 0 ? config->pacing_rtt_min_us : 1;
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -161,7 +163,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
-    agent->estimator->config.paced = is_paced(agent);
+    agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

@@ -36,6 +36,7 @@ struct careful {
         uint8_t n_settle : 2; /* ticks that are not judged */
         bool is_bbr : 1;      /* of the newest open connection */
         bool is_cut : 1;      /* the window is what a cut has left, or what came of that */
+        bool is_paced : 1;    /* the path carries more in a round trip than it takes at once */
     } known;
     uint16_t fitted;          /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
     uint32_t path_min_rtt_us; /* under which the evidence was gathered */
@@ -90,8 +91,18 @@ static const double healing_ns = 100e9;
  */
 enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
 
-/* BBR sends its first flight in RTT / 2.89 (bbr_high_gain in net/ipv4/tcp_bbr.c). */
-static const double pacing_gain = 2.89;
+/*
+ * Where flights can be paced, they are once a cut leaves less than half of the share of
+ * capacity: the buffer takes less than the path. Otherwise a flight that leaves at once arrives
+ * sooner, and of several each in turn. The first paced window is what may be claimed of the share.
+ */
+static const double paced_share = 0.5, pacing_gain = 1.25;
+
+/*
+ * A paced flight that fits the path loses where others fill it, as a smaller one would. So what
+ * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without.
+ */
+enum { LOSSY_TICKS = 4 };
 
 static uint16_t to_u16(double value)
 {
@@ -142,8 +153,8 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         careful->is_near = true;
     if (sample->app_limited)
         return RIPTIDE_LEFT_OUT_NOT;
-    /* Those that are open send at one time, so that the path carries all of them together. */
-    if (!sample->closed)
+    /* The path carries together all that sent within a round trip. */
+    if (!sample->closed && (uint64_t)sample->last_data_sent_ms * 1000 <= sample->rtt_us)
         careful->capacity += (float)capacity;
     else if (capacity > (double)careful->capacity)
         careful->capacity = (float)capacity;
@@ -178,6 +189,11 @@ static void keep_min_rtt(struct careful *careful, enum halves_step step)
             kept_us == 0 || now_us < highest_us ? now_us : (uint32_t)highest_us;
 }
 
+static double share_of(const struct careful *careful)
+{
+    return (double)HALVES_MAX(careful->capacities) / HALVES_MAX(careful->sharers);
+}
+
 /*
  * What a window of `cwnd`, filled without a loss, may be next. Fast growth ends where connections
  * that were seen to open together, or filled their windows in one tick, have their share. Slow
@@ -187,20 +203,22 @@ static void keep_min_rtt(struct careful *careful, enum halves_step step)
 static double grow(const struct careful *careful, const struct riptide_estimator_config *config,
                    double cwnd)
 {
-    double sharers = HALVES_MAX(careful->sharers), capacity = HALVES_MAX(careful->capacities);
-    double share = capacity * config->capacity_fraction / sharers, next;
-    double burst = HALVES_MAX(careful->bursts) / sharers;
+    double capacity = HALVES_MAX(careful->capacities), next = cwnd * growth_slow;
+    double share = share_of(careful), claimed = share * config->capacity_fraction;
+    double burst = (double)HALVES_MAX(careful->bursts) / HALVES_MAX(careful->sharers);
 
-    next = cwnd * growth_slow;
     if (capacity > 0)
-        next = lesser(next, capacity * slow_start);
+        next = lesser(next, careful->known.is_paced ? capacity : capacity * slow_start);
     if (careful->known.n_cuts == 0) {
         if (capacity == 0)
             return cwnd * growth_derived;
-        if (config->paced)
-            burst += capacity / sharers / pacing_gain;
-        next = greater(next, lesser(cwnd * growth_derived, lesser(share, burst)));
-        next = greater(next, lesser(cwnd * growth_share, share));
+        if (careful->known.is_paced)
+            burst = claimed = share;
+        /* One that does not fit is the last of its kind where it can be paced. */
+        if (config->pacing_rtt_min_us > 0)
+            burst = claimed;
+        next = greater(next, lesser(cwnd * growth_derived, lesser(claimed, burst)));
+        next = greater(next, lesser(cwnd * growth_share, claimed));
     }
     return greater(next, cwnd);
 }
@@ -216,6 +234,26 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
     return segs > together ? segs : together;
 }
 
+/*
+ * Takes this tick to those before: `past` has how many more of them were lossy. One is where flights
+ * that lost, and those that opened together with them, sent more than those that did not.
+ */
+static bool is_too_large_paced(struct careful *careful, uint32_t cwnd)
+{
+    uint32_t segs = careful->flights.segs, lost_segs = careful->flights.lost_segs;
+    uint32_t fit_segs = careful->n_filled * cwnd;
+    uint32_t lossy_segs = fit_segs < segs ? segs - fit_segs : 0;
+    bool is_lossy = lost_segs * LOSS_SHARE > segs &&
+                    lossy_segs * HALVES_MAX(careful->sharers) >= fit_segs;
+    struct flights *past = &careful->past;
+
+    if (is_lossy)
+        past->lost_segs++;
+    else if (past->lost_segs > 0)
+        past->lost_segs--;
+    return past->lost_segs >= LOSSY_TICKS;
+}
+
 /* Takes this tick's flights to those before, and asks whether they lost too much in all. */
 static bool is_too_large(struct careful *careful, uint32_t cwnd)
 {
@@ -223,6 +261,8 @@ static bool is_too_large(struct careful *careful, uint32_t cwnd)
 
     if (careful->flights.segs == 0)
         return false;
+    if (careful->known.is_paced)
+        return is_too_large_paced(careful, cwnd);
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
     add_flight(past, careful->flights.segs, careful->flights.lost_segs);
@@ -247,6 +287,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
         is_sure ? careful->flights.segs : sent_together(careful, cwnd, careful->flights.segs);
     uint32_t lost = careful->flights.lost_segs;
     uint32_t fits = segs > 0 ? (uint32_t)(((uint64_t)cwnd * (segs - lost) + segs - 1) / segs) : 0;
+    double share = share_of(careful);
     unsigned int n_cuts = careful->known.n_cuts + (lost > segs / 4 ? 2u : 1u);
 
     careful->known.n_cuts = (n_cuts < MOST_CUTS ? n_cuts : MOST_CUTS) & 7;
@@ -255,6 +296,8 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
     careful->known.n_settle = SETTLE;
     careful->past = (struct flights){ 0 };
     fits -= fits / (lost > segs / 4 ? 8 : 32);
+    if (careful->known.is_paced)
+        return greater(lesser(fits, share), lesser(START, share));
     return fits > input->config->cwnd_min ? fits : input->config->cwnd_min;
 }
 
@@ -282,6 +325,24 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     careful->past = careful->flights;
     note_raise(careful, input->cwnd, RAISED);
     return next;
+}
+
+/* Whether pacing begins with a window of `fitted`, and what it begins with. */
+static double pace(struct careful *careful, const struct riptide_policy_input *input, double fitted)
+{
+    uint32_t least_us = input->config->pacing_rtt_min_us;
+    double share = share_of(careful);
+
+    if (least_us == 0 || careful->path_min_rtt_us < least_us) {
+        careful->known.is_paced = false;
+        return fitted;
+    }
+    if (careful->known.is_paced || !careful->known.is_cut || fitted >= share * paced_share)
+        return fitted;
+    careful->known.is_paced = true;
+    careful->known.n_cuts = 0;
+    careful->past = (struct flights){ 0 };
+    return greater(fitted, share * input->config->capacity_fraction);
 }
 
 static double learn(struct careful *careful, const struct riptide_policy_input *input)
@@ -329,6 +390,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     uint8_t opening = opening_sharers(&careful->opening);
     uint8_t sharers = opening > careful->n_filled ? opening : careful->n_filled;
     enum halves_step step;
+    double fitted;
 
     if (is_other_path(careful))
         forget_path(careful);
@@ -339,7 +401,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
                 careful->is_full ? to_u16((double)careful->capacity) : 0);
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
-    careful->fitted = to_u16(learn(careful, input) * FITTED_ONE + 0.999999); /* rounded up */
+    fitted = pace(careful, input, learn(careful, input));
+    careful->fitted = to_u16(fitted * FITTED_ONE + 0.999999); /* rounded up */
     return (double)careful->fitted / FITTED_ONE;
 }
 
@@ -350,6 +413,19 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
 
     (void)input;
     careful->fitted = to_u16(cwnd * FITTED_ONE);
+}
+
+/*
+ * Somewhat above the rate of the path, as BBR probes for more (bbr_pacing_gain in
+ * net/ipv4/tcp_bbr.c), or at TCP's own, two windows a round trip, where that is slower.
+ */
+static uint32_t pacing_percent(const struct careful *careful, uint32_t cwnd)
+{
+    double rate = share_of(careful) * pacing_gain, percent = rate > 0 ? 100 * cwnd / rate : 100;
+
+    if (!careful->known.is_paced)
+        return RIPTIDE_AT_ONCE;
+    return (uint32_t)(lesser(greater(percent, 50), 100) / 10 + 0.999) * 10;
 }
 
 static void careful_explain(const void *memory, struct riptide_explanation *explanation)
@@ -363,6 +439,7 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.brake =
         careful->known.n_cuts > 0 && capacity > fitted ? fitted / capacity : 1;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
+    explanation->evidence.pacing_percent = pacing_percent(careful, explanation->cwnd);
 }
 
 /* Of several in a row the lowest window counts. */

@@ -120,11 +120,20 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
     return weight * destination->smoothed + (1 - weight) * combined;
 }
 
+static uint32_t pacing_of(const struct riptide_estimator *estimator,
+                          const struct destination *destination)
+{
+    bool is_asked = estimator->config.pacing_rtt_min_us > 0;
+
+    return is_asked ? evidence_of(destination).evidence.pacing_percent : 0;
+}
+
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = destination->policy;
     uint32_t rto_min_us = rto_min_of(estimator, destination);
+    uint32_t pacing_percent = pacing_of(estimator, destination);
     double combined;
 
     /* Idle connections say nothing of the path, but use it: Algorithm 1 keeps what has any. */
@@ -143,7 +152,8 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
     set_window(estimator, destination, limits_of(estimator, destination).cwnd, (int64_t)now_ns);
-    if (rto_min_of(estimator, destination) != rto_min_us)
+    if (rto_min_of(estimator, destination) != rto_min_us ||
+        pacing_of(estimator, destination) != pacing_percent)
         destination->flags |= IS_NEWS;
 }
 

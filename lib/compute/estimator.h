@@ -178,6 +178,9 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
 
 /* explain.c */
 
+/* The policy's evidence for its window, all else but `cwnd` empty. */
+struct riptide_explanation evidence_of(const struct destination *destination);
+
 /* As it is popped. */
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination);

@@ -13,6 +13,15 @@ enum {
                RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
 };
 
+struct riptide_explanation evidence_of(const struct destination *destination)
+{
+    struct riptide_explanation explanation = { .cwnd = destination->cwnd };
+
+    if (destination->cwnd > 0 && destination->policy->explain)
+        destination->policy->explain(destination->memory, &explanation);
+    return explanation;
+}
+
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination)
 {
@@ -20,10 +29,8 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
     /* What was computed before this host booted has no time of its clock. */
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     uint64_t ttl_ns = estimator->config.ttl_ns;
-    struct riptide_explanation explanation = { 0 };
+    struct riptide_explanation explanation = evidence_of(destination);
 
-    if (destination->cwnd > 0 && destination->policy->explain)
-        destination->policy->explain(destination->memory, &explanation);
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
@@ -38,6 +45,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .may_lower = limits.is_cut || limits.bounds & LOWERING,
         .pmtu_bytes = destination->pmtu_bytes,
         .min_rtt_us = explanation.evidence.min_rtt_us,
+        .pacing_percent = explanation.evidence.pacing_percent,
     };
 }
 
@@ -96,7 +104,6 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
 {
     uint32_t slot = find_slot(estimator, dst);
     const struct destination *destination;
-    const struct riptide_policy *policy;
     struct riptide_explanation full;
     struct riptide_estimate known;
     struct limits limits;
@@ -106,12 +113,11 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     destination = destination_at(estimator, slot);
     if (destination->cwnd == 0 && !is_windowless(destination))
         return RIPTIDE_E_UNKNOWN;
-    policy = destination->policy;
     limits = limits_of(estimator, destination);
     known = destination_estimate(estimator, destination);
     full = (struct riptide_explanation){
         .dst = known.dst,
-        .policy = policy->name,
+        .policy = destination->policy->name,
         .samples = known.samples,
         .combined = known.combined,
         .smoothed = known.cwnd > 0 ? known.smoothed : 0,
@@ -128,11 +134,10 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .rto_min_us = known.rto_min_us,
         .updated_ns = known.updated_ns,
         .expires_ns = known.expires_ns,
+        .evidence = evidence_of(destination).evidence,
     };
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];
-    if (known.cwnd > 0 && policy->explain)
-        policy->explain(destination->memory, &full);
     struct_give(explanation, size, &full, sizeof(full));
     return 0;
 }

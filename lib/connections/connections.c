@@ -224,7 +224,8 @@ static bool is_valid(const struct riptide_wanted *wanted)
     static const struct riptide_wanted none;
 
     return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
-           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US && wanted->pacing_percent <= 100 &&
+           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
+           (wanted->pacing_percent <= 100 || wanted->pacing_percent == RIPTIDE_AT_ONCE) &&
            memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
 }
 

@@ -157,8 +157,8 @@ static inline void lift_limit(struct bpf_sock_ops *ctx)
 static inline void established(struct bpf_sock_ops *ctx, const struct window *window,
                                const struct window_settings *set)
 {
-    __u32 percent = window->pacing_percent ? window->pacing_percent : set->pacing_percent;
-    __u32 is_paced = percent || window->pacing_rate, cwnd = window->initcwnd;
+    __u32 percent = window_pacing_percent(window, set->pacing_percent), cwnd = window->initcwnd;
+    __u32 is_paced = percent || window->pacing_rate;
     __u64 rtt_us = ctx->srtt_us >> 3;
 
     if (ctx->total_retrans > 1) {

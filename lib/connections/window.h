@@ -25,9 +25,9 @@ struct window {
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
     __u32 receive_bytes;
     /*
-     * The part of a round trip over which the first flight leaves, in percent; 0: as the settings
-     * say; up to 50: as TCP paces in slow start, two windows a round trip; more is a limit that is
-     * lifted with the first round trip that data has made.
+     * The part of a round trip over which the first flight leaves, in percent, and no less than
+     * the settings say; up to 50: as TCP paces in slow start, two windows a round trip; more is a
+     * limit that is lifted with the first round trip that data has made; above 100: at once.
      */
     __u32 pacing_percent;
     __u32 pacing_rate;    /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
@@ -39,8 +39,18 @@ struct window {
 struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
-    __u32 pacing_percent;    /* where a window has none; 0: at once */
+    __u32 pacing_percent;    /* the least of all windows; 0: at once where they have none */
 };
+
+/* Over how much of a round trip its first flight leaves, percent; 0: at once. */
+static inline __u32 window_pacing_percent(const struct window *window, __u32 least_percent)
+{
+    __u32 percent = window->pacing_percent;
+
+    if (percent < least_percent)
+        percent = least_percent;
+    return percent > 100 ? 0 : percent;
+}
 
 /* Connections of a namespace since it was joined, whose prefix had a window. */
 struct window_counts {

@@ -10,6 +10,7 @@ from netns import wait_until
 from programs import Program
 
 FULL = 4  # RIPTIDE_E_FULL
+AT_ONCE = 2**32 - 1
 
 
 class Windows:
@@ -183,6 +184,14 @@ def test_a_paced_first_flight_fits_where_a_burst_does_not(path, cgroup, members,
         assert windows.counts()["paced"] == 1
         burst.close()
         paced.close()
+
+
+def test_a_window_that_is_to_leave_at_once_is_not_paced(path, cgroup):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows:
+        windows.set("10.9.2.1", 40, pacing_percent=AT_ONCE)
+        assert connect(congestion="cubic").cwnd() == 40
+        assert (windows.counts()["given"], windows.counts()["paced"]) == (1, 0)
 
 
 def test_an_applications_own_limit_stays(path, cgroup):

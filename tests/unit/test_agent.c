@@ -327,14 +327,14 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs.router.dry_run = true;
             configs.agent.apply = cases[i].apply;
             configs.agent.cgroup = cases[i].cgroup;
-            configs.estimator.paced = cases[i].is_by_the_host;
+            configs.estimator.pacing_rtt_min_us = cases[i].is_by_the_host;
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
             configs.agent.pacing_percent = percent;
             assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
-            assert_int_equal(agent->estimator->config.paced,
+            assert_int_equal(agent->estimator->config.pacing_rtt_min_us > 0,
                              cases[i].is_by_the_host || (is_given && percent > 0));
         }
     }

@@ -132,15 +132,6 @@ TEST(connections_that_open_together_share_what_is_derived)
     assert_int_equal(fit(estimator, path), 61);
 }
 
-TEST(paced_flights_may_be_larger)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.paced = true);
-
-    /* 400 / 2.89 are 138, which drain while a flight leaves. */
-    assert_int_equal(fit(estimator, lossy(200)), 48);
-    assert_int_equal(fit(estimator, lossy(200)), 96);
-}
-
 TEST(silence_ends_it_and_use_does_not)
 {
     ESTIMATOR *estimator = careful();

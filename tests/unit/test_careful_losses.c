@@ -124,6 +124,99 @@ TEST(a_cut_ends_at_the_lower_bound)
     assert_true(explain(estimator).combined == config.cwnd_min);
 }
 
+static struct riptide_estimator *paced(void)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+
+    config.cwnd_max = 1000;
+    config.pacing_rtt_min_us = RTT_US;
+    return estimator_of_config(&config);
+}
+
+/* A window of 96 that lost `lost` of it, over a path that carries 200 in a round trip; what is left. */
+static uint32_t lose_of_96(struct riptide_estimator *estimator, uint32_t lost)
+{
+    assert_int_equal(fit(estimator, busy(100)), 48);
+    assert_int_equal(fit(estimator, busy(100)), 96);
+    tick(estimator, lossy(100), lossy(100));
+    return tick(estimator, lossy(100), closed(60, 96, lost));
+}
+
+static uint32_t pacing_of(const struct riptide_estimator *estimator)
+{
+    return explain(estimator).evidence.pacing_percent;
+}
+
+TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
+{
+    ESTIMATOR *estimator = paced(), *too_short = paced(), *nobody_does = careful();
+    struct riptide_sample path = lossy(100);
+
+    assert_int_equal(lose_of_96(estimator, 48), 100); /* 42 are left, 200 are carried: half of that */
+    assert_int_equal(pacing_of(estimator), 50);
+    assert_ticks(estimator, 2, 100, path, path);
+    assert_int_equal(tick(estimator, path, closed(100, 100, 0)), 200); /* the path's capacity */
+    assert_int_equal(pacing_of(estimator), 80);
+    assert_ticks(estimator, 9, 200, path, closed(200, 200, 0));
+
+    too_short->config.pacing_rtt_min_us = RTT_US + 1;
+    assert_int_equal(lose_of_96(too_short, 48), 42);
+    assert_int_equal(pacing_of(too_short), RIPTIDE_AT_ONCE);
+    assert_int_equal(lose_of_96(nobody_does, 48), 42);
+    assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
+}
+
+/* A buffer of 90 before a path that carries 100 for each of two. */
+TEST(where_the_buffer_takes_what_the_path_carries_flights_leave_at_once)
+{
+    ESTIMATOR *estimator = paced();
+    struct riptide_sample path = busy(100);
+
+    assert_int_equal(fit(estimator, path), 48);
+    assert_int_equal(fit(estimator, path), 96);
+    path = lossy(100);
+    tick(estimator, path, path);
+    add(estimator, closed(200, 96, 0));
+    assert_int_equal(tick(estimator, path, closed(200, 96, 0)), 108); /* two share the path */
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, closed(60, 108, 40)), 86);
+    assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
+}
+
+/* Others fill the path now and then, and a smaller window would lose as well. */
+TEST(a_paced_window_stays_where_less_than_half_of_the_ticks_lose)
+{
+    ESTIMATOR *estimator = paced();
+    struct riptide_sample path = lossy(100);
+    uint32_t cwnd = lose_of_96(estimator, 48);
+
+    tick(estimator, path, path);
+    tick(estimator, path, path);
+    for (int i = 0; i < 60; i++) {
+        uint32_t next = tick(estimator, path, closed(cwnd, cwnd, i % 3 == 2 ? cwnd / 3 : 0));
+
+        assert_true(next >= cwnd);
+        cwnd = next;
+    }
+    assert_int_equal(cwnd, 200);
+}
+
+TEST(a_paced_window_is_cut_where_most_ticks_lose_but_not_below_the_start)
+{
+    ESTIMATOR *estimator = paced();
+    struct riptide_sample path = lossy(100);
+    uint32_t cwnd = lose_of_96(estimator, 48);
+
+    tick(estimator, path, path);
+    tick(estimator, path, path);
+    assert_int_equal(cwnd, 100);
+    assert_ticks(estimator, 3, 100, path, closed(60, 100, 90));
+    assert_int_equal(tick(estimator, path, closed(60, 100, 90)), START);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(tick(estimator, path, closed(START, START, 20)), START);
+    assert_int_equal(pacing_of(estimator), 50);
+}
+
 /* What happens to a flight of START; `next` is the window after it. */
 TEST(what_a_connection_shows_of_its_first_flight)
 {

@@ -172,6 +172,7 @@ class Estimate:
     may_lower: bool  #: losses or a hint took it down: for Router.set
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
     min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
+    pacing_percent: int  #: of a round trip, for the first flight; 0: not said; 2**32 - 1: at once
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ class Evidence:
     capacity: float  #: segments that the path delivers in its smallest round trip
     burst: float  #: segments at once that it was seen to take
     sharers: int  #: connections that open together
+    pacing_percent: int  #: as in Estimate
     brake: float  #: 1: none; after losses what fits, as a share of the capacity
     min_rtt_us: int
     max_rtt_us: int
@@ -343,7 +345,7 @@ class EstimatorOptions(TypedDict, total=False):
     hints: Sequence[Hint]  # without an end; none
     capacity_fraction: float  # of policy "careful"; 0.5
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
-    paced: bool  # "careful": first flights leave paced; False
+    pacing_rtt_min: Duration  # "careful": paths that may be paced; 0: none
     rto_min_floor: Duration  # 1 ms to 60 s; 0: rto_min is left alone
 
 
