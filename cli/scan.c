@@ -32,10 +32,11 @@ ino_t scan_process(pid_t pid)
 /* Processes that are not of our PID namespace are 0 there. */
 static void read_processes(struct walk *walk, size_t len)
 {
+    static const char name[] = "/cgroup.procs";
     char line[24];
     FILE *file;
 
-    strcpy(walk->path + len, "/cgroup.procs");
+    memcpy(walk->path + len, name, sizeof(name));
     file = fopen(walk->path, "re");
     walk->path[len] = '\0';
     while (file && fgets(line, sizeof(line), file)) {
