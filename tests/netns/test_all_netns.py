@@ -3,8 +3,10 @@
 
 import contextlib
 import os
+import re
 import signal
 import socket
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import cgroups
 import pytest
 from connection import Connection
 from control import PATH, riptide_json, status
-from netns import RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, wait_until
+from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, wait_until
 
 SHARED = "203.0.113.1"  # a peer in each network, and never the same host
 
@@ -351,16 +353,42 @@ def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(
         assert severity() == "ok"
 
 
+@pytest.fixture
+def open_cgroup(cgroup_root, cgroup):
+    """The cgroup by a path that everybody may go, as /sys/fs/cgroup is."""
+    cgroup.chmod(0o755)
+    with tempfile.TemporaryDirectory(dir="/run") as directory:
+        with cgroups.mounted(directory):
+            os.chmod(directory, 0o755)
+            yield Path(directory) / cgroup.relative_to(cgroup_root)
+
+
+def test_what_the_drop_in_gives_is_enough(pods, daemon, open_cgroup):
+    """The capabilities of riptided.service with it, and nobody's rights."""
+    made = pods(30, 60)
+    unit = (REPOSITORY / "cli/riptided.service.in").read_text()
+    words = re.findall("^#?AmbientCapabilities=(.*)$", unit, re.M)
+    assert len(words) == 2
+    kept = ",".join(["-all", *(f"+{word[4:].lower()}" for word in " ".join(words).split())])
+    command = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--inh-caps", kept,
+               "--ambient-caps", kept, "--bounding-set", kept, "--no-new-privs", "--", RIPTIDED)
+    with daemon("--control", "none", "--cgroup", open_cgroup, command=command) as one:
+        wait_until(lambda: all(pod.starts() > 10 for pod in made), "windows")
+        for pid in children(one.pid):
+            held = dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+            assert int(held["CapEff"], 16) in (1 << 12, 1 << 12 | 1 << 39)  # CAP_NET_ADMIN, CAP_BPF
+
+
 def test_another_one_beside_it_harms_nothing(host, pods, daemon, tmp_path):
     made = pods(30, 60)
     with daemon("--metrics", tmp_path / "riptide.prom"):
         wait_windows(*made)
-        files = [*sockets(), *tmp_path.iterdir()]
+        files = sorted([*sockets(), *tmp_path.glob("*.prom")])
         for words, line in ((("--metrics", tmp_path / "riptide.prom"), " already manages this network"),
                             (("--dry-run",), ": would set ")):
             with daemon(*words) as other:
                 wait_until(lambda: line in other.said(), "its lines")
-        assert [*sockets(), *tmp_path.iterdir()] == files
+        assert sorted([*sockets(), *tmp_path.glob("*.prom")]) == files
         wait_windows(*made)
 
 
