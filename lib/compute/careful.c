@@ -92,10 +92,12 @@ static const double healing_ns = 100e9;
 enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
 
 /*
- * Where flights can be paced, they are once a cut leaves less than half of the share of
- * capacity: the buffer takes less than the path. Otherwise a flight that leaves at once arrives
- * sooner, and of several each in turn. The first paced window is what may be claimed of the share.
+ * Where flights can be paced, they are once a cut leaves less than half of the share of capacity, or
+ * less than the share and SHALLOW segments: the buffer takes less than the path. Otherwise a flight
+ * that leaves at once arrives sooner, and of several each in turn. A paced window is START at least,
+ * where the path carries that, and begins with what may be claimed of the share.
  */
+enum { SHALLOW = 16 };
 static const double paced_share = 0.5, pacing_gain = 1.25;
 
 /*
@@ -192,6 +194,11 @@ static void keep_min_rtt(struct careful *careful, enum halves_step step)
 static double share_of(const struct careful *careful)
 {
     return (double)HALVES_MAX(careful->capacities) / HALVES_MAX(careful->sharers);
+}
+
+static double least_paced(const struct careful *careful)
+{
+    return lesser(HALVES_MAX(careful->capacities), START);
 }
 
 /*
@@ -297,7 +304,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
     careful->past = (struct flights){ 0 };
     fits -= fits / (lost > segs / 4 ? 8 : 32);
     if (careful->known.is_paced)
-        return greater(lesser(fits, share), lesser(START, share));
+        return greater(lesser(fits, share), least_paced(careful));
     return fits > input->config->cwnd_min ? fits : input->config->cwnd_min;
 }
 
@@ -331,18 +338,19 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
 static double pace(struct careful *careful, const struct riptide_policy_input *input, double fitted)
 {
     uint32_t least_us = input->config->pacing_rtt_min_us;
-    double share = share_of(careful);
+    double share = share_of(careful), least = greater(share * paced_share, lesser(share, SHALLOW));
 
     if (least_us == 0 || careful->path_min_rtt_us < least_us) {
         careful->known.is_paced = false;
         return fitted;
     }
-    if (careful->known.is_paced || !careful->known.is_cut || fitted >= share * paced_share)
+    if (careful->known.is_paced || !careful->known.is_cut || fitted >= least)
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;
     careful->past = (struct flights){ 0 };
-    return greater(fitted, share * input->config->capacity_fraction);
+    fitted = greater(fitted, share * input->config->capacity_fraction);
+    return greater(fitted, least_paced(careful));
 }
 
 static double learn(struct careful *careful, const struct riptide_policy_input *input)

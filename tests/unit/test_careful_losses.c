@@ -166,6 +166,21 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
 }
 
+/* 13 are left of 24: of a share of 24 that is more than half, and less than anybody should start with. */
+TEST(a_small_share_is_paced_where_the_buffer_takes_less)
+{
+    const uint32_t shares[] = { 24, 12 };
+
+    for (size_t i = 0; i < 2; i++) {
+        ESTIMATOR *estimator = paced();
+        struct riptide_sample path = lossy(shares[i] / 2);
+
+        assert_int_equal(tick(estimator, path, path), START);
+        assert_int_equal(tick(estimator, path, closed(14, START, 10)), i == 0 ? 24 : 13);
+        assert_int_equal(pacing_of(estimator), i == 0 ? 80 : RIPTIDE_AT_ONCE);
+    }
+}
+
 /* A buffer of 90 before a path that carries 100 for each of two. */
 TEST(where_the_buffer_takes_what_the_path_carries_flights_leave_at_once)
 {
