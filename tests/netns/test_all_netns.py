@@ -350,7 +350,7 @@ def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(
         assert pod.starts() == 10
     with daemon():
         wait_windows(pod)
-        assert severity() == "ok"
+        wait_until(lambda: severity() == "ok", "the doctor, of the worker at home")
 
 
 @pytest.fixture
