@@ -131,6 +131,13 @@ def window():
     return None
 
 
+def pace():
+    """How they leave."""
+    program = riptide("explain", ADDRESS[RECEIVER])["program"]
+    percent = program and program["pacing_percent"]
+    return f"over {percent} % of a round trip" if percent else "that leave at once"
+
+
 @contextlib.contextmanager
 def riptided(*options):
     """One that has given a window; or what it said at its end, where there is none."""
@@ -168,16 +175,14 @@ def demonstrate(repetitions, learned, congestion, cgroup):
     connections = [connect() for _ in range(BUSY_CONNECTIONS)]
     print(f"riptided learns from {BUSY_CONNECTIONS} open connections that have moved {BUSY_KB} KB each, and"
           f" {learned} new ones of {LEARN_KB} KB.", flush=True)
-    for name, how, *options in (
-            ("routes", "that leave at once"),
-            ("paced", "over half a round trip", "--apply", "connections", "--cgroup", cgroup)):
+    for name, *options in (("routes",), ("paced", "--apply", "connections", "--cgroup", cgroup)):
         work(connections)
         with riptided(*options) as failure:
             if failure:
                 print(f"No windows per connection here: {failure.splitlines()[-1]}")
                 continue
             measure(LEARN_KB, learned)
-            print(f"{name}: the next start with {window()} segments {how}", flush=True)
+            print(f"{name}: the next start with {window()} segments {pace()}", flush=True)
             columns[name] = measure_all(repetitions)
     print()
     print_table(columns)

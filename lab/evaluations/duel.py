@@ -14,7 +14,7 @@ from contest.scenes import ARMS, all_scenes, numbered_scenes
 SIDE_BY_SIDE = 4
 LEAST_SAVED = -75  # of the picture
 MBIT_TOGETHER = 200  # of the scenes that are played side by side
-REPETITIONS, QUICK_REPETITIONS = 8, 2
+REPETITIONS, QUICK_REPETITIONS = 6, 2
 
 
 def batches(numbered):

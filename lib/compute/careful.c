@@ -92,13 +92,13 @@ static const double healing_ns = 100e9;
 enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
 
 /*
- * Where flights can be paced, they are once a cut leaves less than the share of capacity: the buffer
- * takes less than the path. Of several that open together one after the other arrives where flights
- * leave at once, and all end last where they are paced: there it takes less than half of the share,
- * or less than the share and SHALLOW segments. A paced window is START at least, where the path
- * carries that, and begins with what may be claimed of the share.
+ * Where flights can be paced, a cut is answered by that first. Of more than FEW that open together
+ * one after the other arrives where flights leave at once, and all end last where they are paced:
+ * there the cut has to leave less than half of the share of capacity, or less than the share and
+ * SHALLOW segments. A paced window is START at least, where the path carries that, and begins with
+ * what may be claimed of the share.
  */
-enum { SHALLOW = 16 };
+enum { FEW = 2, SHALLOW = 16 };
 static const double paced_share = 0.5, pacing_gain = 1.25;
 
 /*
@@ -339,15 +339,15 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
 static double pace(struct careful *careful, const struct riptide_policy_input *input, double fitted)
 {
     uint32_t least_us = input->config->pacing_rtt_min_us;
-    double share = share_of(careful), least = share;
+    double share = share_of(careful), least = greater(share * paced_share, lesser(share, SHALLOW));
+    bool are_few = HALVES_MAX(careful->sharers) <= FEW;
 
-    if (HALVES_MAX(careful->sharers) > 1)
-        least = greater(share * paced_share, lesser(share, SHALLOW));
     if (least_us == 0 || careful->path_min_rtt_us < least_us) {
         careful->known.is_paced = false;
         return fitted;
     }
-    if (careful->known.is_paced || !careful->known.is_cut || fitted >= least)
+    if (careful->known.is_paced || !careful->known.is_cut ||
+        (fitted >= least && !are_few))
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;

@@ -167,18 +167,26 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
 }
 
-/* 13 are left of 24: of a share of 24 that is more than half, and less than anybody should start with. */
-TEST(a_small_share_is_paced_where_the_buffer_takes_less)
+/* Three open together; what is left of 24 is less than 16 and the share, more than 16, or more than the share. */
+TEST(a_small_share_of_several_is_paced_where_the_buffer_takes_less)
 {
-    const uint32_t shares[] = { 24, 12 };
+    const struct {
+        uint32_t share, lost, pacing_percent;
+    } cases[] = { { 24, 30, 80 }, { 24, 5, RIPTIDE_AT_ONCE }, { 8, 30, RIPTIDE_AT_ONCE } };
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *estimator = paced();
-        struct riptide_sample path = lossy(shares[i] / 2);
+        struct riptide_sample path = lossy(cases[i].share * 3 / 2), opening = busy(1);
 
+        opening.data_segs_out = 10;
+        opening.app_limited = true;
+        for (int k = 0; k < 3; k++)
+            add(estimator, opening);
         assert_int_equal(tick(estimator, path, path), START);
-        assert_int_equal(tick(estimator, path, closed(14, START, 10)), i == 0 ? 24 : 13);
-        assert_int_equal(pacing_of(estimator), i == 0 ? 80 : RIPTIDE_AT_ONCE);
+        for (int k = 0; k < 2; k++)
+            add(estimator, closed(14, START, cases[i].lost / 3));
+        tick(estimator, path, closed(14, START, cases[i].lost / 3));
+        assert_int_equal(pacing_of(estimator), cases[i].pacing_percent);
     }
 }
 
@@ -193,9 +201,10 @@ TEST(where_the_buffer_takes_what_the_path_carries_flights_leave_at_once)
     path = lossy(100);
     tick(estimator, path, path);
     add(estimator, closed(200, 96, 0));
-    assert_int_equal(tick(estimator, path, closed(200, 96, 0)), 108); /* two share the path */
+    add(estimator, closed(200, 96, 0));
+    assert_int_equal(tick(estimator, path, closed(200, 96, 0)), 108); /* three share the path */
     tick(estimator, path, path);
-    assert_int_equal(tick(estimator, path, closed(60, 108, 40)), 86);
+    assert_int_equal(tick(estimator, path, closed(60, 108, 40)), 93);
     assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
 }
 
