@@ -47,13 +47,15 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct window_counts counts = riptide_agent_count_windows(daemon->agent);
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
+    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend),
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend),
                      "reason", reason, "pacing_percent",
                      (json_int_t)daemon->settings->agent.pacing_percent, "given",
                      (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
                      (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
-                     (json_int_t)counts.refused);
+                     (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
+                     "held_out", (json_int_t)counts.held_out);
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -226,16 +228,18 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const uint32_t percent = daemon->settings->agent.pacing_percent;
+    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
     struct window window;
     const char *off;
 
     if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
-    return json_pack("{s:I, s:b, s:I, s:s?}", "initcwnd", (json_int_t)window.initcwnd, "may_lower",
+    return json_pack("{s:I, s:b, s:I, s:s?, s:I, s:I}", "initcwnd", (json_int_t)window.initcwnd, "may_lower",
                      window.may_lower, "pacing_percent",
-                     (json_int_t)window_pacing_percent(&window, percent),
-                     "reason", off);
+                     (json_int_t)window_pacing_percent(&window, percent), "reason", off,
+                     "holdout_percent", (json_int_t)holdout_percent, "holdout_seed",
+                     (json_int_t)seed);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

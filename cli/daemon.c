@@ -212,12 +212,13 @@ int daemon_refuse(const struct settings *settings, struct riptide_error *error, 
 /* Peers choose addresses: where their hashes fall must not be theirs to know. */
 static int draw_seeds(struct settings *settings)
 {
-    uint64_t seeds[2];
+    uint64_t seeds[3];
 
     if (getrandom(seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
         return -errno;
     settings->estimator.hash_seed = seeds[0];
     settings->router.hash_seed = seeds[1];
+    settings->agent.holdout_seed = (uint32_t)seeds[2];
     return 0;
 }
 

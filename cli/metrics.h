@@ -31,7 +31,7 @@ struct metrics {
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
     struct {
-        uint64_t given, paced, kept, syn_lost, refused;
+        uint64_t given, paced, kept, syn_lost, refused, held_out;
     } program; /* struct window_counts */
     uint64_t dump_cpu_ns;           /* of all ticks */
     uint64_t interval_ns;           /* until the next tick */

@@ -61,6 +61,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->program.kept = counts.kept;
     metrics->program.syn_lost = counts.syn_lost;
     metrics->program.refused = counts.refused;
+    metrics->program.held_out = counts.held_out;
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
 }

@@ -75,6 +75,7 @@ static const struct series {
     { NULL, "{result=\"kept\"}", FIGURE(program.kept), NULL },
     { NULL, "{result=\"syn_lost\"}", FIGURE(program.syn_lost), NULL },
     { NULL, "{result=\"refused\"}", FIGURE(program.refused), NULL },
+    { NULL, "{result=\"held_out\"}", FIGURE(program.held_out), NULL },
     { "riptide_route_writes_total", "", FIGURE(router.written),
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(router.failed),

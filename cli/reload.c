@@ -30,6 +30,7 @@ static int take_over(struct daemon *daemon, struct settings *fresh, FILE *change
         return r;
     fresh->estimator.hash_seed = settings->estimator.hash_seed;
     fresh->router.hash_seed = settings->router.hash_seed;
+    fresh->agent.holdout_seed = settings->agent.holdout_seed;
     r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
     if (r < 0)
         settings_explain_refusal(fresh, error);

@@ -64,6 +64,8 @@ const struct option_row settings_rows[] = {
           "whose connections get windows; else /sys/fs/cgroup, all of the host"),
     ROW("apply", "pacing-percent", u32, agent.pacing_percent,
         "of a round trip, at least, for first flights that are paced; 0: none is"),
+    ROW("apply", "holdout-percent", u32, agent.holdout_percent,
+        "of connections keep the kernel's own window, for comparison (--apply connections)"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "marks our routes and rules"),
     FIXED("apply", "rule-priority", u32, router.rule_priority,

@@ -25,6 +25,8 @@ static const char screen[] =
     "IPv6 [off: {/rules.ipv6.reason}|in place]\n]"
     "[{?per_connection}  program    {/apply.given} connections got their window, {/apply.paced} of them "
     "paced; {/apply.kept} kept a larger one of their route\n]"
+    "[{?/apply.holdout_percent}  held out   {/apply.held_out} connections, {/apply.holdout_percent} % of those to "
+    "destinations with a window, kept the kernel's own\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"

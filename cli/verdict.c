@@ -86,6 +86,7 @@ const char verdict_steps[] =
     "[{?daemon_is_running}  route        " ROUTE("route") "]"
     "[{?program}  program      initcwnd {program.initcwnd}"
     "[{?program.pacing_percent}, over {program.pacing_percent} % of a round trip]"
+    "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
     "[, not at present: {program.reason}]\n]"
     "  kernel       " ROUTE("kernel")
     "  => {verdict}\n";

@@ -142,7 +142,7 @@ class Testbed:
             with self._inside(name):
                 daemon = subprocess.Popen(
                     [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
-                     f"/run/riptide-{name}", *map(str, options)], stdin=subprocess.DEVNULL)
+                     f"/run/riptide-{name}", "--holdout-percent", "0", *map(str, options)], stdin=subprocess.DEVNULL)
             self._daemons.append(daemon)
             self._stack.callback(stop_riptided, daemon)
         end_s = time.monotonic() + 30

@@ -98,6 +98,9 @@ void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
+/* The share that the program holds out, percent, and what draws it; 0: none. */
+uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *seedp);
+
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);
 

@@ -23,6 +23,7 @@ struct probe {
     uint32_t mss_bytes;
     uint32_t retrans_segs;  /* SYNs sent again */
     uint32_t snd_wnd_bytes; /* what the peer takes; 0: not known */
+    uint64_t cookie;        /* of its socket; 0: not known */
     char congestion_control[16];
 };
 

@@ -99,6 +99,7 @@ static int look(int fd, struct probe *probe)
     struct tcp_info info = { 0 }; /* an older kernel fills less */
     socklen_t info_bytes = sizeof(info);
     socklen_t name_bytes = sizeof(probe->congestion_control);
+    socklen_t cookie_bytes = sizeof(probe->cookie);
     union address source = { 0 };
     socklen_t source_bytes = sizeof(source);
 
@@ -106,6 +107,8 @@ static int look(int fd, struct probe *probe)
         getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, probe->congestion_control, &name_bytes) < 0 ||
         getsockname(fd, &source.any, &source_bytes) < 0)
         return -errno;
+    if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &probe->cookie, &cookie_bytes) < 0)
+        probe->cookie = 0;
     from_address(&probe->source, &probe->source_port, &source);
     probe->cwnd = info.tcpi_snd_cwnd;
     probe->ssthresh = info.tcpi_snd_ssthresh;

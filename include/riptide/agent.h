@@ -90,6 +90,15 @@ struct riptide_agent_config {
      * an agent that has none: a program of its own.
      */
     struct riptide_agent *program_of;
+    /*
+     * So many of all connections to destinations with a window start as without us, 0 to 50 percent:
+     * what becomes of them is what the others are compared with. Drawn from the socket's cookie and
+     * the seed, which is for each host to choose. Default 0: none. In force where windows are given per
+     * connection alone and with destroy_events, without which no end is known; with
+     * RIPTIDE_BOTH none is, as the route would give the window to those that the program passes by.
+     */
+    uint32_t holdout_percent;
+    uint32_t holdout_seed;
 };
 
 /* One round of the three stages. */

@@ -12,10 +12,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, program_of);
+STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_seed);
 
 /* Half a round trip is TCP's own rate: there is no limit that would have to be lifted. */
-enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
+enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000, MOST_HOLDOUT_PERCENT = 50 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -39,6 +39,13 @@ static bool needs_closed(const struct riptide_estimator_config *config)
     return is_needed;
 }
 
+/* AUTO that ends with routes has no program to hold anything out. */
+static bool has_holdout(const struct stages *stages)
+{
+    return (stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_AUTO) &&
+           stages->observer.destroy_events == RIPTIDE_DESTROY_EVENTS_YES;
+}
+
 /* What the stages cannot check, as they know nothing of each other. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
@@ -55,6 +62,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.pacing_percent > 100)
         return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
                                stages->agent.pacing_percent);
+    if (stages->agent.holdout_percent > MOST_HOLDOUT_PERCENT)
+        return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
+                               stages->agent.holdout_percent);
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -67,6 +77,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
         router->max_routes = estimator->max_destinations;
+    if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
+        observer->destroy_events =
+            needs_closed(estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     stages->connections = (struct connections_config){
         .cgroup = stages->agent.cgroup,
         .netns_fd = router->netns_fd,
@@ -75,6 +88,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .step_percent = stages->agent.apply == RIPTIDE_BOTH ? router->step_percent : 0,
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
+        .holdout_percent = has_holdout(stages) ? stages->agent.holdout_percent : 0,
+        .holdout_seed = stages->agent.holdout_seed,
         .dry_run = router->dry_run,
         .program_of =
             stages->agent.program_of ? stages->agent.program_of->backends.connections : NULL,
@@ -85,16 +100,13 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         if (estimator->hints[i].cwnd_max > router->cwnd_max)
             router->cwnd_max = estimator->hints[i].cwnd_max;
     }
-    if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events =
-            needs_closed(estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     return 0;
 }
 
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", program_of);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", holdout_seed);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

@@ -99,3 +99,9 @@ struct window_counts riptide_agent_count_windows(const struct riptide_agent *age
         connections_count(agent->backends.connections, &counts);
     return counts;
 }
+
+uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *seedp)
+{
+    *seedp = agent->stages.connections.holdout_seed;
+    return agent->backends.connections ? agent->stages.connections.holdout_percent : 0;
+}

@@ -12,6 +12,7 @@
 #include "lock.h"
 #include "netns.h"
 #include "prefix.h"
+#include "proof/arm.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -131,6 +132,8 @@ static int write_settings(const struct connections *connections)
         .is_paused = connections->is_paused,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
+        .holdout = ARM_SHARE(connections->config.holdout_percent),
+        .seed = connections->config.holdout_seed,
     };
 
     if (connections->windows_fd < 0)
@@ -339,6 +342,8 @@ int connections_reconfigure(struct connections *connections,
 {
     connections->config.pacing_percent = config->pacing_percent;
     connections->config.pacing_rtt_min_us = config->pacing_rtt_min_us;
+    connections->config.holdout_percent = config->holdout_percent;
+    connections->config.holdout_seed = config->holdout_seed;
     connections->config.step_segments = config->step_segments;
     connections->config.step_percent = config->step_percent;
     return write_settings(connections);

@@ -21,6 +21,8 @@ struct connections_config {
     uint32_t max_windows;
     uint32_t pacing_percent;    /* where what is wanted has none of its own; 0: at once */
     uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
+    uint32_t holdout_percent;   /* of connections that start as without the program; 0: none */
+    uint32_t holdout_seed;      /* draws them, see arm_of */
     uint32_t step_segments;     /* so far above the window, or so much of it, a route of ours */
     uint32_t step_percent;      /* may be, as in struct riptide_router_config; 0: there are none */
     bool dry_run;               /* all but the program itself */
@@ -73,7 +75,7 @@ int connections_pop(struct connections *connections, const struct riptide_route 
 int connections_unload(struct connections *connections);
 
 /*
- * Goes on with another pacing, at once, and with other steps for windows to come; all else stays as
+ * Goes on with another pacing and holdout, at once, and with other steps for windows to come; all else stays as
  * it was. Errors: those of bpf(2).
  */
 int connections_reconfigure(struct connections *connections,

@@ -39,7 +39,7 @@ def compile_program(clang: str, source: Path) -> bytes:
     triple = machine.stdout.strip() or "x86_64-linux-gnu"
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v3", "-Wall", "-Wextra", "-Werror",
-                        f"-I/usr/include/{triple}", "-c", source, "-o", output.name], check=True)
+                        f"-I{source.parent.parent}", f"-I/usr/include/{triple}", "-c", source, "-o", output.name], check=True)
         return Path(output.name).read_bytes()
 
 
@@ -61,6 +61,8 @@ def render(elf: bytes, major: str) -> str:
     sections = read_sections(elf)
     code, places, symbols, names = (sections[name] for name in
                                     ("sockops", ".relsockops", ".symtab", ".strtab"))
+    if sections[".text"][5]:
+        sys.exit("a function was not inlined, and would not be loaded")
     words = struct.unpack_from(f"<{code[5] // 8}Q", elf, code[4])
     maps = []
     for at in range(places[4], places[4] + places[5], 16):

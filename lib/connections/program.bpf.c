@@ -7,11 +7,16 @@
  */
 #include "window.h"
 
+#include "proof/arm.h"
+
 #include <linux/bpf.h>
 
 /* Of system headers that are not made for this target. */
 enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
 enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
+
+/* Each into the one function that is loaded: embed.py refuses calls. */
+#define INLINE static inline __attribute__((always_inline))
 
 #define NO_LIMIT 0xffffffffu
 /*
@@ -31,17 +36,18 @@ static long (*const get_sockopt)(void *ctx, int level, int name, void *value,
 static long (*const set_callbacks)(struct bpf_sock_ops *ctx,
                                    int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 static __u64 (*const get_netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
+static __u64 (*const get_socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
 
 /* What maps they are is the loader's; here they are names for it to put fds in the place of. */
 extern char windows, settings, counts;
 
-static inline long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 value)
+INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 value)
 {
     return set_sockopt(ctx, level, name, &value, sizeof(value));
 }
 
 /* Kernels before 6.1 do not tell: there it is `otherwise`. */
-static inline __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwise)
+INLINE __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwise)
 {
     __u32 value = 0;
 
@@ -72,7 +78,7 @@ static inline __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwi
     })
 
 /* By family: remote_ip4 is not 0 for IPv6. */
-static inline struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
+INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
 {
     struct window_key key = { .prefix_bits = 128 };
     void *of_netns = map_lookup(&windows, cookie);
@@ -98,7 +104,7 @@ static inline struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *
  * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back; where
  * it cannot be told the mark is left alone.
  */
-static inline void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
+INLINE void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 {
     __u32 before = get_option(ctx, SO_RCVLOWAT, 0);
 
@@ -106,7 +112,7 @@ static inline void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
 }
 
-static inline __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct window *window,
+INLINE __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct window *window,
                                  __u32 percent, __u32 cwnd, __u64 rtt_us)
 {
     __u64 rate = window->pacing_rate;
@@ -122,7 +128,7 @@ static inline __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct wi
  * round trip; another program of the cgroup that sets its own callbacks takes ours away, and the
  * limit would stay.
  */
-static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent,
+INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent,
                         __u32 cwnd, __u64 rtt_us)
 {
     int is_slower = percent > 50 || window->pacing_rate;
@@ -142,7 +148,7 @@ static inline void pace(struct bpf_sock_ops *ctx, const struct window *window, _
 }
 
 /* The first round trip that data has made: the first flight has arrived. */
-static inline void lift_limit(struct bpf_sock_ops *ctx)
+INLINE void lift_limit(struct bpf_sock_ops *ctx)
 {
     __u32 mark = get_option(ctx, SO_MAX_PACING_RATE, 0) & LIMIT_MARK;
 
@@ -154,7 +160,7 @@ static inline void lift_limit(struct bpf_sock_ops *ctx)
 }
 
 /* snd_cwnd is what the kernel starts it with by itself: a route's initcwnd, or 10. */
-static inline void established(struct bpf_sock_ops *ctx, const struct window *window,
+INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
                                const struct window_settings *set)
 {
     __u32 percent = window_pacing_percent(window, set->pacing_percent), cwnd = window->initcwnd;
@@ -188,6 +194,13 @@ static inline void established(struct bpf_sock_ops *ctx, const struct window *wi
         pace(ctx, window, percent, cwnd, rtt_us);
 }
 
+INLINE int is_held_out(struct bpf_sock_ops *ctx, const struct window_settings *set)
+{
+    const struct arm_shares shares = { .holdout = set->holdout };
+
+    return set->holdout && arm_of(get_socket_cookie(ctx), set->seed, &shares) == ARM_HOLDOUT;
+}
+
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     const struct window_settings *set;
@@ -209,6 +222,11 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     window = find_window(ctx, &cookie);
     if (!window)
         return 1;
+    if (is_held_out(ctx, set)) {
+        if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB)
+            COUNT(held_out);
+        return 1;
+    }
     if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB) {
         established(ctx, window, set);
         return 1;

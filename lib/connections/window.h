@@ -40,6 +40,8 @@ struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
     __u32 pacing_percent;    /* the least of all windows; 0: at once where they have none */
+    __u32 holdout;           /* ARM_SHARE: as many start as without the program */
+    __u64 seed;              /* that draws them, see arm_of */
 };
 
 /* Over how much of a round trip its first flight leaves, percent; 0: at once. */
@@ -59,6 +61,7 @@ struct window_counts {
     __u64 kept;     /* had more from their route */
     __u64 syn_lost; /* start with one segment, RFC 6298 section 5.7 */
     __u64 refused;  /* not to be paced, for a window that may not leave at once */
+    __u64 held_out; /* in none of the above */
 };
 
 #endif

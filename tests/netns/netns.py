@@ -242,7 +242,7 @@ class Daemon:
     and given up all that it does before its first round.
 
     `command` starts it, where that is more than the program alone. Where no policy is asked for it
-    is paper, whose windows one can tell: the mean of what is open. Ticks are as short as asked for
+    is paper, whose windows one can tell: the mean of what is open. No connection is held out. Ticks are as short as asked for
     on whatever machine.
     """
 
@@ -256,6 +256,8 @@ class Daemon:
             options = ("--policy", "paper", *options)
         if "--max-share" not in options and "--config" not in options:
             options = ("--max-share", "off", *options)
+        if "--holdout-percent" not in options and "--config" not in options:
+            options = ("--holdout-percent", "0", *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS]. Each line of stdin
+ * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT]]. Each line of stdin
  * is answered by one: the number that the function returned and, where there is one, its words.
  *
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
  *     pause, resume, check, stop
- *     counts                             given, paced, kept, syn_lost, refused
+ *     counts                             given, paced, kept, syn_lost, refused, held_out
+ *     holdout PERCENT                    from the next connection on
+ *     arm COOKIE                         its name, as user space computes it
  *     pop                                PREFIX STATE CWND REASON
  */
 #include "connections/connections.h"
+#include "proof/books.h"
 
 #include <riptide/riptide.h>
 #include <stdio.h>
@@ -71,12 +74,19 @@ static const char *count(const struct connections *connections, int *rp)
     struct window_counts counts;
 
     *rp = connections_count(connections, &counts);
-    snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu", counts.given, counts.paced,
-             counts.kept, counts.syn_lost, counts.refused);
+    snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu %llu", counts.given, counts.paced,
+             counts.kept, counts.syn_lost, counts.refused, counts.held_out);
     return words;
 }
 
-static void follow(struct connections *connections, char *line)
+static const char *name_arm(const struct connections_config *config, const char *cookie)
+{
+    const struct arm_shares shares = { .holdout = ARM_SHARE(config->holdout_percent) };
+
+    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->holdout_seed, &shares)];
+}
+
+static void follow(struct connections *connections, struct connections_config *config, char *line)
 {
     const char *words = "";
     int r = 0;
@@ -90,7 +100,12 @@ static void follow(struct connections *connections, char *line)
         r = connections_stop(connections);
     else if (strcmp(line, "counts") == 0)
         words = count(connections, &r);
-    else if (strcmp(line, "pop") == 0)
+    else if (strncmp(line, "arm ", 4) == 0)
+        words = name_arm(config, line + 4);
+    else if (strncmp(line, "holdout ", 8) == 0) {
+        config->holdout_percent = (uint32_t)atoi(line + 8);
+        r = connections_reconfigure(connections, config);
+    } else if (strcmp(line, "pop") == 0)
         words = pop(connections, &r);
     else if (strcmp(line, "check") == 0)
         connections_check(connections);
@@ -102,11 +117,13 @@ static void follow(struct connections *connections, char *line)
 
 int main(int argc, char **argv)
 {
-    const struct connections_config config = {
+    struct connections_config config = {
         .cgroup = argc > 1 ? argv[1] : NULL,
         .netns_fd = -1,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .pacing_rtt_min_us = 5000,
+        .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
+        .holdout_seed = 7,
     };
     struct connections *connections = NULL;
     struct riptide_error error;
@@ -118,7 +135,7 @@ int main(int argc, char **argv)
     printf("%d %s\n", r, r == 0 ? "" : error.text);
     fflush(stdout);
     while (r == 0 && fgets(line, sizeof(line), stdin))
-        follow(connections, line);
+        follow(connections, &config, line);
     connections_free(connections);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

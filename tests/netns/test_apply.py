@@ -118,7 +118,8 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert " per connection; left alone: " in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"initcwnd": cwnd, "may_lower": False, "kept": None,
-                                       "pacing_percent": 50, "reason": None}
+                                       "pacing_percent": 50, "reason": None, "holdout_percent": 0,
+                                       "holdout_seed": document["program"]["holdout_seed"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
                    in said("explain", "203.0.113.2"), "rules without a place")
@@ -344,3 +345,46 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
     with daemon("connections", command=("env", restricted, RIPTIDED), has_rules=False):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["by"] == "connections"
+
+
+def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
+    config = tmp_path / "riptided.conf"
+    text = "[observe]\ndestroy-events = yes\n[compute]\npolicy = paper\n[apply]\n"
+    config.write_text(text + "holdout-percent = 50\n")
+    net.learned("203.0.113.1", 30)
+    with net.world.socket(socket.AF_INET) as server, \
+            Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--policy", "paper",
+                   has_rules=False) as riptided:
+        server.bind(("", 0))
+        server.listen(100)
+
+        def windows(n):
+            connections = [net.connect("203.0.113.1") for _ in range(n)]
+            found = {each.cwnd() for each in connections}
+            for each in connections:
+                each.close()
+                net.connections.remove(each)
+            return found
+        wait_until(lambda: max(windows(5)) > 10, "the window")
+        assert len(windows(30)) > 1 and 10 in windows(30)
+        apply = status()["apply"]
+        assert apply["holdout_percent"] == 50 and apply["held_out"] >= 1
+        assert ", 50 % of connections held out" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert f" {apply['held_out']} connections, 50 % of those" in net.host.run(RIPTIDE, "status").stdout
+        assert 'result="held_out"}' in net.host.run(RIPTIDE, "metrics").stdout
+        for _ in range(5):
+            net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
+        config.write_text(text + "holdout-percent = 0\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "50 -> 0" in riptided.said(), "the reload")
+        n_held_out = status()["apply"]["held_out"]
+        assert 10 not in windows(30)
+        assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
+
+
+@pytest.mark.parametrize("apply, events, percent", [("connections", "yes", 20), ("auto", "yes", 20), ("connections", "no", 0),
+                                                    ("both", "yes", 0)])
+def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, events, percent):
+    with daemon(apply, f"--destroy-events={events}", "--holdout-percent", "20", has_rules=apply == "both"):
+        wait_until(lambda: status()["round"], "a round")
+        assert status()["apply"]["holdout_percent"] == percent

@@ -5,7 +5,7 @@ import socket
 
 import cgroups
 import pytest
-from connection import NO_LIMIT, SO_MAX_PACING_RATE, pacing_limit, tcp_info
+from connection import NO_LIMIT, SO_MAX_PACING_RATE, cookie_of, pacing_limit, tcp_info
 from netns import wait_until
 from programs import Program
 
@@ -38,7 +38,7 @@ class Windows:
 
     def counts(self):
         _, words = self.say("counts")
-        return dict(zip(("given", "paced", "kept", "syn_lost", "refused"), map(int, words.split())))
+        return dict(zip(("given", "paced", "kept", "syn_lost", "refused", "held_out"), map(int, words.split())))
 
 
 OPENINGS = [pytest.param(address, passive, mapped,
@@ -80,7 +80,7 @@ def test_the_owners_initcwnd_is_the_least_unless_it_may_be_lowered(net, cgroup):
         windows.set("203.0.113.3", 20, "may_lower")
         windows.set("203.0.113.4", 50, cwnd_max=44)
         assert [net.connect(f"203.0.113.{i}").cwnd() for i in (1, 2, 3, 4)] == [30, 50, 20, 44]
-        assert windows.counts() == {"given": 3, "paced": 0, "kept": 1, "syn_lost": 0, "refused": 0}
+        assert windows.counts() == {"given": 3, "paced": 0, "kept": 1, "syn_lost": 0, "refused": 0, "held_out": 0}
 
 
 def test_a_pause_is_at_once_and_keeps_the_windows(net, cgroup):
@@ -205,7 +205,7 @@ def test_an_applications_own_limit_stays(path, cgroup):
         client.connect(("10.9.2.1", server.getsockname()[1]))
         client.sendall(bytes(100_000))
         assert (tcp_info(client).cwnd >= 40, pacing_limit(client)) == (True, 1_000_000)
-        assert windows.counts() == {"given": 1, "paced": 0, "kept": 0, "syn_lost": 0, "refused": 0}
+        assert windows.counts() == {"given": 1, "paced": 0, "kept": 0, "syn_lost": 0, "refused": 0, "held_out": 0}
 
 
 def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
@@ -323,3 +323,41 @@ def test_a_refusal_of_the_verifier_is_said_in_its_last_words(net, cgroup, preloa
 def test_a_cgroup_that_is_none_is_named(net, tmp_path):
     windows = Windows(net.host, tmp_path)
     assert windows.number == "-22" and f"{tmp_path} is no directory of cgroup2" in windows.words
+
+
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
+def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
+    arms = {"window": 40, "holdout": 10}
+
+    def connect(n):
+        return [net.connect(address, passive=passive) for address in ("203.0.113.1", "2001:db8::1") * (n // 2)]
+
+    def drawn(connections):
+        return [windows.say("arm", cookie_of(each.near))[1] for each in connections]
+    with Windows(net.host, cgroup, 1000, 50) as windows:
+        windows.set("0.0.0.0/0", 40, receive_bytes=300_000)
+        windows.set("::/0", 40)
+        connections = connect(100)
+        assert [each.cwnd() for each in connections] == [arms[arm] for arm in drawn(connections)]
+        n_held_out = drawn(connections).count("holdout")
+        assert 20 < n_held_out < 80
+        assert (windows.counts()["given"], windows.counts()["held_out"]) == (100 - n_held_out, n_held_out)
+        assert windows.say("holdout", 0) == (0, "")
+        assert {each.cwnd() for each in connect(20)} == {40}
+        assert windows.counts()["held_out"] == n_held_out
+
+
+def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
+    connect, near, _ = path
+    with Windows(near, cgroup, 1000, 50) as windows:
+        windows.set("10.9.2.1", 40, pacing_percent=100, receive_bytes=900_000)
+        seen = set()
+        while len(seen) < 2:
+            each = connect(congestion="cubic")
+            wait_until(lambda: tcp_info(each.far).snd_wnd_bytes != 65535, "its window")
+            arm = windows.say("arm", cookie_of(each.near))[1]
+            is_given = (each.cwnd() == 40, pacing_limit(each.near) != NO_LIMIT,
+                        tcp_info(each.far).snd_wnd_bytes >= 500_000)
+            assert is_given == (arm == "window",) * 3
+            seen.add(arm)
+            each.close()

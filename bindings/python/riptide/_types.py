@@ -379,3 +379,5 @@ class AgentOptions(TypedDict, total=False):
     pacing_percent: int  # of a round trip, over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
     program_of: Agent  # of another namespace, whose program serves this one as well
+    holdout_percent: int  # of connections keep the kernel's window, with apply CONNECTIONS; 0
+    holdout_seed: int  # draws them; 0
