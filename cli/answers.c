@@ -41,6 +41,22 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         health->late_max_ns = event->tick->late_ns;
 }
 
+/* Connections that count, of each arm. */
+static json_t *books_of(const struct daemon *daemon)
+{
+    const struct books *books = riptide_agent_get_books(daemon->agent);
+    uint64_t n[ARMS] = { 0 };
+
+    if (!books)
+        return json_null();
+    for (size_t i = 0; i < BOOK_CLASSES; i++) {
+        for (size_t arm = 0; arm < ARMS; arm++)
+            n[arm] += books->cells[i][arm].n;
+    }
+    return json_pack("{s:I, s:I}", "window", (json_int_t)n[ARM_WINDOW], "holdout",
+                     (json_int_t)n[ARM_HOLDOUT]);
+}
+
 /* By what windows are given, and per connection how many. */
 static json_t *apply_of(const struct daemon *daemon)
 {
@@ -49,13 +65,13 @@ static json_t *apply_of(const struct daemon *daemon)
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
     uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "by", backend_text(backend),
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "by", backend_text(backend),
                      "reason", reason, "pacing_percent",
                      (json_int_t)daemon->settings->agent.pacing_percent, "given",
                      (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
                      (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
                      (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
-                     "held_out", (json_int_t)counts.held_out);
+                     "held_out", (json_int_t)counts.held_out, "books", books_of(daemon));
 }
 
 /* Whether the rules of a family are in place, and why not. */

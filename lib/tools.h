@@ -9,6 +9,7 @@
 #include "apply/rule.h"
 #include "connections/window.h"
 #include "prefix.h"
+#include "proof/books.h"
 
 #include <riptide/agent.h>
 
@@ -100,6 +101,9 @@ struct window_counts riptide_agent_count_windows(const struct riptide_agent *age
 
 /* The share that the program holds out, percent, and what draws it; 0: none. */
 uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *seedp);
+
+/* Outcomes of connections since the shares are what they are; NULL: none is held out. */
+const struct books *riptide_agent_get_books(const struct riptide_agent *agent);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);

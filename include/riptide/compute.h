@@ -299,7 +299,7 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 
 /*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
- * and change nothing else. Errors: -ENOMEM.
+ * and change nothing else; RIPTIDE_E_UNKNOWN: it is `shown`, and passed over. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 

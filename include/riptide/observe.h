@@ -56,6 +56,7 @@ struct riptide_sample {
     uint32_t mark;          /* firewall mark (SO_MARK) */
     bool has_mark;          /* the kernel tells marks only to CAP_NET_ADMIN */
     bool closed;            /* as it was when it closed; see destroy_events */
+    bool shown;             /* closed, and counted when a dump showed it; RIPTIDE_DESTROY_EVENTS_ALL */
     uint32_t snd_wnd_bytes; /* what the peer offers to take now; Linux 5.4 */
     /* Of busy_time_us, waiting for the peer's window or for room in our send buffer; at most 2^32-1. */
     uint32_t limited_us;
@@ -105,6 +106,8 @@ enum riptide_destroy_events {
     RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* where an agent's policy needs them; else not */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
+    /* Those as well that a dump has shown, with `shown` set: left_out_seen counts them all the same. */
+    RIPTIDE_DESTROY_EVENTS_ALL,
 };
 
 struct riptide_observer_config {

@@ -11,6 +11,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -56,6 +57,41 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
+/*
+ * Rounds from the begin of the arms to the first entry: connections that opened before have other
+ * windows than their arm says.
+ */
+enum { BOOKS_WAIT = 10 };
+
+static int read_congestion_control(void *userdata, struct riptide_error *error)
+{
+    char *name = userdata;
+    CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, 15);
+
+    (void)error;
+    name[n > 0 ? n : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    return 0;
+}
+
+/* Begins new ones where shares or seed are others: outcomes of both would not be comparable. */
+static void begin_books(struct riptide_agent *agent, const struct stages *stages)
+{
+    const struct connections_config *had = &agent->stages.connections, *has = &stages->connections;
+
+    if (agent->books && had->holdout_percent == has->holdout_percent &&
+        had->holdout_seed == has->holdout_seed)
+        return;
+    free(agent->books);
+    /* Without memory for them windows are given all the same. */
+    agent->books = has->holdout_percent > 0 ? calloc(1, sizeof(*agent->books)) : NULL;
+    agent->books_wait = BOOKS_WAIT;
+    if (agent->books)
+        netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,
+                   agent->congestion_control, NULL);
+}
+
 static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
 {
     interval_init(&agent->interval, stages->agent.interval_ns, stages->estimator.ttl_ns,
@@ -91,6 +127,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, riptide_router_get_fd(agent->router));
     if (r < 0)
         return r;
+    begin_books(agent, &stages);
     keep_stages(agent, &stages);
     agent->observed = netns_identify(stages.observer.netns_fd);
     agent->routed = netns_identify(stages.router.netns_fd);
@@ -118,6 +155,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     riptide_observer_free(agent->observer);
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
+    free(agent->books);
     free(agent);
     return NULL;
 }
@@ -220,6 +258,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
         riptide_observer_free(observer);
         return error_fill(error, r);
     }
+    begin_books(agent, &stages);
     keep_stages(agent, &stages);
     backends_reconfigure(&agent->backends, &stages.connections);
     /* A child of fork(2) may hold it open: closed by us alone, it would go on waking us. */

@@ -43,7 +43,7 @@ static bool needs_closed(const struct riptide_estimator_config *config)
 static bool has_holdout(const struct stages *stages)
 {
     return (stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_AUTO) &&
-           stages->observer.destroy_events == RIPTIDE_DESTROY_EVENTS_YES;
+           stages->observer.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
 }
 
 /* What the stages cannot check, as they know nothing of each other. */
@@ -94,6 +94,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .program_of =
             stages->agent.program_of ? stages->agent.program_of->backends.connections : NULL,
     };
+    /* Books without those that a dump has shown would miss the slow ones. */
+    if (stages->connections.holdout_percent > 0)
+        observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
     for (size_t i = 0; i < estimator->n_hints; i++) {

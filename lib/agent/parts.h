@@ -9,6 +9,7 @@
 #include "agent/interval.h"
 #include "internal.h"
 #include "netns.h"
+#include "proof/books.h"
 
 #include <riptide/agent.h>
 #include <time.h>
@@ -58,6 +59,9 @@ struct riptide_agent {
     struct riptide_router *router;
     struct backends backends; /* that windows are given to */
     bool is_started;
+    struct books *books;      /* of what closes; NULL: none is held out */
+    uint32_t books_wait;      /* rounds until they begin */
+    char congestion_control[16]; /* the namespace's default, as a destroy event has no name */
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
     enum phase phase;

@@ -9,6 +9,7 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -163,6 +164,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
+    agent->books_wait -= agent->books_wait > 0;
     agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
@@ -195,6 +197,33 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 
+/* In the kernel without us. */
+enum { KERNEL_CWND = 10 };
+
+/*
+ * What the arms' windows cannot have moved is passed by before its destination is looked for.
+ * Without a window of ours both arms have started alike.
+ */
+static void enter(struct riptide_agent *agent, const struct riptide_sample *sample)
+{
+    const struct connections_config *config = &agent->stages.connections;
+    const struct arm_shares shares = { .holdout = ARM_SHARE(config->holdout_percent) };
+    struct riptide_sample named;
+    uint32_t cwnd;
+
+    if (sample->acked_bytes <= sample->mss_bytes)
+        return;
+    cwnd = estimator_get_cwnd(agent->estimator, sample);
+    if (cwnd > KERNEL_CWND)
+        cwnd = KERNEL_CWND;
+    if (cwnd == 0 || sample->acked_bytes <= (uint64_t)cwnd * sample->mss_bytes)
+        return;
+    named = *sample;
+    memcpy(named.congestion_control, agent->congestion_control, sizeof(named.congestion_control));
+    books_enter(agent->books, arm_of(sample->cookie, config->holdout_seed, &shares), &named,
+                cwnd);
+}
+
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
@@ -202,8 +231,14 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
-    for (size_t i = 0; config->on_sample && i < n; i++)
-        config->on_sample(config->user, samples[i]);
+    for (size_t i = 0; config->on_sample && i < n; i++) {
+        if (!samples[i]->shown)
+            config->on_sample(config->user, samples[i]);
+    }
+    for (size_t i = 0; agent->books && agent->books_wait == 0 && i < n; i++) {
+        if (samples[i]->closed)
+            enter(agent, samples[i]);
+    }
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
     if (r < 0)
         return r;

@@ -105,3 +105,8 @@ uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *
     *seedp = agent->stages.connections.holdout_seed;
     return agent->backends.connections ? agent->stages.connections.holdout_percent : 0;
 }
+
+const struct books *riptide_agent_get_books(const struct riptide_agent *agent)
+{
+    return agent->backends.connections ? agent->books : NULL;
+}

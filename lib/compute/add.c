@@ -147,6 +147,8 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     struct destination *destination;
     enum riptide_left_out reason;
 
+    if (sample->shown)
+        return RIPTIDE_E_UNKNOWN;
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* no window: 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
@@ -180,6 +182,15 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
     const struct riptide_prefix *dst = dst_of(estimator, sample, &group);
 
     return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst));
+}
+
+uint32_t estimator_get_cwnd(const struct riptide_estimator *estimator,
+                            const struct riptide_sample *sample)
+{
+    struct riptide_prefix group;
+    uint32_t slot = prefix_table_find(&estimator->table, dst_of(estimator, sample, &group));
+
+    return slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
 }
 
 /* Up to TOGETHER of them. */

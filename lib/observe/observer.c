@@ -55,7 +55,7 @@ static int open_sockets(void *userdata, struct riptide_error *error)
     struct riptide_observer *observer = userdata;
     int r = dump_open(&observer->dump, error);
 
-    if (r == 0 && observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_YES)
+    if (r == 0 && observer->config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES)
         r = open_events(observer, error);
     return r;
 }
@@ -220,9 +220,11 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
         counter = left_out(observer, sample);
+        sample->shown = is_closed && counter == &stats->left_out_seen &&
+                        observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_ALL;
     }
     ++*(counter ? counter : &stats->samples);
-    return !counter;
+    return !counter || (verdict == SAMPLE_OK && sample->shown);
 }
 
 static int pop_open(struct riptide_observer *observer)

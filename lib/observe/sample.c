@@ -125,6 +125,7 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->mark = 0;
     sample->has_mark = false;
     sample->closed = false;
+    sample->shown = false;
     sample->snd_wnd_bytes = info->tcp.tcpi_snd_wnd;
     sample->limited_us = limited_us < UINT32_MAX ? (uint32_t)limited_us : UINT32_MAX;
     sample->busy_time_us = info->tcp.tcpi_busy_time;

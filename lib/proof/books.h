@@ -7,7 +7,7 @@
 #ifndef RIPTIDE_LIB_PROOF_BOOKS_H
 #define RIPTIDE_LIB_PROOF_BOOKS_H
 
-#include "proof/arm.h"
+#include "arm.h"
 
 #include <riptide/observe.h>
 

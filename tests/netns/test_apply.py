@@ -388,3 +388,33 @@ def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, even
     with daemon(apply, f"--destroy-events={events}", "--holdout-percent", "20", has_rules=apply == "both"):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["holdout_percent"] == percent
+
+
+def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
+    connect, near, _ = path
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nholdout-percent = 50\n")
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
+                has_rules=False) as riptided:
+        def books():
+            return status()["apply"]["books"]
+        assert books() == {"window": 0, "holdout": 0}
+        bulk = connect(congestion="cubic")
+        bulk.send(1_000_000)
+        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
+        held_out = status()["apply"]["held_out"]
+        n = 12
+        for i in range(n):  # each open for many dumps
+            connection = connect(congestion="cubic")
+            connection.send(60_000)
+            connection.near.close()
+            connection.far.close()
+        wait_until(lambda: sum(books().values()) == n, "all ends")
+        assert books()["holdout"] == status()["apply"]["held_out"] - held_out
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "again" in riptided.said(), "the reload")
+        assert sum(books().values()) == n
+        config.write_text("[apply]\nholdout-percent = 40\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: sum(books().values()) == 0, "new books")
+        bulk.close()

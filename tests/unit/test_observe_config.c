@@ -147,8 +147,8 @@ TEST(errors_name_the_field)
           { .scope = { .local_ports = ranges, .n_local_ports = 257 } } },
         { "observer.scope.remote_ports: 257; at most 256",
           { .scope = { .remote_ports = ranges, .n_remote_ports = 257 } } },
-        { "observer.destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)",
-          { .destroy_events = 2 } },
+        { "observer.destroy_events: 3; must be -1 (auto), 0 (no), 1 (yes) or 2 (all)",
+          { .destroy_events = 3 } },
         { "observer.events_buffer_bytes: 4095; ", { .events_buffer_bytes = 4095 } },
     };
     struct riptide_observer_config config;

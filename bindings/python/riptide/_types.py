@@ -113,6 +113,7 @@ class Sample:
     mark: int = _view("mark")
     has_mark: bool = _view("has_mark")  #: the kernel tells marks only to CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
+    shown: bool = _view("shown")  #: closed, and a dump has shown it; destroy_events=2
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: what the peer offers to take now
     limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
     busy_time_us: int = _view("busy_time_us")  #: with data under way
@@ -323,7 +324,7 @@ class ObserverOptions(TypedDict, total=False):
     scope: Scope  # default: everything
     max_restarts: int  # how often an interrupted dump begins anew; 3
     congestion_control: bool  # ask for the name as well; True
-    destroy_events: int  # closed connections too: True, False, -1: as an agent's policy needs; -1
+    destroy_events: int  # closed connections too: True, False, 2: those shown as well, -1: as a policy needs
     events_buffer_bytes: int  # for those; 32 MB
     netns_fd: int  # an fd on the network namespace; -1: the thread's
 

@@ -37,7 +37,7 @@ KINDS: dict[str, Any] = {
     "number": [bad for bad in NO_NUMBER if bad[0] is not None] + [
         (math.nan, ValueError), (math.inf, ValueError)],
     "bool": [*NO_NUMBER, (2, OverflowError), (-1, OverflowError)],
-    "auto": [*NO_NUMBER, (2, OSError), (-2, OSError), (128, OverflowError)],
+    "auto": [*NO_NUMBER, (3, OSError), (-2, OSError), (128, OverflowError)],
     "duration": [*NO_NUMBER, (True, TypeError), (-1, ValueError), (-math.inf, ValueError),
                  (math.nan, ValueError), (timedelta(seconds=-1), ValueError),
                  (-1e300, ValueError), (1e300, OverflowError), (timedelta.max, OverflowError),
@@ -73,7 +73,7 @@ KINDS: dict[str, Any] = {
 SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
           "remote_port": "uint16", "ca_state": "uint8", "acked_bytes": "uint64",
           "delivery_rate_Bps": "uint64", "busy_time_us": "uint64", "cookie": "uint64",
-          **dict.fromkeys(["app_limited", "closed", "has_mark"], "bool")}
+          **dict.fromkeys(["app_limited", "closed", "has_mark", "shown"], "bool")}
 OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
             "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
