@@ -105,7 +105,8 @@ static int limit_capabilities(uint64_t kept, struct riptide_error *error)
         return 0;
     data[0] =
         (struct __user_cap_data_struct){ .permitted = (uint32_t)kept, .effective = (uint32_t)kept };
-    data[1] = (struct __user_cap_data_struct){ 0 };
+    data[1] = (struct __user_cap_data_struct){ .permitted = (uint32_t)(kept >> 32),
+                                               .effective = (uint32_t)(kept >> 32) };
     return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
 }
 

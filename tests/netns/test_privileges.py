@@ -11,6 +11,7 @@ from netns import AS_NOBODY, RIPTIDED, Daemon, routes, rules, wait_until, wait_w
 
 NOBODY = 65534
 NET_ADMIN = 1 << 12
+BPF = 1 << 39
 # As a service manager starts it: somebody with one capability.
 AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
               "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
@@ -81,6 +82,15 @@ def test_one_capability_is_kept_and_enough(net, state, tmp_path, options, comman
             assert found["Gid"] == [number] * 4 and found["Groups"] == []
         live_through(net, daemon, state)
         assert state.stat().st_uid == number
+
+
+@pytest.mark.parametrize("user, number", [("root", 0), ("nobody", NOBODY)])
+def test_windows_per_connection_keep_the_second_capability(net, cgroup, user, number):
+    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--user", user, has_rules=False) as daemon:
+        wait_until(lambda: status(daemon.pid)["NoNewPrivs"] == [1], "privileges dropped")
+        found = status(daemon.pid)
+        assert found["CapPrm"] == found["CapEff"] == found["CapBnd"] == NET_ADMIN | BPF
+        assert found["Uid"] == [number] * 4
 
 
 def test_user_takes_the_socket_away(net):
