@@ -20,6 +20,12 @@ const struct option_row flush_rows[] = {
     COMMAND_END,
 };
 
+static const char paused_sentence[] =
+    "paused: [{?apply.by=connections}riptided gives no window"
+    "|riptided keeps its rules away[{?apply.by=both}, and gives no window per connection,]] until "
+    "`riptide resume` or a restart"
+    "[{!apply.by=connections}; its routes are in table {table}, where nothing looks them up]\n";
+
 /* What is removed comes back, unless somebody stops who manages the namespace. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
 {
@@ -33,10 +39,10 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
              process, why);
 }
 
-/* 0: the holder of the namespace stays off from now on; else `line` says what it may do. */
-static int pause_holder(const struct command_options *options,
-                        const struct riptide_router_config *numbers, int holder,
-                        struct riptide_error *line)
+/* The holder of the namespace stays off from now on, and it says so; else `line` has what it may do. */
+static void pause_holder(const struct command_options *options,
+                         const struct riptide_router_config *numbers, int holder,
+                         struct riptide_error *line)
 {
     const char *control = options->settings.control;
     json_t *status = NULL, *paused = NULL;
@@ -45,24 +51,23 @@ static int pause_holder(const struct command_options *options,
     int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &status, &pid, &why);
 
     table = number(status, "table");
-    json_decref(status);
     if (r == 0 && pid != holder) {
         warn_of(holder, "the riptided at --control is of another network namespace", line);
-        return -EXDEV;
-    }
-    if (r == 0 && table != numbers->table) {
+    } else if (r == 0 && table != numbers->table) {
         snprintf(line->text, sizeof(line->text),
                  "riptided runs with another table: `riptide flush --table %" JSON_INTEGER_FORMAT
                  "` is about that",
                  table);
-        return -ENXIO;
+    } else {
+        if (r == 0)
+            r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
+        if (r == 0)
+            render(stdout, paused_sentence, status, NULL, NULL);
+        else
+            warn_of(holder, log_error_text(&why, r), line);
     }
-    if (r == 0)
-        r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
+    json_decref(status);
     json_decref(paused);
-    if (r < 0)
-        warn_of(holder, log_error_text(&why, r), line);
-    return r;
 }
 
 int flush_run(const struct command_options *options)
@@ -78,11 +83,8 @@ int flush_run(const struct command_options *options)
         return command_fail(options, &error, r);
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
     /* All is off, without waiting for one that hangs; who is paused does not put it back. */
-    if (riptide_router_get_holder(&holder) == 0 &&
-        pause_holder(options, &numbers, holder, &error) == 0)
-        printf("paused: riptided keeps its rules away until `riptide resume` or a restart; its "
-               "routes are in table %" PRIu32 ", where nothing looks them up\n",
-               numbers.table);
+    if (riptide_router_get_holder(&holder) == 0)
+        pause_holder(options, &numbers, holder, &error);
     if (!error.text[0] && !leftover_find(&numbers, "riptide flush", &error))
         return EXIT_SUCCESS;
     log_answer("flush: %s", error.text);

@@ -30,9 +30,11 @@
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
     "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
-    "|{?program}{!program.reason}{!route.state=applied}" BY_PROGRAM                                \
-    "; no route: {route.state}: [{route.reason}|no reason known]"                                  \
-    "|{?program}{!program.reason}" BY_PROGRAM "; the route is not looked at: {rules.reason}"       \
+    "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
+    "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
+    "|; the route is not looked at: {rules.reason}"                                                \
+    "|{!kernel}; the kernel does not have the route that riptided has written"                     \
+    "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
     "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
     "|{?dry_run}" DRY_RUN                                                                          \
     "|{!kernel}the kernel does not have the route that riptided has written"                       \

@@ -111,7 +111,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert (f"=> connections start with {cwnd} segments, given per connection; no route: left alone: "
                 in explained)
         assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
-        assert f"connections start with {cwnd} segments\n" in said("explain", "203.0.113.2")
+        assert f"connections start with {cwnd} segments, given per connection\n" in said("explain", "203.0.113.2")
         rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
         assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
@@ -150,11 +150,32 @@ def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
         assert "=> connections start with 15 segments, given per connection\n" in explain()
 
 
-def test_flush_pauses_a_daemon_that_has_no_routes(net, daemon):
+def test_explain_says_which_of_both_windows_it_is(net, daemon, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[compute]\ncwnd-max = 30\n")
+    net.learned("203.0.113.1", 40)
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("both", "--config", config) as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 30, "the window")
+        wait_window(net.host, "203.0.113.1")
+        config.write_text("[compute]\ncwnd-max = 32\n")  # within a step of what the route has
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 32, "the larger window")
+        assert "route        203.0.113.1 initcwnd 30 via" in explain()
+        assert "=> connections start with 32 segments, given per connection\n" in explain()
+
+
+@pytest.mark.parametrize("apply, paused", [
+    ("connections", "riptided gives no window until `riptide resume` or a restart\n"),
+    ("both", "riptided keeps its rules away, and gives no window per connection, until `riptide resume` or a "
+             "restart; its routes are in table 7230, where nothing looks them up\n")])
+def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)
-    with daemon("connections", has_rules=False):
+    with daemon(apply, has_rules=apply == "both"):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        net.host.run(RIPTIDE, "flush")
+        assert net.host.run(RIPTIDE, "flush").stdout.endswith(f"\npaused: {paused}")
         assert net.connect("203.0.113.1").cwnd() == 10
 
 
