@@ -198,11 +198,11 @@ def test_state_beyond_what_a_daemon_takes_is_not_sent(net, command, tmp_path):
 
 def test_what_is_excluded_has_no_route_by_a_state(net):
     """A scope that has become smaller since the state was written."""
-    for path in ("/run/state", "/run/other"):
+    for path in ("/run/state", "/run/other-state"):
         write_state(path, {"203.0.113.1": 30, "203.0.113.2": 40})
     with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
         wait_until(lambda: windows(net.host) == {"203.0.113.2": 40}, "the other one alone")
-        assert riptide_json(net.host, "load", "/run/other")["regrouped"] == 1
+        assert riptide_json(net.host, "load", "/run/other-state")["regrouped"] == 1
         wait_rounds()
         assert windows(net.host) == {"203.0.113.2": 40}
 
