@@ -44,13 +44,14 @@ struct careful {
     uint8_t sharers[2];
     uint16_t bursts[2];
     uint16_t capacities[2];
-    uint16_t cwnd_before : 14; /* the last raise, segments */
+    uint16_t cwnd_before : 12; /* the last raise, segments */
     uint16_t n_raised : 2;     /* ticks to come in which connections end that began before it */
+    uint16_t n_lossy : 2;      /* so many more of the ticks before were lossy than clean, or more */
     uint32_t half_since_ms;
 };
 ASSERT_MEMORY_FITS(struct careful);
 
-enum { FITTED_ONE = 16, MOST_COUNTED = 127, MOST_BEFORE = (1 << 14) - 1 };
+enum { FITTED_ONE = 16, MOST_COUNTED = 127, MOST_BEFORE = (1 << 12) - 1 };
 
 /*
  * Where nothing is known of first flights: an initial window that is in wide use, and harmless.
@@ -96,14 +97,16 @@ enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
  * one after the other arrives where flights leave at once, and all end last where they are paced:
  * there the cut has to leave less than half of the share of capacity, or less than the share and
  * SHALLOW segments. A paced window is START at least, where the path carries that, and begins with
- * what may be claimed of the share.
+ * as much of the share as may be claimed. By measurement, all four: docs/decisions.md, "First
+ * flights are paced where a burst has lost, not always", has the figures of other values.
  */
 enum { FEW = 2, SHALLOW = 16 };
 static const double paced_share = 0.5, pacing_gain = 1.25;
 
 /*
  * A paced flight that fits the path loses where others fill it, as a smaller one would. So what
- * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without.
+ * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without:
+ * where one tick in three is lossy that comes about once in fifty. They are reason to pace, too.
  */
 enum { LOSSY_TICKS = 4 };
 
@@ -197,9 +200,28 @@ static double share_of(const struct careful *careful)
     return (double)HALVES_MAX(careful->capacities) / HALVES_MAX(careful->sharers);
 }
 
+static bool can_pace(const struct careful *careful, const struct riptide_policy_input *input)
+{
+    uint32_t least_us = input->config->pacing_rtt_min_us;
+
+    return least_us > 0 && careful->path_min_rtt_us >= least_us;
+}
+
+static bool are_few(const struct careful *careful)
+{
+    return HALVES_MAX(careful->sharers) <= FEW;
+}
+
 static double least_paced(const struct careful *careful)
 {
     return lesser(HALVES_MAX(careful->capacities), START);
+}
+
+/* Of flights with another window than the next ones have. */
+static void start_over(struct careful *careful)
+{
+    careful->past = (struct flights){ 0 };
+    careful->n_lossy = 0;
 }
 
 /*
@@ -221,7 +243,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
         if (capacity == 0)
             return cwnd * growth_derived;
         if (careful->known.is_paced)
-            burst = claimed = share;
+            claimed = share;
         /* One that does not fit is the last of its kind where it can be paced. */
         if (config->pacing_rtt_min_us > 0)
             burst = claimed;
@@ -243,39 +265,48 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
 }
 
 /*
- * Takes this tick to those before: `past` has how many more of them were lossy. One is where flights
- * that lost, and those that opened together with them, sent more than those that did not.
+ * Whether by now LOSSY_TICKS more ticks with this window were lossy than clean. One is lossy where
+ * flights that lost, and those that opened together with them, sent more than those that did not.
  */
-static bool is_too_large_paced(struct careful *careful, uint32_t cwnd)
+static bool loses_again_and_again(struct careful *careful, uint32_t cwnd)
 {
-    uint32_t segs = careful->flights.segs, lost_segs = careful->flights.lost_segs;
-    uint32_t fit_segs = careful->n_filled * cwnd;
+    uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
     uint32_t lossy_segs = fit_segs < segs ? segs - fit_segs : 0;
-    bool is_lossy = lost_segs * LOSS_SHARE > segs &&
-                    lossy_segs * HALVES_MAX(careful->sharers) >= fit_segs;
-    struct flights *past = &careful->past;
+    bool has_lost = careful->flights.lost_segs * LOSS_SHARE > segs;
 
-    if (is_lossy)
-        past->lost_segs++;
-    else if (past->lost_segs > 0)
-        past->lost_segs--;
-    return past->lost_segs >= LOSSY_TICKS;
+    if (!has_lost || lossy_segs * HALVES_MAX(careful->sharers) < fit_segs) {
+        if (careful->n_lossy > 0)
+            careful->n_lossy--;
+        return false;
+    }
+    if (careful->n_lossy == LOSSY_TICKS - 1)
+        return true;
+    careful->n_lossy++;
+    return false;
 }
 
-/* Takes this tick's flights to those before, and asks whether they lost too much in all. */
-static bool is_too_large(struct careful *careful, uint32_t cwnd)
+/*
+ * Takes this tick's flights to those before, and asks whether they lost too much in all. A loss of
+ * one segment in each flight stays below it; where they can be paced instead that is too much.
+ */
+static bool is_too_large(struct careful *careful, const struct riptide_policy_input *input,
+                         uint32_t cwnd)
 {
     struct flights *past = &careful->past;
+    bool loses;
 
     if (careful->flights.segs == 0)
         return false;
+    loses = loses_again_and_again(careful, cwnd);
     if (careful->known.is_paced)
-        return is_too_large_paced(careful, cwnd);
+        return loses;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
     add_flight(past, careful->flights.segs, careful->flights.lost_segs);
     if (past->lost_segs > 0)
         past->segs = to_u16(sent_together(careful, cwnd, past->segs));
+    if (loses && can_pace(careful, input) && are_few(careful))
+        return true;
     return careful->flights.lost_segs > 0 &&
            (uint32_t)past->lost_segs * LOSS_SHARE > (uint32_t)past->segs + BENEFIT;
 }
@@ -302,7 +333,7 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
     careful->known.n_fit = 0;
     careful->known.is_cut = true;
     careful->known.n_settle = SETTLE;
-    careful->past = (struct flights){ 0 };
+    start_over(careful);
     fits -= fits / (lost > segs / 4 ? 8 : 32);
     if (careful->known.is_paced)
         return greater(lesser(fits, share), least_paced(careful));
@@ -330,6 +361,7 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     next = grow(careful, input->config, input->cwnd);
     if (next <= fitted)
         return fitted;
+    start_over(careful);
     careful->past = careful->flights;
     note_raise(careful, input->cwnd, RAISED);
     return next;
@@ -338,20 +370,17 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
 /* Whether pacing begins with a window of `fitted`, and what it begins with. */
 static double pace(struct careful *careful, const struct riptide_policy_input *input, double fitted)
 {
-    uint32_t least_us = input->config->pacing_rtt_min_us;
     double share = share_of(careful), least = greater(share * paced_share, lesser(share, SHALLOW));
-    bool are_few = HALVES_MAX(careful->sharers) <= FEW;
+    bool is_too_little = are_few(careful) || fitted < least;
 
-    if (least_us == 0 || careful->path_min_rtt_us < least_us) {
+    if (!can_pace(careful, input))
         careful->known.is_paced = false;
-        return fitted;
-    }
-    if (careful->known.is_paced || !careful->known.is_cut ||
-        (fitted >= least && !are_few))
+    if (!can_pace(careful, input) || careful->known.is_paced || !careful->known.is_cut ||
+        !is_too_little)
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;
-    careful->past = (struct flights){ 0 };
+    start_over(careful);
     fitted = greater(fitted, share * input->config->capacity_fraction);
     return greater(fitted, least_paced(careful));
 }
@@ -373,11 +402,11 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
         return start;
     if (is_raised && careful->cwnd_before < cwnd)
         cwnd = careful->cwnd_before;
-    if (is_too_large(careful, cwnd))
+    if (is_too_large(careful, input, cwnd))
         return lower(careful, input, cwnd);
     /* What ends in the ticks after a raise may have begun before it. */
     if (is_raised)
-        careful->past = (struct flights){ 0 };
+        start_over(careful);
     else if (careful->n_filled > careful->n_doubtful)
         return raise(careful, input, fitted);
     if (careful->known.n_cuts > 0 && fitted < start)

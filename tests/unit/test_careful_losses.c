@@ -167,6 +167,22 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
 }
 
+/* A buffer of 47 takes all but the last of each flight: too little for a cut, and for a raise. */
+TEST(one_segment_of_each_flight_is_reason_enough_to_pace)
+{
+    ESTIMATOR *estimator = paced(), *nobody_does = careful();
+
+    assert_int_equal(fit(estimator, busy(100)), 48);
+    assert_int_equal(fit(nobody_does, busy(100)), 48);
+    tick(estimator, lossy(100), lossy(100));
+    tick(nobody_does, lossy(100), lossy(100));
+    assert_ticks(estimator, 3, 48, lossy(100), closed(48, 48, 1));
+    assert_ticks(nobody_does, 12, 48, lossy(100), closed(48, 48, 1));
+    assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
+    assert_int_equal(tick(estimator, lossy(100), closed(48, 48, 1)), 100);
+    assert_int_equal(pacing_of(estimator), 50);
+}
+
 /* Three open together; what is left of 24 is less than 16 and the share, more than 16, or more than the share. */
 TEST(a_small_share_of_several_is_paced_where_the_buffer_takes_less)
 {
