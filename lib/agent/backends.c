@@ -4,15 +4,18 @@
  */
 #include "agent/backends.h"
 
-#include "apply/router.h"
 #include "internal.h"
 
 #include <errno.h>
 
-static void add(struct backends *backends, const struct backend *backend, void *self)
+static void list(struct backends *backends)
 {
-    backends->list[backends->n].backend = backend;
-    backends->list[backends->n++].self = self;
+    backends->n = 0;
+    if (backends->connections)
+        backends->list[backends->n++] =
+            (struct listed){ &backend_connections, backends->connections };
+    if (backends->chosen != RIPTIDE_CONNECTIONS)
+        backends->list[backends->n++] = (struct listed){ &backend_routes, backends->router };
 }
 
 /* AUTO goes on with routes, whatever it is that keeps connections from it. */
@@ -40,10 +43,7 @@ int backends_init(struct backends *backends, enum riptide_backend chosen,
         if (r < 0)
             r = refuse(backends, r, error);
     }
-    if (backends->connections)
-        add(backends, &backend_connections, backends->connections);
-    if (backends->chosen != RIPTIDE_CONNECTIONS)
-        add(backends, &backend_routes, router);
+    list(backends);
     return r;
 }
 
@@ -79,11 +79,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
             r = refuse(backends, r, error);
         else if (backends->chosen == RIPTIDE_AUTO)
             backends->chosen = RIPTIDE_CONNECTIONS;
-        backends->n = 0;
-        if (backends->connections)
-            add(backends, &backend_connections, backends->connections);
-        if (backends->chosen != RIPTIDE_CONNECTIONS)
-            add(backends, &backend_routes, backends->router);
+        list(backends);
     }
     /* Else the router does both: the lock, and what a router left that was killed. */
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
@@ -146,10 +142,8 @@ int backends_stop(struct backends *backends)
 
 void backends_check(struct backends *backends, uint64_t round_ns)
 {
-    plan_set_round(&backends->router->plan, round_ns);
-    riptide_router_retry(backends->router);
-    if (backends->connections)
-        connections_check(backends->connections);
+    for (uint32_t i = 0; i < backends->n; i++)
+        backends->list[i].backend->check(backends->list[i].self, round_ns);
 }
 
 int backends_dispatch(struct backends *backends, int fd, bool *is_one)
@@ -157,7 +151,7 @@ int backends_dispatch(struct backends *backends, int fd, bool *is_one)
     for (uint32_t i = 0; i < backends->n; i++) {
         const struct backend *backend = backends->list[i].backend;
 
-        *is_one = fd == backend->get_fd(backends->list[i].self);
+        *is_one = backend->get_fd && fd == backend->get_fd(backends->list[i].self);
         if (*is_one)
             return backend->dispatch(backends->list[i].self);
     }
@@ -174,9 +168,7 @@ int backends_set_paused(struct backends *backends, bool is_paused)
 {
     int r = 0;
 
-    if (backends->connections)
-        r = connections_set_paused(backends->connections, is_paused);
-    if (r == 0 && backends->chosen != RIPTIDE_CONNECTIONS)
-        r = riptide_router_set_paused(backends->router, is_paused);
+    for (uint32_t i = 0; i < backends->n && r == 0; i++)
+        r = backends->list[i].backend->set_paused(backends->list[i].self, is_paused);
     return r;
 }

@@ -16,7 +16,7 @@ struct backends {
     enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
     struct riptide_router *router;
     struct connections *connections; /* NULL: not asked for, or AUTO found none */
-    struct {
+    struct listed {
         const struct backend *backend;
         void *self;
     } list[MOST_BACKENDS];

@@ -12,14 +12,31 @@
 /* Each as the function of riptide_router_... that has its name; `self` is what it is called for. */
 struct backend {
     int (*set)(void *self, const struct riptide_wanted *wanted);
-    int (*dispatch)(void *self);
-    int (*get_fd)(const void *self);
     int (*pop)(void *self, const struct riptide_route **routep);
     bool (*is_idle)(const void *self);
     int (*stop)(void *self);
+    int (*set_paused)(void *self, bool is_paused);
+    /* For each round, which are so far apart: tries again what was refused. */
+    void (*check)(void *self, uint64_t round_ns);
+    /* NULL: what is set is done. */
+    int (*get_fd)(const void *self);
+    int (*dispatch)(void *self);
 };
+
+/* What has that name above, of functions whose first parameter is typed. */
+#define AS_BACKEND(type, name, of, parameters, ...)                                                \
+    static type backend_##name parameters                                                          \
+    {                                                                                              \
+        return of##name(__VA_ARGS__);                                                              \
+    }
 
 /* Routes in a table of our own: `self` is a struct riptide_router. */
 extern const struct backend backend_routes;
+
+/*
+ * Under a lock that another backend has taken: removes what a router left that was killed, unless
+ * others use the same numbers; its errors, each with a line. A router with dry_run removes nothing.
+ */
+int claim_clear(struct riptide_router *router, struct riptide_error *error);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "router.h"
 
+#include "backend.h"
 #include "config.h"
 #include "flush.h"
 #include "internal.h"

@@ -385,18 +385,24 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
     struct_give(stats, size, &current, sizeof(current));
 }
 
-#define AS_BACKEND(type, name, parameters, ...)                                                    \
-    static type backend_##name parameters                                                         \
-    {                                                                                              \
-        return riptide_router_##name(__VA_ARGS__);                                                 \
-    }
+AS_BACKEND(int, set, riptide_router_, (void *self, const struct riptide_wanted *wanted), self,
+           wanted)
+AS_BACKEND(int, dispatch, riptide_router_, (void *self), self)
+AS_BACKEND(int, get_fd, riptide_router_, (const void *self), self)
+AS_BACKEND(int, pop, riptide_router_, (void *self, const struct riptide_route **routep), self,
+           routep)
+AS_BACKEND(bool, is_idle, riptide_router_, (const void *self), self)
+AS_BACKEND(int, stop, riptide_router_, (void *self), self)
+AS_BACKEND(int, set_paused, riptide_router_, (void *self, bool is_paused), self, is_paused)
 
-AS_BACKEND(int, set, (void *self, const struct riptide_wanted *wanted), self, wanted)
-AS_BACKEND(int, dispatch, (void *self), self)
-AS_BACKEND(int, get_fd, (const void *self), self)
-AS_BACKEND(int, pop, (void *self, const struct riptide_route **routep), self, routep)
-AS_BACKEND(bool, is_idle, (const void *self), self)
-AS_BACKEND(int, stop, (void *self), self)
+static void backend_check(void *self, uint64_t round_ns)
+{
+    struct riptide_router *router = self;
 
-const struct backend backend_routes = { backend_set, backend_dispatch, backend_get_fd,
-                                        backend_pop, backend_is_idle,  backend_stop };
+    plan_set_round(&router->plan, round_ns);
+    riptide_router_retry(router);
+}
+
+const struct backend backend_routes = { backend_set,    backend_pop,        backend_is_idle,
+                                        backend_stop,   backend_set_paused, backend_check,
+                                        backend_get_fd, backend_dispatch };

@@ -98,12 +98,6 @@ int work_step(struct riptide_router *router);
  */
 int claim_take(void *router, struct riptide_error *error);
 
-/*
- * Under a lock that somebody else has taken for it: removes what a router left that was killed,
- * unless others use the same numbers. A router with dry_run removes nothing.
- */
-int claim_clear(struct riptide_router *router, struct riptide_error *error);
-
 /* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
 int claim_check(struct riptide_router *router, struct riptide_error *error);
 

@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* Outcomes that nobody pops: more than the agent sets between two chances to pop. */
@@ -40,7 +39,6 @@ struct connections {
     int netns_fd; /* a duplicate; -1: the thread's */
     int lock_fd;  /* -1: not taken */
     uint64_t netns_cookie;
-    int never_fd; /* an epoll's fd that has nothing to say */
     bool is_stopped;
     bool is_paused;
     const char *reason;
@@ -78,15 +76,10 @@ static int connections_make(struct connections **connectionsp,
         return -ENOMEM;
     connections->pid = getpid();
     connections->config = *config;
-    connections->netns_fd = connections->lock_fd = connections->never_fd = -1;
-    connections->windows_fd = -1;
+    connections->netns_fd = connections->lock_fd = connections->windows_fd = -1;
     if (config->program_of)
         connections->program = program_share(config->program_of->program);
     r = connections->program ? 0 : program_new(&connections->program, config->cgroup, error);
-    if (r == 0) {
-        connections->never_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        r = connections->never_fd < 0 ? -errno : 0;
-    }
     if (r == 0 && config->netns_fd != -1) {
         connections->netns_fd = fcntl(config->netns_fd, F_DUPFD_CLOEXEC, 0);
         if (connections->netns_fd < 0)
@@ -120,7 +113,6 @@ struct connections *connections_free(struct connections *connections)
     closep(&connections->windows_fd);
     closep(&connections->lock_fd);
     closep(&connections->netns_fd);
-    closep(&connections->never_fd);
     free(connections->refused);
     free(connections);
     return NULL;
@@ -403,25 +395,10 @@ int connections_count(const struct connections *connections, struct window_count
                            counts);
 }
 
-static int backend_set(void *self, const struct riptide_wanted *wanted)
-{
-    return connections_set(self, wanted);
-}
-
-static int backend_dispatch(void *self)
-{
-    return is_forked(((struct connections *)self)->pid, NULL) ? -ECHILD : 0;
-}
-
-static int backend_get_fd(const void *self)
-{
-    return ((const struct connections *)self)->never_fd;
-}
-
-static int backend_pop(void *self, const struct riptide_route **routep)
-{
-    return connections_pop(self, routep);
-}
+AS_BACKEND(int, set, connections_, (void *self, const struct riptide_wanted *wanted), self, wanted)
+AS_BACKEND(int, pop, connections_, (void *self, const struct riptide_route **routep), self, routep)
+AS_BACKEND(int, stop, connections_, (void *self), self)
+AS_BACKEND(int, set_paused, connections_, (void *self, bool is_paused), self, is_paused)
 
 static bool backend_is_idle(const void *self)
 {
@@ -429,10 +406,17 @@ static bool backend_is_idle(const void *self)
     return true;
 }
 
-static int backend_stop(void *self)
+static void backend_check(void *self, uint64_t round_ns)
 {
-    return connections_stop(self);
+    (void)round_ns;
+    connections_check(self);
 }
 
-const struct backend backend_connections = { backend_set, backend_dispatch, backend_get_fd,
-                                             backend_pop, backend_is_idle,  backend_stop };
+const struct backend backend_connections = {
+    .set = backend_set,
+    .pop = backend_pop,
+    .is_idle = backend_is_idle,
+    .stop = backend_stop,
+    .set_paused = backend_set_paused,
+    .check = backend_check,
+};
