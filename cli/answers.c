@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "clock.h"
+#include "effect.h"
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -41,20 +42,12 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         health->late_max_ns = event->tick->late_ns;
 }
 
-/* Connections that count, of each arm. */
-static json_t *books_of(const struct daemon *daemon)
+static json_t *effect_of(const struct daemon *daemon)
 {
     const struct books *books = riptide_agent_get_books(daemon->agent);
-    uint64_t n[ARMS] = { 0 };
+    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
 
-    if (!books)
-        return json_null();
-    for (size_t i = 0; i < BOOK_CLASSES; i++) {
-        for (size_t arm = 0; arm < ARMS; arm++)
-            n[arm] += books->cells[i][arm].n;
-    }
-    return json_pack("{s:I, s:I}", "window", (json_int_t)n[ARM_WINDOW], "holdout",
-                     (json_int_t)n[ARM_HOLDOUT]);
+    return books ? effect_pooled(books, holdout_percent) : json_null();
 }
 
 /* By what windows are given, and per connection how many. */
@@ -71,7 +64,7 @@ static json_t *apply_of(const struct daemon *daemon)
                      (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
                      (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
                      (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
-                     "held_out", (json_int_t)counts.held_out, "books", books_of(daemon));
+                     "held_out", (json_int_t)counts.held_out, "effect", effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -293,6 +286,41 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "seen", seen, "route", route, "program",
                      program_of(daemon, peer), "rules", rules_of(daemon, peer->family));
+}
+
+/* Why nothing is compared, and how it would be; NULL: it is. */
+static const char *why_no_books(const struct daemon *daemon)
+{
+    const char *reason;
+    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
+
+    if (daemon->settings->router.dry_run)
+        return "a dry run gives no window";
+    if (backend == RIPTIDE_ROUTES)
+        return "windows are given by routes, which cannot hold out single connections: --apply "
+               "connections can";
+    if (backend == RIPTIDE_BOTH)
+        return "with --apply both a route gives its window to whatever connection the program "
+               "passes by: --apply connections holds some out";
+    if (daemon->settings->agent.holdout_percent == 0)
+        return "no connection is held out: --holdout-percent 5 would hold out so many";
+    if (!riptide_agent_get_books(daemon->agent))
+        return "riptided does not hear of connections that close: --destroy-events yes, or policy "
+               "careful";
+    return NULL;
+}
+
+json_t *daemon_verdict(struct daemon *daemon)
+{
+    const char *reason = why_no_books(daemon);
+    const struct books *books = reason ? NULL : riptide_agent_get_books(daemon->agent);
+    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+
+    return json_pack("{s:s?, s:I, s:f, s:o, s:o}", "reason", reason, "holdout_percent",
+                     (json_int_t)(books ? holdout_percent : 0), "confidence_percent",
+                     100 * EFFECT_CONFIDENCE, "pooled",
+                     books ? effect_pooled(books, holdout_percent) : json_null(), "classes",
+                     books ? effect_classes(books, holdout_percent) : json_array());
 }
 
 json_t *daemon_list(struct daemon *daemon)

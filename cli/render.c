@@ -139,6 +139,8 @@ static void print_value(const struct render *render, const json_t *value, const 
         print_plain(out, value);
     else if (*how == '.')
         fprintf(out, "%.*f", how[1] - '0', figure);
+    else if (*how == '+')
+        fprintf(out, "%+.*f", how[2] - '0', figure);
     else if (*how == '-')
         fprintf(out, "%-*s", atoi(how + 1), json_string_value(value));
     else if (is_word(how, len, "bytes"))

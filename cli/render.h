@@ -4,7 +4,7 @@
  *
  *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is
  *              null
- *   {path:how} the same as how says: .1f a number with digits, -8 padded, bytes as 12.3k, milli a
+ *   {path:how} the same as how says: .1f a number with digits, +.1 with its sign, -8 padded, bytes as 12.3k, milli a
  *              thousandth with one digit, s a thousandth with as many as it has, clock a time in s,
  *              list the elements, left_out the members above 0, mark with the colour of that word
  *   [a|b|c]    the first of these in which all conditions hold, or none of them. Each {path}

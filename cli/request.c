@@ -174,6 +174,7 @@ static json_t *run_load(struct call *call)
 static const struct verb verbs[] = {
     { "status", false, NULL, daemon_status }, { "metrics", false, NULL, daemon_metrics },
     { "hints", false, NULL, daemon_hints },   { "save", true, NULL, daemon_save },
+    { "verdict", false, NULL, daemon_verdict },
     { "show", false, run_show, NULL },        { "explain", false, run_explain, NULL },
     { "hint", true, run_hint, NULL },         { "unhint", true, run_unhint, NULL },
     { "pause", true, run_pause, NULL },       { "resume", true, run_pause, NULL },

@@ -45,6 +45,7 @@ json_t *daemon_status(struct daemon *daemon);
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *dst);
 json_t *daemon_metrics(struct daemon *daemon);
 json_t *daemon_hints(struct daemon *daemon);
+json_t *daemon_verdict(struct daemon *daemon);
 /* What is said beside a list of destinations; the next of them, false behind the last. */
 json_t *daemon_list(struct daemon *daemon);
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row);

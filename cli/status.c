@@ -3,7 +3,7 @@
  * riptide status: how the daemon is, on one screen.
  */
 #include "client.h"
-#include "lib/tools.h"
+#include "effect.h"
 #include "resolve.h"
 
 #include <stdlib.h>
@@ -27,6 +27,7 @@ static const char screen[] =
     "paced; {/apply.kept} kept a larger one of their route\n]"
     "[{?/apply.holdout_percent}  held out   {/apply.held_out} connections, {/apply.holdout_percent} % of those to "
     "destinations with a window, kept the kernel's own\n]"
+    "[  effect     {effect}\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"
@@ -75,8 +76,14 @@ static void print_screen(const json_t *status)
         real(get(status, "round"), "interval_s") > real(status, "interval_s"), "is_full",
         number(status, "destinations") >= number(status, "max_destinations"), "has_all_routes",
         number(status, "routes") + number(status, "left_alone") >= number(status, "max_routes"));
+    const json_t *effect = get(apply, "effect");
+    char sentence[512];
     size_t i;
 
+    if (json_is_object(effect)) {
+        render_string(sentence, sizeof(sentence), effect_sentence, effect);
+        json_object_set_new(compared, "effect", json_string(sentence));
+    }
     render(stdout, screen, status, compared, &style);
     json_array_foreach(get(status, "messages"), i, message)
     {

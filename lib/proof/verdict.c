@@ -88,22 +88,12 @@ static double rounds_of(const struct pool *pool, const struct verdict *verdict, 
     return exponential(pool->arm_mean / pool->weight) * (exponential(-difference) - 1);
 }
 
-static bool is_asked_for(struct verdict_classes classes, unsigned int class)
-{
-    unsigned int size = class / BOOK_CONTROLS / BOOK_RTTS;
-    unsigned int rtt = class / BOOK_CONTROLS % BOOK_RTTS, control = class % BOOK_CONTROLS;
-
-    return (classes.sizes == 0 || classes.sizes >> size & 1) &&
-           (classes.rtts == 0 || classes.rtts >> rtt & 1) &&
-           (classes.controls == 0 || classes.controls >> control & 1);
-}
-
 int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
                     enum arm control, struct verdict_classes classes, double confidence)
 {
     struct verdict result = { 0 };
     struct pool time = { 0 }, again = { 0 };
-    double alpha = 1 - confidence, all, share, width;
+    double alpha = 1 - confidence, all = 0, held = 0, share, width;
     struct interval log_time;
 
     if (!(confidence > 0 && confidence < 1))
@@ -112,7 +102,11 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
         const struct book_cell *a = &books->cells[class][arm], *c = &books->cells[class][control];
         double weight;
 
-        if (a->n < 2 || c->n < 2 || !is_asked_for(classes, class))
+        if (!verdict_has_class(classes, class))
+            continue;
+        all += (double)a->n + (double)c->n;
+        held += (double)c->n;
+        if (a->n < 2 || c->n < 2)
             continue;
         weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
         pool_add(&time, weight,
@@ -134,10 +128,10 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
                                              rounds_of(&time, &result, log_time.low) };
     result.again = compare(&again, &result, unseen_again, sharp_again, alpha);
     result.again_control = again.control_mean / again.weight;
-    all = (double)result.n + (double)result.n_control;
-    share = (double)result.n_control / all;
+    share = held / all;
     width = half_width(share * (1 - share) / all, sharp_share, alpha);
-    result.share = (struct interval){ share, share - width, share + width };
+    result.share =
+        (struct interval){ share, greater(share - width, 0), lesser(share + width, 1) };
     *verdict = result;
     return 0;
 }

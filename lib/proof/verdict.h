@@ -16,7 +16,7 @@
 #ifndef RIPTIDE_LIB_PROOF_VERDICT_H
 #define RIPTIDE_LIB_PROOF_VERDICT_H
 
-#include "proof/books.h"
+#include "books.h"
 
 /* Fewer of either arm have no verdict; and a class with fewer than two of each has no part in it.
  */
@@ -26,6 +26,16 @@ enum { VERDICT_MIN_CONNECTIONS = 20 };
 struct verdict_classes {
     uint8_t sizes, rtts, controls;
 };
+
+static inline bool verdict_has_class(struct verdict_classes classes, unsigned int class)
+{
+    unsigned int size = class / BOOK_CONTROLS / BOOK_RTTS;
+    unsigned int rtt = class / BOOK_CONTROLS % BOOK_RTTS, control = class % BOOK_CONTROLS;
+
+    return (classes.sizes == 0 || classes.sizes >> size & 1) &&
+           (classes.rtts == 0 || classes.rtts >> rtt & 1) &&
+           (classes.controls == 0 || classes.controls >> control & 1);
+}
 
 struct interval {
     double estimate, low, high;
@@ -44,7 +54,8 @@ struct verdict {
     struct interval again;
     double again_control; /* that of control */
     /*
-     * Of both arms' connections so many are control's. Where this is not what the arms' shares say,
+     * Of both arms' connections so many are control's, those of all classes that were asked for:
+     * which of them have two of each is no fair draw. Where this is not what the arms' shares say,
      * something leaves out more of the one than of the other, and nothing above can be believed.
      */
     struct interval share;

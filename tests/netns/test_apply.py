@@ -418,7 +418,8 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
                 has_rules=False) as riptided:
         def books():
-            return status()["apply"]["books"]
+            effect = status()["apply"]["effect"]
+            return {"window": effect["connections"], "holdout": effect["held_out"]}
         assert books() == {"window": 0, "holdout": 0}
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)

@@ -41,6 +41,12 @@ json_t *daemon_metrics(struct daemon *daemon)
     return json_pack("{s:s}", "metrics", "a_total 1\n# EOF\n");
 }
 
+json_t *daemon_verdict(struct daemon *daemon)
+{
+    (void)daemon;
+    return json_pack("{s:s}", "reason", "nothing");
+}
+
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *dst)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];

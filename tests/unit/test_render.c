@@ -49,7 +49,7 @@ TEST(conditions_print_nothing)
 
 TEST(figures_are_printed_as_asked)
 {
-    assert_rendered("{x:.2} {x:milli} {x:s}", "{\"x\":1500}", "1500.00 1.5 1.5");
+    assert_rendered("{x:.2} {x:milli} {x:s} {x:+.1}", "{\"x\":1500}", "1500.00 1.5 1.5 +1500.0");
     assert_rendered("<{x:-4}>", "{\"x\":\"ab\"}", "<ab  >");
     assert_rendered("{x:clock} {y:clock}", "{\"x\":90061,\"y\":59.9}", "1 d 01:01:01 00:00:59");
     assert_rendered("{a:bytes} {b:bytes} {c:bytes} {d:bytes}",

@@ -301,6 +301,24 @@ TEST(classes_can_be_chosen)
     }
 }
 
+/* By chance each has none, one or more of one in twenty: those that have enough are no fair draw. */
+TEST(the_share_is_of_all_classes)
+{
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    for (unsigned int i = 0; i < BOOK_CLASSES; i++) {
+        unsigned int n_held_out = i < 53 ? 0 : i < 106 ? 1 : i < 132 ? 2 : i < 141 ? 3 : 4;
+
+        books.cells[i][ARM_WINDOW] = cell_of(19, 2, 0.5, 0, 0);
+        books.cells[i][ARM_HOLDOUT] = cell_of(n_held_out, 2, 0.5, 0, 0);
+    }
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95), 0);
+    assert_int_equal(verdict.n_control, 26 * 2 + 9 * 3 + 3 * 4);
+    assert_true(fabs(verdict.share.estimate - 0.05) < 0.001);
+    assert_true(verdict.share.low < 0.05 && verdict.share.high > 0.05);
+}
+
 TEST(few_connections_have_no_verdict)
 {
     struct books books = { 0 };

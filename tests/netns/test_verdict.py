@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""riptide verdict: what becomes of connections with a window, against those that are held out."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from control import one_line, riptide_json, status
+from netns import RIPTIDE, RIPTIDED, Daemon, wait_until
+
+
+def transfer(connect, n_bytes=60_000):
+    connection = connect(congestion="cubic")
+    connection.send(n_bytes)
+    connection.near.close()
+    connection.far.close()
+
+
+def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
+    connect, near, _ = path
+    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
+    one_line(near.run(RIPTIDE, "verdict", check=False), 3)
+    with Daemon(near, *options, has_rules=False), ThreadPoolExecutor(3) as threads:
+        before = riptide_json(near, "verdict")
+        assert (before["reason"], before["holdout_percent"], before["classes"]) == (None, 50, [])
+        assert (before["pooled"]["verdict"], before["pooled"]["connections"], before["pooled"]["held_out"]) == ("few", 0, 0)
+        assert near.run(RIPTIDE, "verdict").stdout.startswith("too few connections yet: 0 with a window and 0 held out; 20 of")
+        bulk = connect(congestion="cubic")
+        bulk.send(1_000_000)
+        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
+        n = 0
+
+        def pooled():
+            nonlocal n
+            list(threads.map(lambda _: transfer(connect), range(15)))
+            n += 15
+            wait_until(lambda: sum(status()["apply"]["effect"][arm] for arm in ("connections", "held_out")) == n,
+                       "all ends")
+            row = riptide_json(near, "verdict")["pooled"]
+            return row["verdict"] == "helps" and row
+        row = wait_until(pooled, "a verdict")
+        assert min(row["connections"], row["held_out"]) >= 20
+        assert 0 < row["rounds_saved"]["low"] < row["rounds_saved"]["estimate"] < 4
+        assert row["share_percent"]["low"] < 50 < row["share_percent"]["high"]
+        document = riptide_json(near, "verdict")
+        assert document["pooled"] == riptide_json(near, "status")["apply"]["effect"]
+        assert sum(found["connections"] + found["held_out"] for found in document["classes"]) == n
+        first, second = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
+        assert first.startswith("windows help: ")
+        assert second.startswith("  32 to 64 KB, 100 to 150 ms: windows help: ")
+        assert f"  effect     {first}\n" in near.run(RIPTIDE, "status").stdout
+        bulk.close()
+
+
+@pytest.mark.parametrize("apply, events, percent, reason", [
+    ("connections", "yes", 0, "no connection is held out: --holdout-percent 5 "),
+    ("connections", "no", 5, "riptided does not hear of connections that close: --destroy-events yes"),
+    ("both", "yes", 5, "with --apply both a route gives its window"),
+    ("routes", "yes", 5, "windows are given by routes, which cannot hold out single connections"),
+])
+def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, reason):
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, f"--destroy-events={events}", "--holdout-percent", percent,
+                has_rules=apply in ("both", "routes")):
+        assert net.host.run(RIPTIDE, "verdict").stdout.startswith(f"nothing is compared: {reason}")
+        document = riptide_json(net.host, "verdict")
+        assert (document["pooled"], document["classes"], document["holdout_percent"]) == (None, [], 0)
+        assert document["reason"].startswith(reason)
+        assert "  effect " not in net.host.run(RIPTIDE, "status").stdout
+
+
+def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):
+    path = tmp_path / "control"
+    process = net.host.start(RIPTIDED, "--dry-run", "--apply", "connections", "--cgroup", cgroup, "--control", path)
+    wait_until(path.exists, "the socket")
+    said = net.host.run(RIPTIDE, "verdict", "--control", path).stdout
+    assert said == "nothing is compared: a dry run gives no window\n"
+    process.terminate()
+    assert process.wait() == 0

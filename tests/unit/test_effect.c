@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verdicts in words, from books with round figures.
+ */
+#include "effect.h"
+#include "unit.h"
+
+/* So many connections that took `doublings` of a round trip, half of them half a one more or less. */
+static struct book_cell cell_of(uint64_t n, double doublings, uint64_t n_again)
+{
+    uint64_t mean = (uint64_t)(doublings * BOOK_TIME_ONE + 0.5), off = BOOK_TIME_ONE / 2;
+    uint64_t again = BOOK_AGAIN_ONE / 10;
+
+    return (struct book_cell){ n,
+                               n_again,
+                               n * mean,
+                               n * (mean * mean + off * off),
+                               n_again * again,
+                               n_again * again * again };
+}
+
+static void fill(struct books *books, unsigned int class, struct book_cell window,
+                 struct book_cell holdout)
+{
+    books->cells[class][ARM_WINDOW] = window;
+    books->cells[class][ARM_HOLDOUT] = holdout;
+}
+
+/* `row`, which is freed, has that verdict. */
+static void assert_word(json_t *row, const char *verdict)
+{
+    assert_string_equal(text_of(row, "verdict"), verdict);
+    json_decref(row);
+}
+
+/* And that sentence. */
+static void assert_says(json_t *row, const char *verdict, const char *expected)
+{
+    char text[512];
+
+    render_string(text, sizeof(text), effect_sentence, row);
+    assert_string_equal(text, expected);
+    assert_word(row, verdict);
+}
+
+static json_t *class_at(const struct books *books, size_t i, uint32_t holdout_percent)
+{
+    json_t *rows = effect_classes(books, holdout_percent);
+    json_t *row = json_incref(json_array_get(rows, i));
+
+    json_decref(rows);
+    return row;
+}
+
+static size_t count_classes(const struct books *books)
+{
+    json_t *rows = effect_classes(books, 5);
+    size_t n = json_array_size(rows);
+
+    json_decref(rows);
+    return n;
+}
+
+/* That of docs/proof.md. */
+TEST(the_example_in_words)
+{
+    struct books books = { 0 };
+
+    fill(&books, book_class(2, 4, 1), cell_of(4112, 1.585, 493), cell_of(232, 2, 23));
+#define FIGURES                                                                                    \
+    "windows help: 1.00 round trips saved (95 % CI 0.72 to 1.30), time -25.0 % (-30.3 to -19.3); " \
+    "sent again +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
+    assert_says(effect_pooled(&books, 5), "helps", FIGURES);
+    assert_says(class_at(&books, 0, 5), "helps", "64 to 128 KB, 150 to 300 ms: " FIGURES);
+}
+
+TEST(harm_and_what_is_both_and_nothing_have_their_words)
+{
+    struct books books = { 0 };
+    const struct book_cell held_out = cell_of(200, 2, 0);
+
+    fill(&books, 0, cell_of(3800, 2.5, 0), held_out);
+    assert_says(effect_pooled(&books, 5), "harms",
+                "windows harm: -1.66 round trips saved (95 % CI -1.96 to -1.33), time +41.4 % "
+                "(+30.7 to +53.0); sent again +0.0 points (-0.2 to +0.2); 3800 connections against 200 held out");
+    fill(&books, 0, cell_of(3800, 2, 3800), held_out);
+    assert_says(class_at(&books, 0, 5), "harms",
+                "0 to 32 KB, 5 to 20 ms: windows harm: 0.00 round trips saved (95 % CI -0.30 to 0.33), time "
+                "+0.0 % (-7.6 to +8.2); sent again +10.0 points (+9.8 to +10.2); 3800 connections "
+                "against 200 held out");
+    fill(&books, 0, cell_of(3800, 1.5, 3800), held_out);
+    assert_word(class_at(&books, 0, 5), "mixed");
+    fill(&books, 0, cell_of(3800, 2, 0), cell_of(200, 2, 200));
+    assert_word(class_at(&books, 0, 5), "helps");
+    fill(&books, 0, cell_of(3800, 2, 0), held_out);
+    assert_word(class_at(&books, 0, 5), "none");
+}
+
+TEST(too_few_are_counted)
+{
+    struct books books = { 0 };
+    json_t *row;
+
+    assert_int_equal(count_classes(&books), 0);
+    fill(&books, BOOK_CLASSES - 1, cell_of(15, 1, 0), cell_of(1, 1, 0));
+    fill(&books, BOOK_CLASSES - 2, cell_of(300, 1, 0), cell_of(18, 1, 0));
+    assert_says(effect_pooled(&books, 5), "few",
+                "too few connections yet: 315 with a window and 19 held out; 20 of each are needed, "
+                "in classes that have two of each");
+    assert_int_equal(count_classes(&books), 1);
+    row = class_at(&books, 0, 5);
+    assert_string_equal(text_of(row, "class"), "over 4096 KB, over 300 ms");
+    assert_int_equal(number(row, "connections"), 315);
+    json_decref(row);
+}
+
+/* Where one arm is left out more than the other, nothing is said of any class. */
+TEST(another_share_than_the_configured_one_makes_it_void)
+{
+    struct books books = { 0 };
+    json_t *row;
+
+    fill(&books, 0, cell_of(950, 1, 0), cell_of(50, 2, 0));
+    fill(&books, BOOK_CLASSES - 1, cell_of(6000, 1, 0), cell_of(1000, 2, 0));
+    assert_says(effect_pooled(&books, 5), "void",
+                "void: 13.1 % (12.0 to 14.3) of what counted was held out, and not 5 %: something "
+                "leaves out more of one arm than of the other");
+    row = effect_pooled(&books, 5);
+    assert_true(json_is_null(get(row, "time_percent")) && json_is_null(get(row, "again_points")));
+    json_decref(row);
+    assert_word(class_at(&books, 0, 5), "void"); /* which has that share */
+    assert_word(effect_pooled(&books, 13), "helps");
+}
