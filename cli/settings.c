@@ -65,7 +65,8 @@ const struct option_row settings_rows[] = {
     ROW("apply", "pacing-percent", u32, agent.pacing_percent,
         "of a round trip, at least, for first flights that are paced; 0: none is"),
     ROW("apply", "holdout-percent", u32, agent.holdout_percent,
-        "of connections keep the kernel's own window, for comparison (--apply connections)"),
+        "of connections keep the kernel's own window, for `riptide verdict` (--apply connections "
+        "or auto, and destroy events)"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "marks our routes and rules"),
     FIXED("apply", "rule-priority", u32, router.rule_priority,
@@ -140,6 +141,9 @@ bool settings_have_peer(const struct settings *settings, const struct riptide_pr
     return riptide_scope_matches(&prefixes, &sample);
 }
 
+/* Of what hosts serve; one that embeds the library asks for it. */
+enum { HOLDOUT_PERCENT = 5 };
+
 void settings_init(struct settings *settings)
 {
     *settings = (struct settings){
@@ -147,6 +151,7 @@ void settings_init(struct settings *settings)
         .control = CONTROL_PATH,
     };
     riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
+    settings->agent.holdout_percent = HOLDOUT_PERCENT;
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
     riptide_router_config_init(&settings->router, sizeof(settings->router));

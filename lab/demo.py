@@ -142,7 +142,7 @@ def pace():
 def riptided(*options):
     """One that has given a window; or what it said at its end, where there is none."""
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
-            on_sender("riptided", "--log-level", "warning", *options),
+            on_sender("riptided", "--log-level", "warning", "--holdout-percent", "0", *options),
             stdin=subprocess.DEVNULL, stderr=said) as daemon:
         try:
             end = time.monotonic() + 10

@@ -154,7 +154,7 @@ class Soak:
     def start(self):
         CONFIG.write_text("")
         self.daemon = self.host.start(
-            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events",
+            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events", "--holdout-percent", "0",
             *(("--apply", self.apply, "--cgroup", self.cgroup) if self.cgroup else ()), "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
         n_rules = 0 if self.apply == "connections" else 2

@@ -411,6 +411,14 @@ def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, even
         assert status()["apply"]["holdout_percent"] == percent
 
 
+@pytest.mark.parametrize("apply, percent", [("connections", 5), ("auto", 5), ("both", 0), ("routes", 0)])
+def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
+    config = tmp_path / "riptided.conf"
+    config.write_text("")
+    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply in ("both", "routes")):
+        assert status()["apply"]["holdout_percent"] == percent
+
+
 def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
