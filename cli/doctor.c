@@ -75,8 +75,10 @@ static void ask_daemon(struct host *host, const char *control)
 
     host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
                                      &host->control_pid, &host->control_failure);
-    if (host->control_error < 0)
+    if (host->control_error < 0 || !host_is_riptided(host)) {
+        json_decref(answer);
         return;
+    }
     if (json_is_object(get(answer, "netns")))
         host_read_keeper(host);
     apply = get(answer, "apply");
@@ -101,6 +103,8 @@ int doctor_run(const struct command_options *options)
     host.all_netns = options->settings.all_netns;
     if (host.has_holder)
         ask_daemon(&host, options->settings.control);
+    if (host.has_holder && !host_is_riptided(&host))
+        host_read_holder(&host);
     status = report(&host, options);
     host_deinit(&host);
     return status;

@@ -150,6 +150,9 @@ static void check_pacing(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
     } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by riptided");
+    } else if (is_per_connection(host) && !host_is_riptided(host)) {
+        finding_is(finding, SEVERITY_OK,
+                   "first flights leave paced, unless that agent has a pacing_percent of 0");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
         finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {

@@ -55,8 +55,7 @@ static void find_hanging(const struct host *host, struct finding *finding)
 void check_daemon(const struct host *host, struct finding *finding)
 {
     const bool lacks4 = is_incomplete(host, AF_INET), lacks6 = is_incomplete(host, AF_INET6);
-    bool is_riptided = host->control_pid == host->holder_pid &&
-                       (host->control_error == 0 || host->control_error == -ETIMEDOUT);
+    const bool is_riptided = host_is_riptided(host);
     char holder[48] = "held by nobody", manager[144] = "a riptided runs";
 
     if (!is_riptided) {
@@ -93,12 +92,17 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_ERROR, "a riptided runs and gives nothing per connection: %s",
                    host->reason);
         finding_do(finding, "systemctl restart riptided");
-    } else if (is_riptided && !strcmp(host->apply, "connections")) {
-        finding_is(finding, SEVERITY_OK, "a riptided runs and gives windows per connection");
+    } else if (!strcmp(host->apply, "connections")) {
+        finding_is(finding, SEVERITY_OK, "%s and gives windows per connection", manager);
+    } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
+        finding_is(finding, SEVERITY_NOTE,
+                   "%s, but its rules are not in place, or it gives windows per connection",
+                   manager);
+        finding_do(finding, "run it as root: what that process has open is hidden from this user");
     } else if (lacks4 || lacks6) {
         finding_is(finding, SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
-                   "others, or it gives windows per connection): connections start without us",
+                   "others): connections start without us",
                    manager, lacks4 ? "IPv4" : "IPv6");
         finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
                                         : "the log of that process says why");

@@ -10,6 +10,8 @@
 #include "verify/judge.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <linux/bpf.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,16 +228,14 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     return 0;
 }
 
-/* A line of /proc/PID/status; 0: cannot be read. */
-static uint64_t read_status(int pid, const char *name, int base)
+/* A line of a file of proc(5); 0: cannot be read. */
+static uint64_t read_figure(const char *path, const char *name, int base)
 {
-    char path[32], line[128];
+    char line[128];
     size_t n = strlen(name);
     uint64_t value = 0;
-    FILE *file;
+    FILE *file = fopen(path, "re");
 
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file)) {
         if (!strncmp(line, name, n))
             value = strtoull(line + n, NULL, base);
@@ -245,10 +245,33 @@ static uint64_t read_status(int pid, const char *name, int base)
     return value;
 }
 
+static uint64_t read_status(int pid, const char *name, int base)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    return read_figure(path, name, base);
+}
+
 void host_read_keeper(struct host *host)
 {
     host->keeper_pid = (int)read_status(host->control_pid, "PPid:", 10);
     host->keeper_capabilities = read_status(host->keeper_pid, "CapEff:", 16);
+}
+
+void host_read_holder(struct host *host)
+{
+    char pattern[32];
+    glob_t found;
+
+    snprintf(pattern, sizeof(pattern), "/proc/%d/fdinfo/*", host->holder_pid);
+    host->is_holder_hidden = glob(pattern, 0, NULL, &found) != 0;
+    for (size_t i = 0; !host->is_holder_hidden && i < found.gl_pathc; i++) {
+        if (read_figure(found.gl_pathv[i], "prog_type:", 10) == BPF_PROG_TYPE_SOCK_OPS)
+            snprintf(host->apply, sizeof(host->apply), "connections");
+    }
+    if (!host->is_holder_hidden)
+        globfree(&found);
 }
 
 void host_deinit(struct host *host)

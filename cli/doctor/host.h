@@ -9,6 +9,7 @@
 #include "lib/tools.h"
 #include "rules.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <net/if.h>
 #include <riptide/apply.h>
@@ -69,7 +70,8 @@ struct host {
     struct riptide_error control_failure; /* with the line of client_ask */
     int control_pid;    /* whose socket that is; 0: out of sight */
     bool is_paused;     /* as it says itself */
-    char apply[16];     /* likewise: routes, connections, both; empty: not known */
+    bool is_holder_hidden; /* what it has open cannot be seen from here */
+    char apply[16];     /* by what windows are given: routes, connections, both; empty: not known */
     char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
     bool is_pacing;     /* per connection, unless there is a reason */
     bool all_netns;     /* as its file says */
@@ -95,6 +97,16 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
 
 /* Whose socket answered is a worker of --all-netns: its parent. */
 void host_read_keeper(struct host *host);
+
+/* Whoever manages this namespace is the riptided that was asked; it may not have answered. */
+static inline bool host_is_riptided(const struct host *host)
+{
+    return host->control_pid == host->holder_pid &&
+           (host->control_error == 0 || host->control_error == -ETIMEDOUT);
+}
+
+/* Whoever manages this namespace is not the riptided that was asked: whether it has a program. */
+void host_read_holder(struct host *host);
 
 void host_deinit(struct host *host);
 

@@ -10,7 +10,7 @@ import pytest
 from control import one_line, said_json, verdict
 from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
                    add_wg_quick_rules, rules, snapshot, wait_until, wait_window)
-from programs import start_agent
+from programs import Program, start_agent
 
 SCHEMA = json.loads((REPOSITORY / "docs/schema/doctor.json").read_text())
 CHECKS = SCHEMA["properties"]["findings"]["items"]["properties"]["check"]["enum"]
@@ -124,6 +124,22 @@ def test_agent_that_embeds_the_library_is_no_riptided(net, host):
                          "the agent to notice")
     assert finding["summary"].startswith(f"process {agent.pid} manages")
     assert "riptided" not in finding["remedy"]
+
+
+def test_agent_that_embeds_the_library_gives_windows_per_connection(net, cgroup):
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    hidden = ("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "--")
+    agent = Program(net.host, "containers", "--cgroup", cgroup, f"/run/netns/{net.host.name}")
+    assert agent.line() == "ready"
+    findings = doctor(net.host)
+    assert findings["daemon"]["summary"].startswith(f"process {agent.pid} manages")
+    assert findings["daemon"]["summary"].endswith(" and gives windows per connection")
+    for check in ("daemon", "rules", "receiver", "pacing"):
+        assert findings[check]["severity"] == "ok", findings[check]
+    finding = doctor(net.host, prefix=hidden)["daemon"]
+    assert finding["severity"] == "note" and "or it gives windows per connection" in finding["summary"]
+    assert finding["remedy"].startswith("run it as root")
+    agent.end()
 
 
 def test_rules_of_others(host):
