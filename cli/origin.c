@@ -4,6 +4,8 @@
  */
 #include "settings.h"
 
+#include "lib/tools.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +110,9 @@ int settings_compare(const struct settings *from, const struct settings *to, FIL
 
     for (const struct option_row *row = settings_rows; row->name; row++) {
         char *before = option_print(row, from), *after = option_print(row, to);
-        bool is_changed = before && after && strcmp(before, after);
+        /* A directory may have several names. */
+        bool is_changed = before && after && strcmp(before, after) &&
+                          (row->kind != &value_directory || !riptide_paths_are_same(before, after));
 
         if (is_changed) {
             fprintf(out, "%s%s %s -> %s", separator, row->name, *before ? before : "nothing",
@@ -118,7 +122,7 @@ int settings_compare(const struct settings *from, const struct settings *to, FIL
         if (is_changed && row->is_fixed && r == 0) {
             snprintf(error->text, sizeof(error->text),
                      "%s: %s; it cannot change from %s while riptided runs, restart it", row->name,
-                     after, before);
+                     *after ? after : "nothing", *before ? before : "nothing");
             error->field = row->field;
             settings_explain_refusal(to, error);
             r = -EBUSY;

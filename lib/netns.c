@@ -26,6 +26,15 @@ bool riptide_netns_is_at(int netns_fd, const char *path)
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
+bool riptide_paths_are_same(const char *one, const char *other)
+{
+    struct stat ones, others;
+
+    return strcmp(one, other) == 0 ||
+           (stat(one, &ones) == 0 && stat(other, &others) == 0 && ones.st_dev == others.st_dev &&
+            ones.st_ino == others.st_ino);
+}
+
 struct netns_id netns_identify(int netns_fd)
 {
     struct stat found;

@@ -141,6 +141,9 @@ int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
  */
 bool riptide_netns_is_at(int netns_fd, const char *path);
 
+/* Whether both names, of cgroups or files, lead to the same one. */
+bool riptide_paths_are_same(const char *one, const char *other);
+
 /*
  * The number of the thread's network namespace, which no other one has until the kernel starts
  * anew. Errors: -ENOPROTOOPT before Linux 5.14, those of socket(2).

@@ -41,7 +41,8 @@ struct connections {
     uint64_t netns_cookie;
     bool is_stopped;
     bool is_paused;
-    const char *reason;
+    struct riptide_error whys[2];   /* in turn: another reason has another address */
+    const char *reason;             /* one of them; NULL: there is none */
     struct riptide_wanted *refused; /* what the kernel did not take, for the next check */
     uint32_t n_refused, refused_capacity;
     struct outcome outcomes[MAX_OUTCOMES]; /* a ring */
@@ -351,14 +352,19 @@ int connections_set_paused(struct connections *connections, bool is_paused)
 
 void connections_check(struct connections *connections)
 {
+    struct riptide_error *why =
+        &connections->whys[connections->reason == connections->whys[0].text];
+
     if (is_forked(connections->pid, NULL))
         return;
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
     try_refused(connections);
-    connections->reason = NULL;
-    if (program_is_detached(connections->program) && program_attach(connections->program, NULL) < 0)
-        connections->reason = "the program was detached from its cgroup, or that is gone";
+    if (!program_is_detached(connections->program) ||
+        program_attach(connections->program, why) == 0)
+        connections->reason = NULL;
+    else if (!connections->reason || strcmp(connections->reason, why->text) != 0)
+        connections->reason = why->text;
 }
 
 const char *connections_get_reason(const struct connections *connections)
@@ -370,7 +376,7 @@ bool connections_are_on(const struct connections *connections, const char *cgrou
 {
     const struct program *program = connections->program;
 
-    return cgroup ? !program->is_found && strcmp(cgroup, program->cgroup) == 0 : program->is_found;
+    return cgroup ? riptide_paths_are_same(cgroup, program->cgroup) : program->is_found;
 }
 
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,

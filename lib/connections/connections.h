@@ -86,11 +86,11 @@ int connections_set_paused(struct connections *connections, bool is_paused);
 
 /*
  * For each round: tries again what was refused, and attaches the program again where somebody has
- * detached it, or says why not.
+ * detached it, or has removed its cgroup and made it again; or says why not.
  */
 void connections_check(struct connections *connections);
 
-/* Why connections get nothing; NULL: they do. The backend's, until the next check. */
+/* Why connections get nothing; NULL: they do. The backend's, and the same until it changes. */
 const char *connections_get_reason(const struct connections *connections);
 
 /* What new connections to an address start with, as the kernel has it. Outcomes: RIPTIDE_E_UNKNOWN. */

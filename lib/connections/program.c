@@ -205,11 +205,20 @@ int program_attach(struct program *program, struct riptide_error *error)
 
     if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !program_is_detached(program)))
         return 0;
+    /* It may have been removed, and made again. */
+    if (program->link_fd >= 0) {
+        closep(&program->cgroup_fd);
+        if (!open_one(program, program->cgroup))
+            return error_set_field(error, "cgroup",
+                                   "%s is gone; connections get windows again when it is made anew",
+                                   program->cgroup);
+    }
     fd = bpf_link_sockops(program->program_fd, program->cgroup_fd);
     if (fd < 0) {
         if (fd == -EPERM)
             error_set_field(error, "cgroup",
-                            "%s: somebody else's program has it, or one above it, to itself",
+                            "%s: somebody else's program has it, or one above it, to itself; "
+                            "detach that, or name another cgroup",
                             program->cgroup);
         else
             error_set_field(error, "cgroup", "%s: %s", program->cgroup, strerror(-fd));

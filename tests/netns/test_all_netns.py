@@ -409,5 +409,11 @@ def test_a_program_that_somebody_detaches_is_attached_again(pods, daemon, cgroup
         assert status(pod.control())["netns"]["cgroup"] == "/"
         (cgroup / "cgroup.procs").write_text(str(pod.process.pid))
         below.rmdir()
-        wait_until(lambda: "windows per connection: off: " in one.said(), "that it is gone")
+        wait_until(lambda: f"windows per connection: off: cgroup: {below} is gone; " in one.said(), "that it is gone")
         wait_until(lambda: not os.path.exists(pod.control()), "the end of its worker")
+        below.mkdir()
+        wait_until(lambda: "windows per connection: on again" in one.said(), "the program on the new one")
+        (below / "cgroup.procs").write_text(str(pod.process.pid))
+        cgroups.enter(below)
+        wait_windows(pod)
+        cgroups.enter(cgroup)

@@ -83,6 +83,7 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         server.bind(("", 0))
         server.listen()
         words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
+        wait_until(lambda: status()["destinations"], "a destination")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
         said = net.host.run(*words).stdout
         assert said.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
@@ -219,6 +220,19 @@ def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
     learned.close()
 
 
+@pytest.mark.parametrize("options", [("--apply", "connections"), ("--apply", "routes"),
+                                     ("--apply", "connections", "--all-netns")])
+def test_a_reload_goes_by_the_cgroup_and_not_by_its_name(net, cgroup, tmp_path, options):
+    config = tmp_path / "riptided.conf"
+    config.write_text(f"[apply]\ncgroup = {cgroup}\n")
+    with Daemon(net.host, *options, "--config", config, has_rules="routes" in options) as riptided:
+        for other, line in ((f"{cgroup}/", f"SIGHUP: read {config} again: nothing has changed"),
+                            (cgroup.parent, f"{config}:2: cgroup: {cgroup.parent}; it cannot change from {cgroup}")):
+            config.write_text(f"[apply]\ncgroup = {other}\n")
+            riptided.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: line in riptided.said(), line)
+
+
 def test_careful_paces_where_a_burst_has_lost(path, cgroup):
     connect, near, _ = path
     # What a dump has seen open does not count when it closes: most are to begin and end between two.
@@ -295,7 +309,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
     with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         below.rmdir()
-        wait_until(lambda: "per connection: the program was detached" in explain(), "the end of it")
+        wait_until(lambda: f"per connection: cgroup: {below} is gone; " in explain(), "the end of it")
 
 
 def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
@@ -318,8 +332,8 @@ def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
 def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
     below = cgroup / "below"
     below.mkdir()
-    gone = "the program was detached from its cgroup, or that is gone"
-    with Daemon(net.host, "--apply", "both", "--cgroup", below):
+    gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
+    with Daemon(net.host, "--apply", "both", "--cgroup", below) as riptided:
         wait_until(lambda: status()["health"] == "ok", "a round")
         below.rmdir()
         wait_until(lambda: status()["reason"], "the end of it")
@@ -328,7 +342,10 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["health"] == "off", "both off")
         net.host.ip("rule", "del", "pref", 0, "lookup", "main")
-    below.mkdir()
+        below.mkdir()
+        wait_until(lambda: not status()["reason"], "both again")
+        assert riptided.said().count("per connection: off: ") == 1
+        assert "windows per connection: on again" in riptided.said()
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["reason"], "rules without a place")

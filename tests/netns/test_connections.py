@@ -276,15 +276,24 @@ def test_half_a_round_trip_leaves_no_limit_whatever_others_do(path, cgroup):
         connection.close()
 
 
-def test_a_cgroup_that_goes_is_said(net, cgroup):
+def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgroup):
     below = cgroup / "below"
     below.mkdir()
     with Windows(net.host, below) as windows:
+        def wait_said(words):
+            wait_until(lambda: windows.say("check") == (0, words), words)
         assert windows.say("check") == (0, "")
         below.rmdir()
-        number, words = wait_until(lambda: (answer := windows.say("check"))[1] and answer, "words")
-        assert (number, words) == (0, "the program was detached from its cgroup, or that is gone")
+        wait_said(f"cgroup: {below} is gone; connections get windows again when it is made anew")
         windows.set("203.0.113.1", 20)
+        below.mkdir()
+        with cgroups.OtherProgram(below, is_alone=True):
+            wait_said(f"cgroup: {below}: somebody else's program has it, or one above it, to itself; "
+                      "detach that, or name another cgroup")
+        wait_said("")
+        cgroups.enter(below)
+        assert net.connect("203.0.113.1").cwnd() == 20
+        cgroups.enter(cgroup)
 
 
 @pytest.mark.parametrize("lacks", ["bpf", "net_admin"])

@@ -296,7 +296,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
                                   "net.ipv4.tcp_slow_start_after_idle=0")
         below.rmdir()
         wait_until(lambda: severity(net.host, "daemon") == "error", "the end of it")
-        assert "the program was detached" in find(net.host, "daemon")["summary"]
+        assert f"{below} is gone" in find(net.host, "daemon")["summary"]
         assert severity(net.host, "pacing") == "warning"
     below.mkdir()
     with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):
