@@ -5,9 +5,11 @@
 #ifndef CLI_METRICS_H
 #define CLI_METRICS_H
 
+#include "lib/tools.h"
+#include "settings.h"
+
 #include <riptide/agent.h>
 #include <stdio.h>
-#include "settings.h"
 
 /* Counts by upper bound; the last bucket has none. */
 enum { HISTOGRAM_MAX_BOUNDS = 12 };
@@ -33,6 +35,8 @@ struct metrics {
     struct {
         uint64_t given, paced, kept, syn_lost, refused, held_out;
     } program; /* struct window_counts */
+    uint32_t holdout_percent;
+    const struct books *books; /* the agent's, of now; NULL: none is held out */
     uint64_t dump_cpu_ns;           /* of all ticks */
     uint64_t interval_ns;           /* until the next tick */
     uint64_t max_destinations;

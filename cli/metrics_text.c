@@ -5,6 +5,9 @@
  */
 #include "metrics.h"
 
+#include "effect.h"
+#include "lib/proof/verdict.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -165,6 +168,106 @@ static void print_histogram(FILE *out, const struct metrics *metrics, const char
     fprintf(out, "%.9g\n", (double)histogram->sum / per_unit);
 }
 
+/* Sums that can be added over hosts, and divided: of docs/proof.md, which says how to compare them. */
+static const struct sum {
+    const char *name;
+    size_t offset; /* in a cell */
+    double per_unit;
+    const char *help;
+} sums[] = {
+#define SUM(field) offsetof(struct book_cell, field)
+    { "riptide_arm_connections_total", SUM(n), 1,
+      "Connections that have closed and count, by arm and class." },
+    { "riptide_arm_connections_again_total", SUM(n_again), 1,
+      "Of these, those that sent a segment again." },
+    { "riptide_arm_doublings_total", SUM(time_sum), BOOK_TIME_ONE,
+      "Their binary logarithms of busy time in smallest round trip times." },
+    { "riptide_arm_doublings_squares_total", SUM(time_squares),
+      (double)BOOK_TIME_ONE * BOOK_TIME_ONE, "Squares of these." },
+    { "riptide_arm_again_total", SUM(again_sum), BOOK_AGAIN_ONE,
+      "Their shares of segments that were sent again." },
+    { "riptide_arm_again_squares_total", SUM(again_squares),
+      (double)BOOK_AGAIN_ONE * BOOK_AGAIN_ONE, "Squares of these." },
+};
+
+#define N_SUMS (sizeof(sums) / sizeof(sums[0]))
+
+static void print_cell(FILE *out, const struct metrics *metrics, const struct sum *sum,
+                       unsigned int class, enum arm arm)
+{
+    const struct book_cell *cell = &metrics->books->cells[class][arm];
+    uint64_t value = *(const uint64_t *)(const void *)((const char *)cell + sum->offset);
+    char labels[128];
+
+    if (cell->n == 0)
+        return;
+    snprintf(labels, sizeof(labels),
+             "{arm=\"%s\",from_bytes=\"%" PRIu32 "\",from_rtt_ms=\"%" PRIu32
+             "\",congestion_control=\"%s\"}",
+             arm_name[arm], book_size_bytes[class / BOOK_CONTROLS / BOOK_RTTS],
+             book_rtt_us[class / BOOK_CONTROLS % BOOK_RTTS] / 1000,
+             book_control[class % BOOK_CONTROLS]);
+    print_name(out, metrics, sum->name, labels);
+    fprintf(out, "%.17g\n", (double)value / sum->per_unit);
+}
+
+static void print_interval(FILE *out, const struct metrics *metrics, const char *name,
+                           const char *help, const struct interval *interval)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    print_name(out, metrics, name, "{bound=\"estimate\"}");
+    fprintf(out, "%.9g\n", interval->estimate);
+    print_name(out, metrics, name, "{bound=\"low\"}");
+    fprintf(out, "%.9g\n", interval->low);
+    print_name(out, metrics, name, "{bound=\"high\"}");
+    fprintf(out, "%.9g\n", interval->high);
+}
+
+/* Of this host alone, where there is a verdict, whatever the share. */
+static void print_effect(FILE *out, const struct metrics *metrics)
+{
+    struct verdict verdict;
+
+    if (verdict_compute(&verdict, metrics->books, ARM_WINDOW, ARM_HOLDOUT,
+                        (struct verdict_classes){ 0 }, EFFECT_CONFIDENCE) != 0)
+        return;
+    print_interval(out, metrics, "riptide_effect_rounds_saved",
+                   "Round trips that windows have saved, with the bounds of 95 %.",
+                   &verdict.rounds_saved);
+    print_interval(out, metrics, "riptide_effect_time_ratio",
+                   "Time that windows take more, below 0 less, of that without.", &verdict.time);
+    print_interval(out, metrics, "riptide_effect_again_ratio",
+                   "Share of segments sent again with windows, less that without.", &verdict.again);
+    print_interval(out, metrics, "riptide_held_out_ratio",
+                   "Of the connections that count, those held out; void where the configured "
+                   "share is not within.",
+                   &verdict.share);
+}
+
+/* Nothing without connections: a metric has a series, or is not there. */
+static void print_books(FILE *out, const struct metrics *metrics)
+{
+    uint64_t n = 0;
+
+    fputs("# HELP riptide_holdout_ratio The share of connections that is held out, as configured; "
+          "0 where none is.\n# TYPE riptide_holdout_ratio gauge\n",
+          out);
+    print_name(out, metrics, "riptide_holdout_ratio", "");
+    fprintf(out, "%g\n", metrics->holdout_percent / 100.0);
+    for (unsigned int i = 0; metrics->books && i < BOOK_CLASSES; i++)
+        n += metrics->books->cells[i][ARM_WINDOW].n + metrics->books->cells[i][ARM_HOLDOUT].n;
+    if (n == 0)
+        return;
+    for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
+        fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", sum->name, sum->help, sum->name);
+        for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
+            print_cell(out, metrics, sum, class, ARM_WINDOW);
+            print_cell(out, metrics, sum, class, ARM_HOLDOUT);
+        }
+    }
+    print_effect(out, metrics);
+}
+
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
     char version[64];
@@ -175,6 +278,7 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     print_name(out, metrics, "riptide_build_info", version);
     fputs("1\n", out);
     print_table(out, metrics);
+    print_books(out, metrics);
     print_histogram(out, metrics, "riptide_initcwnd_segments",
                     "Initial windows, each time that a route was written.", &metrics->windows,
                     metrics_window_bounds, 1);

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from netns import BUILD, REPOSITORY
 
-DOCS = ("CHANGELOG.md", "control.md", "embedding.md", "operations.md", "policies.md", "proof.md",
+DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "operations.md", "policies.md", "proof.md",
         "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """riptide verdict: what becomes of connections with a window, against those that are held out."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from control import one_line, riptide_json, status
-from netns import RIPTIDE, RIPTIDED, Daemon, wait_until
+from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
+from test_metrics import OF_BOOKS, figures_of
 
 
 def transfer(connect, n_bytes=60_000):
@@ -13,6 +15,28 @@ def transfer(connect, n_bytes=60_000):
     connection.send(n_bytes)
     connection.near.close()
     connection.far.close()
+
+
+def check_metrics(text, row):
+    figures = figures_of(text)
+
+    def total(name, arm):
+        return sum(value for series, value in figures.items() if series.startswith(f"riptide_arm_{name}_total{{arm={arm},"))
+    assert figures["riptide_holdout_ratio"] == 0.5
+    assert (total("connections", "window"), total("connections", "holdout")) == (row["connections"], row["held_out"])
+    for arm in ("window", "holdout"):
+        n, doublings = total("connections", arm), total("doublings", arm)
+        assert 1 < doublings / n < 7 and doublings ** 2 / n <= total("doublings_squares", arm) + 1e-6
+        assert total("again_squares", arm) <= total("again", arm) <= total("connections_again", arm) <= n
+    for name, member, unit in (("effect_rounds_saved", "rounds_saved", 1), ("effect_time_ratio", "time_percent", 100),
+                               ("effect_again_ratio", "again_points", 100), ("held_out_ratio", "share_percent", 100)):
+        for bound in ("estimate", "low", "high"):
+            assert figures[f"riptide_{name}{{bound={bound}}}"] * unit == pytest.approx(row[member][bound], rel=1e-4)
+    manual = (REPOSITORY / "docs/operations.md").read_text()
+    names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
+    assert {name for name in names if re.match(OF_BOOKS, name)} == set(re.findall(f"`({OF_BOOKS}[a-z_]+)`", manual))
+    rules = re.sub("^(#|- name).*", "", (REPOSITORY / "docs/effect.rules.yaml").read_text(), flags=re.MULTILINE)
+    assert set(re.findall("riptide_[a-z_]+", rules)) <= names
 
 
 def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
@@ -48,6 +72,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert first.startswith("windows help: ")
         assert second.startswith("  32 to 64 KB, 100 to 150 ms: windows help: ")
         assert f"  effect     {first}\n" in near.run(RIPTIDE, "status").stdout
+        check_metrics(near.run(RIPTIDE, "metrics").stdout, row)
         bulk.close()
 
 
