@@ -359,6 +359,7 @@ static void add_samples(struct run *run, struct case_bytes *bytes)
 {
     struct riptide_sample samples[16];
     const struct riptide_sample *pointers[16];
+    uint16_t cwnds[16];
     int outcomes[16];
     size_t n = 1 + case_u8(bytes) % 16;
 
@@ -366,7 +367,7 @@ static void add_samples(struct run *run, struct case_bytes *bytes)
         samples[i] = draw_sample(bytes);
         pointers[i] = &samples[i];
     }
-    CASE_CHECK(riptide_estimator_add_all(run->estimator, pointers, n, outcomes) == 0);
+    CASE_CHECK(riptide_estimator_add_all(run->estimator, pointers, n, outcomes, cwnds) == 0);
 }
 
 static void step(struct run *run, struct case_bytes *bytes)

@@ -157,12 +157,13 @@ bool riptide_scope_matches(const struct riptide_scope *scope, const struct ripti
 const struct riptide_policy *riptide_policy_get(size_t n);
 
 /*
- * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be. Where
- * there are many it is much faster: it waits for the memory of several destinations at once.
+ * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be, cwnds[i]
+ * the window of its destination; 0: none. Where there are many it is much faster: it waits for the memory of several destinations at once.
  * Errors: -ENOMEM, with a part of them added.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
-                              const struct riptide_sample *const *samples, size_t n, int *outcomes);
+                              const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                              uint16_t *cwnds);
 
 /*
  * Walks over the hints in force, as riptide_estimator_next over destinations; a scale that was not

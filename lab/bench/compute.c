@@ -149,11 +149,12 @@ static double estimator_round(struct riptide_estimator *estimator, const struct 
 
     for (uint32_t i = 0; i < plan->samples; i += BATCH) {
         const struct riptide_sample *batch[BATCH];
+        uint16_t cwnds[BATCH];
         int outcomes[BATCH];
 
         for (uint32_t j = 0; j < BATCH; j++)
             batch[j] = &samples[i + j];
-        if (riptide_estimator_add_all(estimator, batch, BATCH, outcomes) != 0)
+        if (riptide_estimator_add_all(estimator, batch, BATCH, outcomes, cwnds) != 0)
             exit(1);
     }
     added = now();

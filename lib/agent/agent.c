@@ -65,13 +65,15 @@ enum { BOOKS_WAIT = 10 };
 
 static int read_congestion_control(void *userdata, struct riptide_error *error)
 {
-    char *name = userdata;
+    unsigned int *control = userdata;
+    char name[16];
     CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, name, 15);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
 
     (void)error;
     name[n > 0 ? n : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
+    *control = book_control_of(name);
     return 0;
 }
 
@@ -89,7 +91,7 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
     agent->books_wait = BOOKS_WAIT;
     if (agent->books)
         netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,
-                   agent->congestion_control, NULL);
+                   &agent->book_control, NULL);
 }
 
 static void keep_stages(struct riptide_agent *agent, const struct stages *stages)

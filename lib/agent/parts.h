@@ -61,7 +61,7 @@ struct riptide_agent {
     bool is_started;
     struct books *books;      /* of what closes; NULL: none is held out */
     uint32_t books_wait;      /* rounds until they begin */
-    char congestion_control[16]; /* the namespace's default, as a destroy event has no name */
+    unsigned int book_control; /* of the namespace's default, as a destroy event has no name */
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
     enum phase phase;

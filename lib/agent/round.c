@@ -201,33 +201,26 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 enum { KERNEL_CWND = 10 };
 
 /*
- * What the arms' windows cannot have moved is passed by before its destination is looked for.
+ * Into the books. Most ends are of connections that no window can have moved: these leave at once.
  * Without a window of ours both arms have started alike.
  */
-static void enter(struct riptide_agent *agent, const struct riptide_sample *sample)
+static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
     const struct connections_config *config = &agent->stages.connections;
     const struct arm_shares shares = { .holdout = ARM_SHARE(config->holdout_percent) };
-    struct riptide_sample named;
-    uint32_t cwnd;
+    uint32_t smaller_cwnd = cwnd < KERNEL_CWND ? cwnd : KERNEL_CWND;
 
-    if (sample->acked_bytes <= sample->mss_bytes)
-        return;
-    cwnd = estimator_get_cwnd(agent->estimator, sample);
-    if (cwnd > KERNEL_CWND)
-        cwnd = KERNEL_CWND;
-    if (cwnd == 0 || sample->acked_bytes <= (uint64_t)cwnd * sample->mss_bytes)
-        return;
-    named = *sample;
-    memcpy(named.congestion_control, agent->congestion_control, sizeof(named.congestion_control));
-    books_enter(agent->books, arm_of(sample->cookie, config->holdout_seed, &shares), &named,
-                cwnd);
+    if (cwnd > 0 && sample->acked_bytes > (uint64_t)smaller_cwnd * sample->mss_bytes)
+        books_enter(agent->books, arm_of(sample->cookie, config->holdout_seed, &shares),
+                    agent->book_control, sample, smaller_cwnd);
 }
 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
     const struct riptide_agent_config *config = &agent->stages.agent;
+    bool has_books = agent->books && agent->books_wait == 0;
+    uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
@@ -235,14 +228,12 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
         if (!samples[i]->shown)
             config->on_sample(config->user, samples[i]);
     }
-    for (size_t i = 0; agent->books && agent->books_wait == 0 && i < n; i++) {
-        if (samples[i]->closed)
-            enter(agent, samples[i]);
-    }
-    r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
+    r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
+        if (has_books && samples[i]->closed)
+            enter(agent, samples[i], cwnds[i]);
         count_sample(tick, samples[i], outcomes[i]);
         agent->has_dumped |= !samples[i]->closed;
     }

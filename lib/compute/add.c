@@ -135,20 +135,25 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
 }
 
 /*
- * The sample counts for `dst`, which may be in that slot. Its address is looked at with the first
- * of a tick alone: what is the same as one that has samples is as valid.
+ * The sample counts for `dst`, which may be in that slot; *cwndp is its window, 0: none. Its
+ * address is looked at with the first of a tick alone: what is the same as one that has samples is
+ * as valid.
  */
 __attribute__((always_inline)) static inline int add(struct riptide_estimator *estimator,
                                                      const struct riptide_sample *sample,
                                                      const struct riptide_prefix *dst,
-                                                     uint32_t slot)
+                                                     uint32_t slot, uint16_t *cwndp)
 {
     const struct riptide_policy *policy;
     struct destination *destination;
     enum riptide_left_out reason;
 
-    if (sample->shown)
+    *cwndp = 0;
+    if (sample->shown) {
+        if (is_at(estimator, slot, dst))
+            *cwndp = destination_at(estimator, slot)->cwnd;
         return RIPTIDE_E_UNKNOWN;
+    }
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* no window: 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
@@ -161,6 +166,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     }
     destination = destination_at(estimator, slot);
     policy = destination->policy;
+    *cwndp = destination->cwnd;
     estimator->input.cwnd = destination->cwnd;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
@@ -180,22 +186,15 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
 {
     struct riptide_prefix group;
     const struct riptide_prefix *dst = dst_of(estimator, sample, &group);
+    uint16_t cwnd;
 
-    return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst));
-}
-
-uint32_t estimator_get_cwnd(const struct riptide_estimator *estimator,
-                            const struct riptide_sample *sample)
-{
-    struct riptide_prefix group;
-    uint32_t slot = prefix_table_find(&estimator->table, dst_of(estimator, sample, &group));
-
-    return slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
+    return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst), &cwnd);
 }
 
 /* Up to TOGETHER of them. */
 static int add_together(struct riptide_estimator *estimator,
-                        const struct riptide_sample *const *samples, size_t n, int *outcomes)
+                        const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                        uint16_t *cwnds)
 {
     struct riptide_prefix groups[TOGETHER];
     const struct riptide_prefix *dsts[TOGETHER];
@@ -205,7 +204,7 @@ static int add_together(struct riptide_estimator *estimator,
         dsts[i] = dst_of(estimator, samples[i], &groups[i]);
     prefix_table_guess(&estimator->table, dsts, n, slots);
     for (size_t i = 0; i < n; i++) {
-        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i]);
+        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i], &cwnds[i]);
         if (outcomes[i] < 0)
             return outcomes[i];
     }
@@ -214,11 +213,12 @@ static int add_together(struct riptide_estimator *estimator,
 
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n,
-                              int *outcomes)
+                              int *outcomes, uint16_t *cwnds)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < n; i += TOGETHER)
-        r = add_together(estimator, samples + i, n - i < TOGETHER ? n - i : TOGETHER, outcomes + i);
+        r = add_together(estimator, samples + i, n - i < TOGETHER ? n - i : TOGETHER, outcomes + i,
+                         cwnds + i);
     return r;
 }

@@ -128,10 +128,6 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, bool ha
 
 /* add.c */
 
-/* The window of the sample's destination; 0: none. */
-uint32_t estimator_get_cwnd(const struct riptide_estimator *estimator,
-                            const struct riptide_sample *sample);
-
 /* Lets the path MTU of a destination go where it is time to see whether the path has grown. */
 void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot);
 

@@ -22,47 +22,47 @@ const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
 /* Of a time that is told in round trips: a million of them. */
 enum { MOST_DOUBLINGS = 20, MOST_TIME = MOST_DOUBLINGS * BOOK_TIME_ONE };
 
-static unsigned int find_group(const uint32_t *begins, unsigned int n, uint64_t value)
+/* From below: most transfers are small, and most paths short. */
+static inline unsigned int find_group(const uint32_t *begins, unsigned int n, uint64_t value)
 {
-    while (--n > 0 && value < begins[n])
-        ;
-    return n;
+    unsigned int i = 0;
+
+    while (i + 1 < n && value >= begins[i + 1])
+        i++;
+    return i;
 }
 
-static struct book_cell *find_cell(struct books *books, const struct riptide_sample *sample,
-                                   enum arm arm)
+unsigned int book_control_of(const char *name)
 {
-    unsigned int size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
-    unsigned int rtt = find_group(book_rtt_us, BOOK_RTTS, sample->min_rtt_us);
-    const char *name = sample->congestion_control;
-    unsigned int control = name[0] == 0 ? 0 : strncmp(name, "bbr", 3) == 0 ? 2 : 1;
-
-    return &books->cells[book_class(size, rtt, control)][arm];
+    return name[0] == 0 ? 0 : strncmp(name, "bbr", 3) == 0 ? 2 : 1;
 }
 
-static void halve(struct book_cell *cell)
+static struct book_cell half_of(struct book_cell cell)
 {
-    cell->n /= 2;
-    cell->n_again /= 2;
-    cell->time_sum /= 2;
-    cell->time_squares /= 2;
-    cell->again_sum /= 2;
-    cell->again_squares /= 2;
+    return (struct book_cell){ cell.n / 2,            cell.n_again / 2,   cell.time_sum / 2,
+                               cell.time_squares / 2, cell.again_sum / 2, cell.again_squares / 2 };
 }
 
-void book_cell_add(struct book_cell *cell, const struct book_cell *other)
+static inline void add(struct book_cell *cell, struct book_cell more)
 {
-    struct book_cell more = *other;
-
     /* Means and variances stay. */
-    while (cell->n + more.n > MOST_CONNECTIONS)
-        halve(cell->n >= more.n ? cell : &more);
+    while (cell->n + more.n > MOST_CONNECTIONS) {
+        if (cell->n >= more.n)
+            *cell = half_of(*cell);
+        else
+            more = half_of(more);
+    }
     cell->n += more.n;
     cell->n_again += more.n_again;
     cell->time_sum += more.time_sum;
     cell->time_squares += more.time_squares;
     cell->again_sum += more.again_sum;
     cell->again_squares += more.again_squares;
+}
+
+void book_cell_add(struct book_cell *cell, const struct book_cell *other)
+{
+    add(cell, *other);
 }
 
 /* Sums of squares are at least those of equal outcomes, but for what halving rounds. */
@@ -101,31 +101,34 @@ static uint64_t time_of(const struct riptide_sample *sample)
 {
     double rounds = (double)sample->busy_time_us / sample->min_rtt_us;
     double most = 1 << MOST_DOUBLINGS;
-    double doublings = natural_log(lesser(greater(rounds, 1), most)) / LN_2;
 
-    return (uint64_t)(doublings * BOOK_TIME_ONE + 0.5);
+    return (uint64_t)(binary_log(lesser(greater(rounds, 1), most)) * BOOK_TIME_ONE + 0.5);
 }
 
 static uint64_t again_of(const struct riptide_sample *sample)
 {
     uint64_t again = sample->retrans_segs, sent = sample->data_segs_out;
 
+    if (again == 0)
+        return 0;
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
 }
 
-enum book_entry books_enter(struct books *books, enum arm arm, const struct riptide_sample *sample,
-                            uint32_t smaller_cwnd)
+enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
+                            const struct riptide_sample *sample, uint32_t smaller_cwnd)
 {
     enum book_entry entry = judge(sample, smaller_cwnd);
+    unsigned int size, rtt;
     uint64_t time, again;
 
     if (entry != BOOK_ENTERED)
         return entry;
     time = time_of(sample);
     again = again_of(sample);
-    book_cell_add(find_cell(books, sample, arm),
-                  &(struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again,
-                                       again * again });
+    size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
+    rtt = find_group(book_rtt_us, BOOK_RTTS, sample->min_rtt_us);
+    add(&books->cells[book_class(size, rtt, control)][arm],
+        (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
     return BOOK_ENTERED;
 }
 

@@ -23,10 +23,11 @@ enum {
 extern const uint32_t book_size_bytes[BOOK_SIZES];
 extern const uint32_t book_rtt_us[BOOK_RTTS];
 /*
- * Names that begin with bbr; "loss", which is all others; and "unknown". A destroy event has no
- * name: who knows which one the destination's connections have puts it into the sample.
+ * Names that begin with bbr; "loss", which is all others; and "unknown", no name. A destroy event
+ * has none: who enters it says which one its connection has had.
  */
 extern const char *const book_control[BOOK_CONTROLS];
+unsigned int book_control_of(const char *name);
 
 extern const char *const arm_name[ARMS];
 
@@ -82,7 +83,8 @@ enum book_entry {
 /*
  * Takes a connection that has closed into its arm. All that closed are to be given here, those
  * that a dump has shown among them, and all were drawn with the same shares. `smaller_cwnd` is the
- * smallest window of the arms in force, segments; the holdout's is the kernel's 10.
+ * smallest window of the arms in force, segments; the holdout's is the kernel's 10. `control` is
+ * its place in book_control.
  *
  * From tcp_info, of which a destroy event has all: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
@@ -91,8 +93,8 @@ enum book_entry {
  * tcpi_delivery_rate_app_limited, as every transfer ends with too little to send. A connection that
  * was reset counts with what was acknowledged by then.
  */
-enum book_entry books_enter(struct books *books, enum arm arm, const struct riptide_sample *sample,
-                            uint32_t smaller_cwnd);
+enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
+                            const struct riptide_sample *sample, uint32_t smaller_cwnd);
 
 /*
  * Both into `books`, which is for the same shares of arms: where one host holds out more than

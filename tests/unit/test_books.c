@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { MSS = 1000, KERNELS = 10 /* the holdout's window */ };
+enum { MSS = 1000, KERNELS = 10 /* the holdout's window */, LOSS = 1 /* of book_control */ };
 
 /* 100 KB over 160 ms in four round trips, an eighth of it sent again. */
 static const struct riptide_sample usual = {
@@ -19,7 +19,6 @@ static const struct riptide_sample usual = {
     .acked_bytes = 100000,
     .data_segs_out = 112,
     .retrans_segs = 14,
-    .congestion_control = "cubic",
 };
 
 static const unsigned int usual_class = (2 * BOOK_RTTS + 4) * BOOK_CONTROLS + 1;
@@ -27,7 +26,8 @@ static const unsigned int usual_class = (2 * BOOK_RTTS + 4) * BOOK_CONTROLS + 1;
 /* Enters `usual` with a member changed. */
 static struct riptide_sample changed;
 #define ENTER(books, change)                                                                       \
-    (changed = usual, changed.change, books_enter(books, ARM_WINDOW, &changed, KERNELS))
+    (changed = usual, changed.change,                                                              \
+     books_enter(books, ARM_WINDOW, LOSS, &changed, KERNELS))
 
 static const struct book_cell *only_cell(const struct books *books)
 {
@@ -93,7 +93,7 @@ TEST(outcomes_stay_within_their_units)
         sample.retrans_segs = cases[i].retrans_segs;
         if (cases[i].retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, &sample, KERNELS), BOOK_ENTERED);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, KERNELS), BOOK_ENTERED);
         assert_int_equal(only_cell(&books)->time_sum, cases[i].time);
         assert_int_equal(only_cell(&books)->again_sum, cases[i].again);
     }
@@ -132,13 +132,14 @@ TEST(classes_begin_where_the_tables_say)
 
         sample.mss_bytes = 1;
         sample.data_segs_out = 15;
-        strcpy(sample.congestion_control, names[name]);
+        assert_int_equal(book_control_of(names[name]), controls[name]);
         for (unsigned int last = 0; last < 2; last++) {
             if (last && (size + 1 == BOOK_SIZES || rtt + 1 == BOOK_RTTS))
                 continue;
             sample.acked_bytes = last ? book_size_bytes[size + 1] - 1 : book_size_bytes[size] + 11;
             sample.min_rtt_us = last ? book_rtt_us[rtt + 1] - 1 : book_rtt_us[rtt];
-            assert_int_equal(books_enter(&books, ARM_LARGER, &sample, 1), BOOK_ENTERED);
+            assert_int_equal(books_enter(&books, ARM_LARGER, controls[name], &sample, 1),
+                             BOOK_ENTERED);
         }
         assert_ptr_equal(only_cell(&books),
                          &books.cells[book_class(size, rtt, controls[name])][ARM_LARGER]);
@@ -149,14 +150,15 @@ static void enter_drawn(struct books *books, struct books *others)
 {
     struct riptide_sample sample = usual;
     enum arm arm = below(ARMS);
+    unsigned int control;
 
     sample.acked_bytes = 20000 + below(1 << (15 + below(10)));
     sample.min_rtt_us = 5000 + below(400000);
     sample.busy_time_us = sample.min_rtt_us * (uint64_t)(1 + below(1 << below(12)));
     sample.data_segs_out = (uint32_t)sample.acked_bytes / MSS + 14;
-    sample.congestion_control[0] = "cb"[below(2)];
-    books_enter(books, arm, &sample, KERNELS);
-    books_enter(others, arm, &sample, KERNELS);
+    control = below(BOOK_CONTROLS);
+    books_enter(books, arm, control, &sample, KERNELS);
+    books_enter(others, arm, control, &sample, KERNELS);
 }
 
 /* Two hosts' books, in either order, by memory and by text, are those of one that had all. */

@@ -5,6 +5,7 @@
  */
 #include "compute/estimator.h"
 #include "estimators.h"
+#include "prefix.h"
 #include "tools.h"
 
 #include <stdio.h>
@@ -26,6 +27,7 @@ static struct riptide_sample any_sample(void)
         .closed = below(3) == 0,
     };
 
+    sample.shown = sample.closed && below(3) == 0;
     if (below(3) == 0)
         sample.dst = (struct riptide_prefix){ AF_INET6, 128, { 0xfd, [15] = (uint8_t)below(8) } };
     switch (below(24)) {
@@ -78,20 +80,38 @@ static void assert_same(const struct riptide_estimator *a, const struct riptide_
     assert_memory_equal(&stats_a, &stats_b, sizeof(stats_a));
 }
 
+/* 0: none. */
+static uint16_t window_of(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *host)
+{
+    struct riptide_prefix key = destination_group(&estimator->config, host);
+    uint32_t slot = prefix_table_find(&estimator->table, &key);
+
+    return slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
+}
+
 static void add_batch(struct riptide_estimator *one_by_one, struct riptide_estimator *together)
 {
     struct riptide_sample samples[MOST];
     const struct riptide_sample *pointers[MOST] = { 0 };
+    uint16_t cwnds[MOST], expected[MOST];
+    bool has_window[MOST]; /* can have one */
     int outcomes[MOST];
     uint32_t n = below(MOST + 1);
 
     for (uint32_t i = 0; i < n; i++) {
         samples[i] = any_sample();
         pointers[i] = &samples[i];
+        has_window[i] = samples[i].cwnd - 1 < (1u << 31) - 1 && prefix_is_valid(&samples[i].dst) &&
+                     samples[i].dst.len == prefix_family_bits(samples[i].dst.family);
+        expected[i] = has_window[i] ? window_of(together, &samples[i].dst) : 0;
     }
-    assert_int_equal(riptide_estimator_add_all(together, pointers, n, outcomes), 0);
-    for (uint32_t i = 0; i < n; i++)
+    assert_int_equal(riptide_estimator_add_all(together, pointers, n, outcomes, cwnds), 0);
+    for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
+        if (has_window[i])
+            assert_int_equal(cwnds[i], expected[i]);
+    }
 }
 
 TEST(many_at_a_time_are_as_one_by_one)
@@ -133,6 +153,7 @@ TEST(a_group_that_was_is_no_host)
     struct riptide_sample sample = { .dst = prefix("10.0.0.0"), .cwnd = 20 };
     const struct riptide_sample *pointer = &sample;
     ESTIMATOR *estimator;
+    uint16_t cwnd;
     int outcome;
 
     config.prefix_len4 = 24;
@@ -144,6 +165,6 @@ TEST(a_group_that_was_is_no_host)
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
     sample.dst.len = 24;
     assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_INVALID);
-    assert_int_equal(riptide_estimator_add_all(estimator, &pointer, 1, &outcome), 0);
+    assert_int_equal(riptide_estimator_add_all(estimator, &pointer, 1, &outcome, &cwnd), 0);
     assert_int_equal(outcome, RIPTIDE_E_INVALID);
 }
