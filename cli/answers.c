@@ -233,22 +233,29 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     return true;
 }
 
+/* Of a round trip, as TCP paces in slow start. */
+enum { TCP_PACING_PERCENT = 50 };
+
 /* What the map has for new connections to the peer, whatever the route is. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
-    const uint32_t percent = daemon->settings->agent.pacing_percent;
-    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+    const uint32_t least = daemon->settings->agent.pacing_percent;
+    uint32_t percent, seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
     struct window window;
     const char *off;
 
     if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
-    return json_pack("{s:I, s:b, s:I, s:s?, s:I, s:I}", "initcwnd", (json_int_t)window.initcwnd, "may_lower",
-                     window.may_lower, "pacing_percent",
-                     (json_int_t)window_pacing_percent(&window, percent), "reason", off,
-                     "holdout_percent", (json_int_t)holdout_percent, "holdout_seed",
-                     (json_int_t)seed);
+    percent = window_pacing_percent(&window, least);
+    /* Below that it is TCP's own rate all the same. */
+    if (percent > 0 && percent < TCP_PACING_PERCENT)
+        percent = TCP_PACING_PERCENT;
+    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:I, s:I}", "cgroup",
+                     riptide_agent_get_cgroup(daemon->agent), "initcwnd",
+                     (json_int_t)window.initcwnd, "may_lower", window.may_lower, "pacing_percent",
+                     (json_int_t)percent, "reason", off, "holdout_percent",
+                     (json_int_t)holdout_percent, "holdout_seed", (json_int_t)seed);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

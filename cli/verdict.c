@@ -63,8 +63,8 @@ const char verdict_sentence[] =
 
 #define ROUTE(name)                                                                                \
     "[{!" name "}none|{?" name ".state=" PER_CONNECTION "}"                                        \
-    "{" name ".dst} initcwnd {" name ".initcwnd} " PER_CONNECTION "[, not at present: {" name      \
-    ".reason}]|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                   \
+    "none: the window is given per connection[, not at present: {" name ".reason}]"                \
+    "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
     "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
     "[ dev {" name ".dev}| via several next hops]]\n"
 
@@ -85,10 +85,12 @@ const char verdict_steps[] =
     "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
     "[, expires in {window.expires_s:.0} s]\n"
     "|  window       none\n]"
-    "[{?daemon_is_running}  route        " ROUTE("route") "]"
-    "[{?program}  program      initcwnd {program.initcwnd}"
-    "[{?program.pacing_percent}, over {program.pacing_percent} % of a round trip]"
-    "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-    "[, not at present: {program.reason}]\n]"
-    "  kernel       " ROUTE("kernel")
-    "  => {verdict}\n";
+    "[{?daemon_is_running}  route        " ROUTE(
+        "route") "]"
+                 "[{?program}  program      initcwnd {program.initcwnd}"
+                 "[{?program.pacing_percent=50}, paced as TCP does itself, over half a round trip"
+                 "|{?program.pacing_percent}, paced over {program.pacing_percent} % of a round "
+                 "trip]"
+                 "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
+                 "[, not at present: {program.reason}]\n]"
+                 "  kernel       " ROUTE("kernel") "  => {verdict}\n";

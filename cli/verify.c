@@ -78,15 +78,14 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-/* What the program's map has for the peer; 0 where it has nothing, or riptided cannot be asked. */
-static uint32_t ask_program(const struct command_options *options,
-                            const struct riptide_prefix *peer, struct arm_shares *shares,
-                            uint64_t *seedp)
+/* What the program's map has for the peer, where riptided can be asked. */
+static void ask_program(struct evidence *evidence, const struct command_options *options,
+                        const struct riptide_prefix *peer, struct arm_shares *shares,
+                        uint64_t *seedp)
 {
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
-    uint32_t cwnd = 0;
     const json_t *program;
 
     riptide_prefix_format(peer, dst);
@@ -95,12 +94,13 @@ static uint32_t ask_program(const struct command_options *options,
                    &error) == 0) {
         program = get(answer, "program");
         if (json_is_null(get(program, "reason")))
-            cwnd = (uint32_t)number(program, "initcwnd");
+            evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
+        if (probe_is_outside(text_of(program, "cgroup")))
+            snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         shares->holdout = ARM_SHARE((uint32_t)number(program, "holdout_percent"));
         *seedp = (uint64_t)number(program, "holdout_seed");
     }
     json_decref(answer);
-    return cwnd;
 }
 
 static int gather(struct evidence *evidence, struct rule **rulesp,
@@ -118,7 +118,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         r = probe_run(&evidence->probe, options->timeout_ns, error);
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
     if (r == 0 && evidence->has_holder)
-        evidence->program_cwnd = ask_program(options, &asked.peer, &shares, &seed);
+        ask_program(evidence, options, &asked.peer, &shares, &seed);
     /* One that the lot passes by proves nothing: the next one is as good. */
     for (int i = 0; r == 0 && i < MOST_HELD_OUT &&
                     arm_of(evidence->probe.cookie, seed, &shares) != ARM_WINDOW;

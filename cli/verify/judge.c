@@ -108,11 +108,21 @@ static void judge_program(const struct evidence *evidence, struct verdict *verdi
         judge_peer(evidence, verdict);
     else if (probe->retrans_segs > 0)
         judge_other_window(evidence, verdict);
+    else if (evidence->cgroup[0])
+        say(verdict,
+            "it started with %" PRIu32 ", not the %" PRIu32
+            " that riptided gives per connection: this command runs outside of the cgroup %s, so "
+            "its connections get nothing, and prove nothing of those in there",
+            probe->cwnd, evidence->program_cwnd, evidence->cgroup);
+    else if (probe->cwnd > evidence->program_cwnd && probe->cwnd == evidence->answer.initcwnd)
+        say(verdict,
+            "the initcwnd of its route, %" PRIu32 ", is larger than the %" PRIu32
+            " that riptided gives per connection, and stays",
+            probe->cwnd, evidence->program_cwnd);
     else
         say(verdict,
             "riptided gives %" PRIu32 " per connection, and it started with %" PRIu32
-            ": this command runs in a cgroup that the program is not on, the route has a larger "
-            "initcwnd, or the window changed meanwhile",
+            ": the window changed meanwhile, or another program of the cgroup set it; try again",
             evidence->program_cwnd, probe->cwnd);
 }
 

@@ -34,6 +34,7 @@ struct evidence {
     bool has_route; /* of ours, that holds the peer; read before the connection was opened */
     struct riptide_route route;
     uint32_t program_cwnd; /* what riptided gives it per connection, segments; 0: nothing */
+    char cgroup[256];      /* for connections of these; empty: this command is in there */
     const struct rule *rules;
     size_t n_rules;
     bool has_holder;          /* a router manages this namespace */
@@ -62,6 +63,9 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict);
  * Errors, each with a line: those of socket(2), setsockopt(2), bind(2), connect(2); -ETIMEDOUT.
  */
 int probe_run(struct probe *probe, uint64_t timeout_ns, struct riptide_error *error);
+
+/* Whether this command is in another part of cgroup2, as far as can be seen. */
+bool probe_is_outside(const char *cgroup);
 
 /*
  * Asks the kernel for the route of such a connection, from whatever is set of it, over a netlink

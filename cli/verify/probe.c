@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <linux/tcp.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 union address {
@@ -35,6 +38,33 @@ static uint8_t *bytes_of(union address *address)
 {
     return address->any.sa_family == AF_INET ? (uint8_t *)&address->v4.sin_addr
                                              : address->v6.sin6_addr.s6_addr;
+}
+
+bool probe_is_outside(const char *cgroup)
+{
+    size_t n = strlen(cgroup), n_mount = n, n_below;
+    char own[PATH_MAX] = "", line[PATH_MAX];
+    struct statfs found;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (!strncmp(line, "0::/", 4))
+            snprintf(own, sizeof(own), "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+    }
+    if (file)
+        fclose(file);
+    /* Behind the last of its parents that is cgroup2 its name is as in /proc. */
+    for (size_t i = n; i > 0; i--) {
+        snprintf(line, sizeof(line), "%.*s", (int)i, cgroup);
+        if ((i == n || cgroup[i] == '/') &&
+            (statfs(line, &found) < 0 || found.f_type != CGROUP2_SUPER_MAGIC))
+            break;
+        if (i == n || cgroup[i] == '/')
+            n_mount = i;
+    }
+    n_below = n - n_mount;
+    return own[0] && n_below > 0 &&
+           (strncmp(own, cgroup + n_mount, n_below) != 0 || (own[n_below] && own[n_below] != '/'));
 }
 
 /* Families and ports are at the same place in both. */

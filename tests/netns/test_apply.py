@@ -92,10 +92,11 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         done = net.host.run(*words, check=False)
         cgroups.enter(cgroup)
         assert done.returncode == 4
-        assert f"riptided gives {cwnd} per connection, and it started with 10: this" in done.stdout
+        assert (f"it started with 10, not the {cwnd} that riptided gives per connection: this command runs outside of "
+                f"the cgroup {cgroup}, so its connections get nothing, and prove nothing of those in there") in done.stdout
 
 
-def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(net, daemon):
+def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(net, cgroup, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     net.learned("203.0.113.2", 30)
     net.host.ip("rule", "add", "to", "203.0.113.1", "lookup", "100")
@@ -108,7 +109,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         wait_window(net.host, "203.0.113.2")
         explained = said("explain", "203.0.113.1")
         assert "\n  route        left alone: " in explained
-        assert f"\n  program      initcwnd {cwnd}, over 50 % of a round trip\n" in explained
+        assert f"\n  program      initcwnd {cwnd}, paced as TCP does itself, over half a round trip\n" in explained
         assert (f"=> connections start with {cwnd} segments, given per connection; no route: left alone: "
                 in explained)
         assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
@@ -118,14 +119,14 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
         assert " per connection; left alone: " in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
-        assert document["program"] == {"initcwnd": cwnd, "may_lower": False, "kept": None,
+        assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "pacing_percent": 50, "reason": None, "holdout_percent": 0,
                                        "holdout_seed": document["program"]["holdout_seed"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
                    in said("explain", "203.0.113.2"), "rules without a place")
         net.host.run(RIPTIDE, "pause")
-        assert f"initcwnd {cwnd}, over 50 % of a round trip, not at present: paused" in said("explain", "203.0.113.1")
+        assert f"initcwnd {cwnd}, paced as TCP does itself, over half a round trip, not at present: paused" in said("explain", "203.0.113.1")
         assert "given per connection" not in said("explain", "203.0.113.1")
     net.host.ip("rule", "del", "pref", 0, "lookup", "main")
     with daemon("routes"):
@@ -296,12 +297,13 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", has_rules=False):
+    with daemon("connections", "--pacing-percent", "40", has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         assert f"=> connections start with {cwnd} segments, given per connection\n" in explain()
-        assert f"route        203.0.113.1 initcwnd {cwnd} per connection\n" in explain()
+        assert "  route        none: the window is given per connection\n" in explain()
+        assert f"  program      initcwnd {cwnd}, paced as TCP does itself, over half a round trip" in explain()
         net.host.run(RIPTIDE, "pause")
-        wait_until(lambda: "per connection, not at present: paused\n" in explain(), "the pause")
+        wait_until(lambda: "given per connection, not at present: paused\n" in explain(), "the pause")
         assert ("=> nothing at present, per connection: paused; connections start with 10 segments\n"
                 in explain())
     below = cgroup / "below"
