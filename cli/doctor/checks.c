@@ -63,9 +63,10 @@ static void check_receiver(const struct host *host, struct finding *finding)
     }
     if (is_per_connection(host)) {
         finding_is(finding, SEVERITY_OK,
-                   "this host lets its peers begin with %" PRIu32
-                   " segments, and from Linux 6.1 on "
-                   "those that riptided knows with %" PRIu32 ", on connections that it opens",
+                   "this host's first receive window is %" PRIu32
+                   " segments; where it opens the connection to a known peer, the program per "
+                   "connection asks the kernel for %" PRIu32
+                   ", which Linux 6.18 gives and 6.1 does not",
                    host->initrwnd, wanted);
         return;
     }
@@ -79,7 +80,7 @@ static void check_receiver(const struct host *host, struct finding *finding)
     initial = UINT64_C(2) * wanted * TYPICAL_MSS_BYTES;
     finding_do(finding,
                "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
-               "\" (and in /etc/sysctl.d)",
+               "\" (and in /etc/sysctl.d); Linux 6.1 stays with 65536 bytes all the same",
                smallest, initial, initial > largest ? initial : largest);
 }
 
@@ -176,8 +177,10 @@ static void check_idle(const struct host *host, struct finding *finding)
     if (strcmp(host->slow_start_after_idle, "0") != 0 && !strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_NOTE,
                    "idle connections begin again with their route's window, which is not ours");
-        finding_do(finding,
-                   "riptided --apply both, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+        finding_do(finding, "%ssysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+                   host->all_netns || host->keeper_pid || !host_is_riptided(host)
+                       ? ""
+                       : "riptided --apply both, or ");
     }
     if (strcmp(host->slow_start_after_idle, "0") != 0)
         return;

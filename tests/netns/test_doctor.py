@@ -290,6 +290,9 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         for check in ("rules", "networkd", "destinations", "receiver", "pacing"):
             assert findings[check]["severity"] == "ok", findings[check]
         assert "by riptided" in findings["pacing"]["summary"]
+        assert findings["receiver"]["summary"] == (
+            "this host's first receive window is 44 segments; where it opens the connection to a known peer, the "
+            "program per connection asks the kernel for 100, which Linux 6.18 gives and 6.1 does not")
         idle = findings["idle-restart"]
         assert idle["severity"] == "note" and "not ours" in idle["summary"]
         assert idle["remedy"] == ("riptided --apply both, or sysctl -w "

@@ -60,6 +60,23 @@ TEST(other_namespaces_need_two_capabilities)
     assert_int_equal(judge(host, "namespaces").severity, SEVERITY_OK);
 }
 
+/* Which --all-netns refuses, and riptided cannot do for an agent of another program. */
+TEST(both_is_recommended_where_it_can_be)
+{
+    CLEANUP(freep) struct host *host = healthy();
+
+    strcpy(host->apply, "connections");
+    assert_string_equal(judge(host, "idle-restart").remedy,
+                        "riptided --apply both, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+    host->keeper_pid = 7;
+    assert_string_equal(judge(host, "idle-restart").remedy,
+                        "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+    host->keeper_pid = 0;
+    host->holder_pid = 7;
+    assert_string_equal(judge(host, "idle-restart").remedy,
+                        "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+}
+
 TEST(nothing_to_find)
 {
     CLEANUP(freep) struct host *host = healthy();
