@@ -50,6 +50,30 @@ static int find_address(struct sockaddr_un *address, const char *path, struct ri
     return r;
 }
 
+/* Whether a riptided with --all-netns answers for others than ours. */
+static bool serves_others(const char *path)
+{
+    struct riptide_error error;
+    struct sockaddr_un address;
+    bool is_served = false;
+    uint64_t *cookies;
+    glob_t found;
+
+    if (netns_find(path, &found, &cookies) < 0)
+        return false;
+    for (size_t i = 0; i < found.gl_pathc && !is_served; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        is_served = listener_address(&address, found.gl_pathv[i], &error) == 0 &&
+                    (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+                     errno == EAGAIN);
+        close(fd);
+    }
+    free(cookies);
+    globfree(&found);
+    return is_served;
+}
+
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
@@ -72,6 +96,10 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
         r = fail(error, path, errno);
         close(fd);
     }
+    if (client_is_absence(r) && serves_others(path))
+        snprintf(error->text, sizeof(error->text),
+                 "riptided does not serve this network namespace: it has no process below --cgroup "
+                 "(`riptide netns` lists those that it serves)");
     return r;
 }
 

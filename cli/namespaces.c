@@ -4,6 +4,7 @@
  * of its own, and they are asked one after the other.
  */
 #include "client.h"
+#include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
 #include "table.h"
@@ -18,10 +19,23 @@ const struct option_row netns_rows[] = {
 };
 
 static const char row_text[] =
-    "{health}\t{netns}\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n";
+    "{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n";
+
+/* As ip-netns(8) has it; NULL: none, or it cannot be seen. */
+static const char *name_of(int pid, const glob_t *names)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+    for (size_t i = 0; i < names->gl_pathc; i++) {
+        if (riptide_paths_are_same(names->gl_pathv[i], path))
+            return strrchr(names->gl_pathv[i], '/') + 1;
+    }
+    return NULL;
+}
 
 /* One that hangs is listed as well. NULL: there is none, and a socket was left. */
-static json_t *ask(const char *path, uint64_t cookie)
+static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
 {
     struct riptide_error error;
     json_t *answer = NULL, *row;
@@ -29,10 +43,11 @@ static json_t *ask(const char *path, uint64_t cookie)
 
     if (client_is_absence(r))
         return NULL;
-    row = json_pack("{s:I, s:s, s:O?, s:O?, s:O?, s:i}", "netns", (json_int_t)cookie, "health",
-                    answer ? text_of(answer, "health") : "no answer", "connections",
-                    get(answer, "connections"), "destinations", get(answer, "destinations"),
-                    "cgroup", get(get(answer, "netns"), "cgroup"), "pid", pid);
+    row = json_pack("{s:I, s:s?, s:s, s:O?, s:O?, s:O?, s:i}", "netns", (json_int_t)cookie, "name",
+                    name_of(pid, names), "health", answer ? text_of(answer, "health") : "no answer",
+                    "connections", get(answer, "connections"), "destinations",
+                    get(answer, "destinations"), "cgroup", get(get(answer, "netns"), "cgroup"),
+                    "pid", pid);
     json_decref(answer);
     return row;
 }
@@ -43,7 +58,7 @@ static int print_table(const json_t *rows)
     struct table table;
     const json_t *row;
     size_t i;
-    int r = table_open(&table, "\tNETNS\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n");
+    int r = table_open(&table, "\tNETNS\tNAME\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n");
 
     if (r < 0)
         return r;
@@ -51,14 +66,14 @@ static int print_table(const json_t *rows)
     {
         render(table.rows, row_text, row, NULL, NULL);
     }
-    return table_close(&table, stdout, "rrlrrl", &style);
+    return table_close(&table, stdout, "rlrlrrl", &style);
 }
 
 int netns_run(const struct command_options *options)
 {
     json_t *rows = json_array();
     uint64_t *cookies;
-    glob_t found;
+    glob_t found, names;
 
     if (netns_find(options->settings.control, &found, &cookies) < 0) {
         json_decref(rows);
@@ -66,10 +81,12 @@ int netns_run(const struct command_options *options)
                    options->settings.control);
         return EXIT_NOT_RUNNING;
     }
+    glob("/run/netns/*", GLOB_NOSORT, NULL, &names);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (cookies[i])
-            json_array_append_new(rows, ask(found.gl_pathv[i], cookies[i]));
+            json_array_append_new(rows, ask(found.gl_pathv[i], cookies[i], &names));
     }
+    globfree(&names);
     free(cookies);
     globfree(&found);
     if (!options->json)

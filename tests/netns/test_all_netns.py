@@ -249,7 +249,7 @@ def test_a_pause_is_of_one_namespace(pods, daemon):
         wait_windows(*made)
 
 
-def test_tools_ask_for_the_namespace_that_they_are_in(host, pods, daemon):
+def test_tools_ask_for_the_namespace_that_they_are_in(host, pods, daemon, cgroup):
     made = pods(30, 60)
     with daemon():
         wait_windows(*made)
@@ -260,11 +260,17 @@ def test_tools_ask_for_the_namespace_that_they_are_in(host, pods, daemon):
         for pod in made:
             row = listed[pod.cookie]
             assert (row["health"], row["cgroup"], row["pid"]) == ("ok", "/", worker_of(pod))
+            assert row["name"] == pod.host.name
             assert row["destinations"] == 1
         table = host.run(RIPTIDE, "netns").stdout
-        assert table.splitlines()[0].split() == ["NETNS", "PROCESS", "HEALTH", "CONNS", "DESTINATIONS", "CGROUP"]
+        assert table.splitlines()[0].split() == ["NETNS", "NAME", "PROCESS", "HEALTH", "CONNS", "DESTINATIONS", "CGROUP"]
         assert len(table.splitlines()) == len(listed) + 1
         assert f"netns      {made[0].cookie}, cgroup /\n" in made[0].host.run(RIPTIDE, "status").stdout
+        cgroups.enter(cgroup.parent)
+        done = made[0].world.run(RIPTIDE, "status", check=False)
+        cgroups.enter(cgroup)
+        assert done.returncode == 3 and done.stderr.startswith(
+            "riptide: status: riptided does not serve this network namespace: it has no process below --cgroup")
     done = host.run(RIPTIDE, "netns", check=False)
     assert done.returncode == 3 and "not running" in done.stderr
 
