@@ -27,16 +27,18 @@ void state_load(const struct daemon *daemon)
     const char *path = find_path(daemon);
     struct riptide_load_counts counts;
     struct riptide_error error;
+    uint64_t n_outcomes;
     int r;
 
     if (!path)
         return;
-    r = riptide_state_load(riptide_agent_get_estimator(daemon->agent), path, &counts, &error);
+    r = riptide_state_read(daemon->agent, path, &counts, &n_outcomes, &error);
     if (r == 0)
         log_line(LOG_LEVEL_INFO,
-                 "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32,
+                 "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
+                 "; outcomes of connections: %" PRIu64,
                  path, counts.loaded, counts.expired,
-                 counts.skipped + counts.older + counts.regrouped + counts.overflow);
+                 counts.skipped + counts.older + counts.regrouped + counts.overflow, n_outcomes);
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
                  log_error_text(&error, r));
@@ -50,7 +52,7 @@ void state_save(struct daemon *daemon, bool is_synced)
 
     if (!path)
         return;
-    r = riptide_state_write(riptide_agent_get_estimator(daemon->agent), path, is_synced, &error);
+    r = riptide_state_write(daemon->agent, path, is_synced, &error);
     if (r < 0 && !daemon->is_state_failing)
         log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
     if (r == 0 && daemon->is_state_failing)

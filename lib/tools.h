@@ -26,12 +26,20 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 /* The state of now: *np bytes, to be given to free(3). NULL: no memory. */
 char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np);
 
-/* riptide_state_save, with `is_synced` of riptide_file_write. */
-int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
-                        bool is_synced, struct riptide_error *error);
+/*
+ * riptide_state_save and riptide_state_load for an agent, and its books with them: those of a share
+ * held out that is another now are left; *n_outcomesp is how many connections the others are of.
+ * `is_synced` as of riptide_file_write.
+ */
+int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
+                        struct riptide_error *error);
+int riptide_state_read(struct riptide_agent *agent, const char *path,
+                       struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                       struct riptide_error *error);
 
 /*
- * Reads a regular file of at most max_bytes; the bytes are the caller's, to be given to free(3).
+ * Reads a regular file of at most max_bytes; the bytes, and a zero behind them, are the caller's,
+ * to be given to free(3).
  * Errors, each with a line: -EINVAL (no regular file, or a larger one), -ENOMEM, those of open(2)
  * and read(2).
  */

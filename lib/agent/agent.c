@@ -87,7 +87,8 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
         return;
     free(agent->books);
     /* Without memory for them windows are given all the same. */
-    agent->books = has->holdout_percent > 0 ? calloc(1, sizeof(*agent->books)) : NULL;
+    agent->books =
+        has->holdout_percent > 0 && !has->dry_run ? calloc(1, sizeof(*agent->books)) : NULL;
     agent->books_wait = BOOKS_WAIT;
     if (agent->books)
         netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file. What the text means is lib/compute/state.c's. Files are replaced
- * whole or not at all, and read whole: so are those of the programs.
+ * An estimator's state in a file, and behind it an agent's books. What the text means is
+ * lib/compute/state.c's and lib/proof/books_text.c's. Files are replaced whole or not at all, and
+ * read whole: so are those of the programs.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -65,7 +66,7 @@ static int sync_directory(const char *path)
     return fd < 0 || fsync(fd) < 0 ? errno : 0;
 }
 
-/* By the text of an estimator, or by bytes. */
+/* By the text of an estimator, if any, and bytes behind it. */
 static int replace(const char *path, const struct riptide_estimator *estimator, const void *bytes,
                    size_t n, unsigned int mode, bool is_synced, struct riptide_error *error)
 {
@@ -85,8 +86,10 @@ static int replace(const char *path, const struct riptide_estimator *estimator, 
     if (fd < 0)
         return fail(error, path, "make a file beside it: ", errno);
     r = fchmod(fd, mode) < 0 ? errno : 0;
+    if (r == 0 && estimator)
+        r = write_state(fd, estimator);
     if (r == 0)
-        r = estimator ? write_state(fd, estimator) : write_all(fd, bytes, n);
+        r = write_all(fd, bytes, n);
     if (r == 0 && is_synced && fsync(fd) < 0)
         r = errno;
     if (r == 0 && rename(temporary, path) < 0)
@@ -135,6 +138,7 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
             return fail(error, path, "", errno);
         n += got > 0 ? (size_t)got : 0;
     }
+    bytes[n] = 0;
     *np = n;
     *bytesp = bytes;
     bytes = NULL;
@@ -152,21 +156,52 @@ char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np)
     return text;
 }
 
-int riptide_state_write(const struct riptide_estimator *estimator, const char *path,
-                        bool is_synced, struct riptide_error *error)
+/* Behind the last cell, so that books that were cut off are of no known share, and not taken. */
+static const char share_key[] = "\nholdout_percent=";
+
+int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
+                        struct riptide_error *error)
 {
-    return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, is_synced, error);
+    const struct books *books = riptide_agent_get_books(agent);
+    size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
+    CLEANUP(freep) char *text = books ? malloc(size + sizeof(share_key) + 10) : NULL;
+
+    if (books && !text)
+        return fail(error, path, "write: ", ENOMEM);
+    if (books) {
+        n = books_save(books, text, size);
+        n += (size_t)sprintf(text + n, "%s%u\n", share_key + 1,
+                             agent->stages.connections.holdout_percent);
+    }
+    return replace(path, agent->estimator, text, n, RIPTIDE_STATE_MODE, is_synced, error);
+}
+
+/* Returns how many connections the agent's books are of then. */
+static uint64_t load_books(struct riptide_agent *agent, const char *text, size_t n)
+{
+    const char *begin = strstr(text, "\nriptide books ");
+    const char *share = begin ? strstr(begin, share_key) : NULL;
+    uint64_t n_connections = 0;
+
+    if (!agent->books || !share ||
+        strtoul(share + strlen(share_key), NULL, 10) != agent->stages.connections.holdout_percent)
+        return 0;
+    books_load(agent->books, begin + 1, (size_t)(text + n - begin - 1), NULL, NULL);
+    for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++)
+        n_connections += agent->books->cells[i / ARMS][i % ARMS].n;
+    return n_connections;
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
                                       struct riptide_error *error)
 {
-    return riptide_state_write(estimator, path, true, error);
+    return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const char *path,
-                                      struct riptide_load_counts *counts,
-                                      struct riptide_error *error)
+/* The agent whose books are loaded as well, or NULL. */
+static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
+                struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                struct riptide_error *error)
 {
     CLEANUP(freep) void *text = NULL;
     struct riptide_error reason = { .text = "" };
@@ -179,5 +214,21 @@ RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const
                                text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
+    else if (agent)
+        *n_outcomesp = load_books(agent, text, n);
     return r;
+}
+
+int riptide_state_read(struct riptide_agent *agent, const char *path,
+                       struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                       struct riptide_error *error)
+{
+    return load(agent->estimator, agent, path, counts, n_outcomesp, error);
+}
+
+RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const char *path,
+                                      struct riptide_load_counts *counts,
+                                      struct riptide_error *error)
+{
+    return load(estimator, NULL, path, counts, NULL, error);
 }

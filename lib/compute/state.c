@@ -25,6 +25,9 @@
 
 static const char magic[] = "riptide state 2 saved_ns=";
 
+/* Here begins what is an agent's, and not the estimator's. */
+static const char books[] = "riptide books ";
+
 /* The head of what the policy keeps. */
 enum { HEAD_BYTES = 64 };
 
@@ -296,6 +299,8 @@ static int load_lines(struct load *load, const char *at, const char *end)
     for (; r == 0 && at < end; at = newline + 1) {
         struct record record;
 
+        if ((size_t)(end - at) >= sizeof(books) - 1 && memcmp(at, books, sizeof(books) - 1) == 0)
+            break;
         newline = memchr(at, '\n', (size_t)(end - at));
         if (newline && parse_line((struct word){ at, (size_t)(newline - at) }, &record))
             r = load_record(load, &record);

@@ -441,12 +441,17 @@ def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, perc
 def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
+    state = tmp_path / "state"
     config.write_text("[apply]\nholdout-percent = 50\n")
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
-                has_rules=False) as riptided:
-        def books():
-            effect = status()["apply"]["effect"]
-            return {"window": effect["connections"], "holdout": effect["held_out"]}
+
+    def started():
+        return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
+                      "--state", state, has_rules=False)
+
+    def books():
+        effect = status()["apply"]["effect"]
+        return {"window": effect["connections"], "holdout": effect["held_out"]}
+    with started() as riptided:
         assert books() == {"window": 0, "holdout": 0}
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
@@ -462,8 +467,19 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         assert books()["holdout"] == status()["apply"]["held_out"] - held_out
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "again" in riptided.said(), "the reload")
-        assert sum(books().values()) == n
+        of_both = books()
+        assert sum(of_both.values()) == n
+    with started() as riptided:
+        assert books() == of_both
+        assert f"destinations taken over: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
+        assert " skipped 0," in near.run(RIPTIDE, "load", state).stdout
         config.write_text("[apply]\nholdout-percent = 40\n")
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: sum(books().values()) == 0, "new books")
-        bulk.close()
+    one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
+    for percent in (40, 50):
+        config.write_text(f"[apply]\nholdout-percent = {percent}\n")
+        state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
+        with started():
+            assert sum(books().values()) == (percent == 40)
+    bulk.close()
