@@ -222,7 +222,7 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
-/* Whether it is there, and its end will be heard of: a change of privileges takes that away. */
+/* Whether it is there, and its end will be signalled: a change of privileges takes that away. */
 static bool follow_parent(pid_t parent)
 {
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;

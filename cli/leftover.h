@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a flush leaves: rules of ours that look up another table than the one it was told.
+ * What a flush leaves: rules of ours that look up another table than the one it was given.
  */
 #ifndef CLI_LEFTOVER_H
 #define CLI_LEFTOVER_H

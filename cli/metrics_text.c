@@ -39,7 +39,7 @@ static const struct series {
     { NULL, "{result=\"unused\"}", FIGURE(observer.left_out_unused), NULL },
     { NULL, "{result=\"malformed\"}", FIGURE(observer.malformed), NULL },
     { "riptide_closed_sockets_total", "", FIGURE(observer.closed),
-      "Of all sockets, those that destroy events told of." },
+      "Of all sockets, those of destroy events." },
     { "riptide_closed_sockets_lost_total", "", FIGURE(observer.closed_lost),
       "Destroy events that came faster than they were read." },
     { "riptide_dump_cpu_seconds_total", "", FIGURE(dump_cpu_ns), "Processor time of dumps." },

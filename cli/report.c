@@ -132,12 +132,12 @@ static void report_failed(int error)
 static void report_destroy_events(int error)
 {
     if (error == 0)
-        log_line(LOG_LEVEL_INFO, "connections that close are heard of again");
+        log_line(LOG_LEVEL_INFO, "connections that close are read again");
     else if (error == -ENOBUFS)
         log_line(LOG_LEVEL_WARNING, "more connections close than can be read: only open ones count"
                                     " for a while");
     else
-        log_line(LOG_LEVEL_WARNING, "the kernel tells of no connection that closes: %s",
+        log_line(LOG_LEVEL_WARNING, "the kernel announces no connection that closes: %s",
                  strerror(-error));
 }
 

@@ -11,7 +11,7 @@
 #include <riptide/apply.h>
 #include <riptide/compute.h>
 
-/* Where the socket is, unless told otherwise. */
+/* Where the socket is by default. */
 #define CONTROL_PATH "/run/riptide/control"
 
 /* The longest line that a client may send, its newline included; and one with a state. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The service manager's side of the daemon: sd_notify(3)'s protocol, written out. Where nobody
- * asked to be told (NOTIFY_SOCKET), everything here does nothing.
+ * asked to be notified (NOTIFY_SOCKET), everything here does nothing.
  */
 #ifndef CLI_SERVICE_H
 #define CLI_SERVICE_H

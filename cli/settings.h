@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What riptided can be told: the knobs of the library's three stages, and the daemon's own. Pure.
+ * The settings of riptided: those of the library's three stages, and the daemon's own. Pure.
  */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H

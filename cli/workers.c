@@ -161,7 +161,7 @@ static void remove_file(const char *path, uint64_t cookie)
 }
 
 /*
- * A worker has ended, however: what it gave and whom it would have told goes. One that had no round
+ * A worker has ended, however: what it gave and its files go. One that had no round
  * has found the namespace to be another riptided's, whose files these are.
  */
 static void clear(struct workers *workers, const struct worker *worker, bool is_gone)

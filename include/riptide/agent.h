@@ -197,7 +197,7 @@ int riptide_agent_reconfigure(struct riptide_agent *agent,
 
 /*
  * Adds a sample of the host's own to the coming round: of a stack that the kernel does not know, or
- * told by another host. A round whose dump begins anew or is given up forgets it, and so does
+ * from another host. A round whose dump begins anew or is given up forgets it, and so does
  * riptide_agent_reconfigure. Whether the peer is this host itself, the caller has to know. Outcomes
  * and errors: as riptide_estimator_add; RIPTIDE_E_UNKNOWN, it lies outside the observer's scope;
  * -ESHUTDOWN.

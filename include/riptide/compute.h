@@ -38,7 +38,7 @@ enum riptide_left_out {
 struct riptide_estimator_config;
 struct riptide_explanation;
 
-/* What a policy's functions are told beside their own memory of the destination. */
+/* What a policy's functions are given beside their own memory of the destination. */
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
@@ -141,7 +141,7 @@ struct riptide_estimator_config {
     /*
      * Must outlive the estimator. Default "careful", which learns from first flights: most of them
      * it is shown where the observer has congestion_control, which is on by default, and
-     * destroy_events, which an agent turns on for it; an observer that stands alone has to be told.
+     * destroy_events, which an agent turns on for it; an observer that stands alone has to be given both.
      * Without them "careful" is a window of 24 that comes down where that loses, and saves 13.7 %
      * of the time, not 21.7 (`./dev lab duel`).
      */

@@ -79,7 +79,7 @@ struct riptide_port_range {
  *
  * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
  * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
- * range must hold it. IPv4 peers are told by IPv4 prefixes alone: IPv4-mapped ones are refused.
+ * range must hold it. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused.
  * `learn` and `exclude` have at most RIPTIDE_MAX_PREFIXES each.
  */
 struct riptide_scope {
@@ -156,7 +156,7 @@ struct riptide_observer_stats {
     uint64_t left_out_scope;      /* outside the scope, and no filter kept the kernel from it */
     uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
     uint64_t malformed;           /* messages that cannot be what they claim; skipped */
-    uint64_t closed;              /* of `sockets`, those that destroy events told of */
+    uint64_t closed;              /* of `sockets`, those of destroy events */
     uint64_t left_out_seen;       /* described before: twice in a dump, or closed after a dump */
     uint64_t left_out_unused;     /* closed without having sent data, or never open */
     uint64_t truncated;           /* datagrams that were longer than our buffer */

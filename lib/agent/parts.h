@@ -76,7 +76,7 @@ struct riptide_agent {
     bool is_tick_news;
     bool is_backend_news;
     const char *program_reason; /* why the program gives nothing, likewise */
-    const char *reasons[2]; /* why rules are not in place, as the host has heard it */
+    const char *reasons[2];     /* why rules are not in place, as last popped */
     int events_error;       /* why there are no destroy events, likewise */
     int failure;
     struct riptide_estimate estimate;

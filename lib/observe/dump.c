@@ -171,7 +171,7 @@ static int lose(struct dump *dump, int error)
     return r < 0 ? r : RIPTIDE_E_RESTARTED;
 }
 
-/* Counts what cannot be told to be about a socket as one, so that the sum of counters holds. */
+/* Counts what may not be about a socket as one, so that the sum of counters holds. */
 static void count_malformed(struct dump *dump, uint64_t n)
 {
     dump->stats->sockets += n;

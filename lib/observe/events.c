@@ -131,7 +131,7 @@ void events_take(struct events *events, size_t len)
         events->n++;
         return;
     }
-    /* What cannot be told to be about a socket counts as one, so that the sum of counters holds. */
+    /* What may not be about a socket counts as one, so that the sum of counters holds. */
     events->stats->sockets++;
     events->stats->malformed++;
 }

@@ -27,9 +27,9 @@ struct filter {
     struct prefix_set prefixes;
     unsigned char *buffer;    /* of FILTER_MAX_BYTES */
     struct byte_code code;
-    int max_len;              /* longest span told exactly, bits; IPv4 ones count from 96 on */
+    int max_len;              /* longest span matched exactly, bits; IPv4 ones count from 96 on */
     int span_len;             /* of all prefixes of a family, bits */
-    double blurred;           /* share of that span that is let through untold */
+    double blurred;           /* share of that span that is let through unmatched */
     bool pays;                /* less than half of it, in one family at least */
     enum riptide_filter kind; /* how much of the scope is in the code */
 };
