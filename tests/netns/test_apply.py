@@ -9,7 +9,7 @@ import socket
 import cgroups
 import pytest
 from connection import NO_LIMIT, pacing_limit, tcp_info
-from control import riptide_json, status
+from control import riptide_json, status, wait_rounds
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
 
 
@@ -446,7 +446,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
 
     def started():
         return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
-                      "--state", state, has_rules=False)
+                      "--state", state, interval="100ms", has_rules=False)
 
     def books():
         effect = status()["apply"]["effect"]
@@ -458,11 +458,17 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
         held_out = status()["apply"]["held_out"]
         n = 12
-        for i in range(n):  # each open for many dumps
+
+        def opened():
             connection = connect(congestion="cubic")
             connection.send(60_000)
+            return connection
+
+        def end(connection):
             connection.near.close()
             connection.far.close()
+        for _ in range(n):  # each open for many dumps
+            end(opened())
         wait_until(lambda: sum(books().values()) == n, "all ends")
         assert books()["holdout"] == status()["apply"]["held_out"] - held_out
         riptided.process.send_signal(signal.SIGHUP)
@@ -473,13 +479,19 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         assert books() == of_both
         assert f"destinations taken over: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
         assert " skipped 0," in near.run(RIPTIDE, "load", state).stdout
+        older = opened()
         config.write_text("[apply]\nholdout-percent = 40\n")
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: sum(books().values()) == 0, "new books")
+        end(older)  # which had another share
+        wait_rounds(12)
+        assert sum(books().values()) == 0
+        end(opened())
+        wait_until(lambda: sum(books().values()) == 1, "its end")
     one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
     for percent in (40, 50):
         config.write_text(f"[apply]\nholdout-percent = {percent}\n")
         state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
         with started():
-            assert sum(books().values()) == (percent == 40)
+            assert sum(books().values()) == 2 * (percent == 40)
     bulk.close()
