@@ -20,14 +20,14 @@ static void put_range(char *text, size_t size, const uint32_t *begin, const uint
         snprintf(text, size, "%" PRIu32 " to %" PRIu32, begin[0] / unit, begin[1] / unit);
 }
 
-static json_t *interval_of(const struct interval *interval, double unit)
+static json_t *interval_of(const struct riptide_interval *interval, double unit)
 {
     return json_pack("{s:f, s:f, s:f}", "estimate", interval->estimate / unit, "low",
                      interval->low / unit, "high", interval->high / unit);
 }
 
 /* Less time, or less sent again, is 1; more is -1; what is not shown is 0. */
-static int gain_of(const struct interval *interval)
+static int gain_of(const struct riptide_interval *interval)
 {
     return interval->high < 0 ? 1 : interval->low > 0 ? -1 : 0;
 }

@@ -212,7 +212,7 @@ static void print_cell(FILE *out, const struct metrics *metrics, const struct su
 }
 
 static void print_interval(FILE *out, const struct metrics *metrics, const char *name,
-                           const char *help, const struct interval *interval)
+                           const char *help, const struct riptide_interval *interval)
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
     print_name(out, metrics, name, "{bound=\"estimate\"}");

@@ -44,7 +44,7 @@ static void check_again(const struct books *books)
     }
 }
 
-static void check_interval(const struct interval *interval)
+static void check_interval(const struct riptide_interval *interval)
 {
     CASE_CHECK(isfinite(interval->low) && isfinite(interval->high));
     CASE_CHECK(interval->low <= interval->estimate && interval->estimate <= interval->high);

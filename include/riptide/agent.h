@@ -92,7 +92,7 @@ struct riptide_agent_config {
     struct riptide_agent *program_of;
     /*
      * So many of all connections to destinations with a window start as without us, 0 to 50 percent:
-     * what becomes of them is what the others are compared with. Drawn from the socket's cookie and
+     * what becomes of them is what riptide_agent_get_verdict compares the others with. Drawn from the socket's cookie and
      * the seed, which is for each host to choose. Default 0: none. In force where windows are given per
      * connection alone and with destroy_events, without which no end is known; with
      * RIPTIDE_BOTH none is, as the route would give the window to those that the program passes by.
@@ -116,6 +116,25 @@ struct riptide_tick {
     uint64_t interval_ns;     /* from the beginning of this round to that of the next */
     uint64_t late_ns;         /* how long after its time the round began */
     uint64_t observe_mean_ns; /* observe_cpu_ns as max_share judges it: moving average */
+};
+
+/* An estimate, and between what it lies with 95 %, however often one asks. */
+struct riptide_interval {
+    double estimate, low, high;
+};
+
+/*
+ * What windows have done, by connections that have closed and are large enough, against those that
+ * holdout_percent has held out. docs/proof.md says how.
+ */
+struct riptide_verdict {
+    uint64_t connections;
+    uint64_t held_out;
+    struct riptide_interval time;         /* -0.25: a quarter less time */
+    struct riptide_interval rounds_saved; /* smallest round trip times; above 0 is less */
+    struct riptide_interval again;        /* 0.01: of 100 segments one more was sent again */
+    /* Held out, of both. Where holdout_percent is not within, nothing above can be believed. */
+    struct riptide_interval share;
 };
 
 enum riptide_agent_event_kind {
@@ -230,6 +249,13 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 
 /* riptide_router_set_paused on the agent's router. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
+
+/*
+ * Outcomes: RIPTIDE_E_UNKNOWN, with nothing written: fewer than 20 connections of either yet, or
+ * none is held out.
+ */
+int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
+                              size_t size);
 
 /*
  * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the

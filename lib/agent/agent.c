@@ -9,6 +9,7 @@
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
+#include "proof/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -436,4 +437,24 @@ RIPTIDE_PUBLIC const struct riptide_router *
 riptide_agent_get_router(const struct riptide_agent *agent)
 {
     return agent->router;
+}
+
+STRUCT_ENDS_WITH(struct riptide_verdict, share);
+
+RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
+                                             struct riptide_verdict *verdict, size_t size)
+{
+    const struct books *books = agent->backends.connections ? agent->books : NULL;
+    struct riptide_verdict given;
+    struct verdict found;
+    int r = books ? verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT,
+                                    (struct verdict_classes){ 0 }, 0.95)
+                  : RIPTIDE_E_UNKNOWN;
+
+    if (r != 0)
+        return r;
+    given = (struct riptide_verdict){ found.n,     found.n_control, found.time, found.rounds_saved,
+                                      found.again, found.share };
+    struct_give(verdict, size, &given, sizeof(given));
+    return 0;
 }

@@ -68,7 +68,7 @@ static double half_width(double variance, double sharp, double alpha)
  * same s^2; the holdout, which has few, decides over it, and the other arm knows it better: so it
  * is whichever is larger.
  */
-static struct interval compare(const struct pool *pool, const struct verdict *verdict,
+static struct riptide_interval compare(const struct pool *pool, const struct verdict *verdict,
                                double unseen, double sharp, double alpha)
 {
     double arm = pool->arm_variance / pool->weight + unseen * unseen / (double)verdict->n;
@@ -77,7 +77,7 @@ static struct interval compare(const struct pool *pool, const struct verdict *ve
     double width = half_width(greater(arm, control) / pool->weight, sharp, alpha);
     double difference = (pool->arm_mean - pool->control_mean) / pool->weight;
 
-    return (struct interval){ difference, difference - width, difference + width };
+    return (struct riptide_interval){ difference, difference - width, difference + width };
 }
 
 /* Round trips, by the mean of the arm that knows its own better. */
@@ -94,7 +94,7 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
     struct verdict result = { 0 };
     struct pool time = { 0 }, again = { 0 };
     double alpha = 1 - confidence, all = 0, held = 0, share, width;
-    struct interval log_time;
+    struct riptide_interval log_time;
 
     if (!(confidence > 0 && confidence < 1))
         return RIPTIDE_E_INVALID;
@@ -121,9 +121,9 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
         return RIPTIDE_E_UNKNOWN;
     log_time = compare(&time, &result, unseen_time, sharp_time, alpha);
     result.time =
-        (struct interval){ exponential(log_time.estimate) - 1, exponential(log_time.low) - 1,
+        (struct riptide_interval){ exponential(log_time.estimate) - 1, exponential(log_time.low) - 1,
                            exponential(log_time.high) - 1 };
-    result.rounds_saved = (struct interval){ rounds_of(&time, &result, log_time.estimate),
+    result.rounds_saved = (struct riptide_interval){ rounds_of(&time, &result, log_time.estimate),
                                              rounds_of(&time, &result, log_time.high),
                                              rounds_of(&time, &result, log_time.low) };
     result.again = compare(&again, &result, unseen_again, sharp_again, alpha);
@@ -131,7 +131,7 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
     share = held / all;
     width = half_width(share * (1 - share) / all, sharp_share, alpha);
     result.share =
-        (struct interval){ share, greater(share - width, 0), lesser(share + width, 1) };
+        (struct riptide_interval){ share, greater(share - width, 0), lesser(share + width, 1) };
     *verdict = result;
     return 0;
 }

@@ -18,6 +18,8 @@
 
 #include "books.h"
 
+#include <riptide/agent.h>
+
 /* Fewer of either arm have no verdict; and a class with fewer than two of each has no part in it.
  */
 enum { VERDICT_MIN_CONNECTIONS = 20 };
@@ -37,10 +39,6 @@ static inline bool verdict_has_class(struct verdict_classes classes, unsigned in
            (classes.controls == 0 || classes.controls >> control & 1);
 }
 
-struct interval {
-    double estimate, low, high;
-};
-
 /*
  * Classes are weighted by the connections that they add to the comparison. With equal shares in
  * all of them that is by their number.
@@ -48,21 +46,21 @@ struct interval {
 struct verdict {
     uint64_t n, n_control; /* connections of the arm, and of the one that it is compared with */
     /* Geometric mean of the time that they took: -0.2 is a fifth less than control. */
-    struct interval time;
-    struct interval rounds_saved; /* the same in smallest round trip times; above 0 is less */
+    struct riptide_interval time;
+    struct riptide_interval rounds_saved; /* the same in smallest round trip times; above 0 is less */
     /* Mean share of segments sent again: 0.01 is one point more than control. */
-    struct interval again;
+    struct riptide_interval again;
     double again_control; /* that of control */
     /*
      * Of both arms' connections so many are control's, those of all classes that were asked for:
      * which of them have two of each is no fair draw. Where this is not what the arms' shares say,
      * something leaves out more of the one than of the other, and nothing above can be believed.
      */
-    struct interval share;
+    struct riptide_interval share;
 };
 
 /* Whether zero is outside. */
-static inline bool interval_is_clear(const struct interval *interval)
+static inline bool interval_is_clear(const struct riptide_interval *interval)
 {
     return interval->low > 0 || interval->high < 0;
 }

@@ -3,6 +3,7 @@
  * lib/proof/verdict: by hand on books with round figures, and over drawn worlds whose truth is
  * known. RUNS=N in the environment draws so many of each, and prints how soon gains are seen.
  */
+#include "agent/parts.h"
 #include "proof/numbers.h"
 #include "proof/verdict.h"
 #include "unit.h"
@@ -316,6 +317,31 @@ TEST(the_share_is_of_all_classes)
     assert_int_equal(verdict.n_control, 26 * 2 + 9 * 3 + 3 * 4);
     assert_true(fabs(verdict.share.estimate - 0.05) < 0.001);
     assert_true(verdict.share.low < 0.05 && verdict.share.high > 0.05);
+}
+
+/* Hosts have it of an agent that has a program; a struct of theirs may be an older one. */
+TEST(an_agent_says_the_same)
+{
+    struct books books = { 0 };
+    struct riptide_agent agent = { .books = &books };
+    struct riptide_verdict given = { .held_out = 1 };
+
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
+    agent.backends.connections = (void *)&books;
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
+    assert_int_equal(given.held_out, 1);
+    books.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
+    books.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
+    assert_int_equal(
+        riptide_agent_get_verdict(&agent, &given, offsetof(struct riptide_verdict, share)), 0);
+    assert_true(given.share.estimate == 0);
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), 0);
+    assert_int_equal(given.connections, 4112);
+    assert_int_equal(given.held_out, 232);
+    assert_near(given.time.low, -0.3029);
+    assert_near(given.rounds_saved.estimate, 1.000);
+    assert_near(given.again.high, 0.0088);
+    assert_near(given.share.estimate, 0.0534);
 }
 
 TEST(few_connections_have_no_verdict)

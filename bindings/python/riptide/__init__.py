@@ -20,9 +20,9 @@ from ._observer import Columns, Observer, observe, observe_columns
 from ._policy import Policy, PolicyInput
 from ._router import Router, flush
 from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, Hint, LeftOut, LoadCounts,
-                     ObserverOptions, Route, RouterOptions, RouteState, Sample,
-                     Scope, Tick)
+                     Evidence, Explanation, Filter, FlushCounts, Hint, Interval, LeftOut,
+                     LoadCounts, ObserverOptions, Route, RouterOptions, RouteState, Sample,
+                     Scope, Tick, Verdict)
 from ._values import Address, Duration, Network, PrefixLike
 
 __version__ = _version()
@@ -31,9 +31,9 @@ __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
-    "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts", "Network",
-    "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
+    "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
+    "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
     "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
-    "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "explain", "flush",
+    "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
     "observe", "observe_columns",
 ]

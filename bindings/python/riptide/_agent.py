@@ -12,11 +12,12 @@ from ._calls import new_object, pop, pop_all
 from ._errors import ConcurrentUseError, check, has_more, new_error
 from ._estimator import Estimated, load, new_hint
 from ._handle import KernelHandle, Part, Waiter
-from ._native import lib
+from ._native import ffi, lib
 from ._observer import Observed
 from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
-from ._types import AgentEvent, AgentOptions, Backend, Estimate, EventKind, LoadCounts, Tick
+from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Interval, LoadCounts,
+                     Tick, Verdict)
 from ._values import Duration, PrefixLike, new_config, new_prefix, path_bytes, read, text
 
 if TYPE_CHECKING:
@@ -166,6 +167,17 @@ class Agent(KernelHandle):
         """Gives it all back with the next piece of work."""
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, False))
+
+    def verdict(self) -> Verdict:
+        """What windows have done. Errors: UnknownError: too few connections yet, or none held out."""
+        found = ffi.new("struct riptide_verdict *")
+        with self._use as c:
+            check(lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0])))
+
+        def interval(given: Any) -> Interval:
+            return read(Interval, given)
+        return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
+                    share=interval)
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:

@@ -83,6 +83,10 @@ class Control(Handle):
         """
         return self.request("explain", dst=prefix_text("dst", dst))
 
+    def verdict(self) -> dict[str, Any]:
+        """What its windows have done, or why nobody knows: docs/schema/verdict.json."""
+        return self.request("verdict")
+
     def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
              scale: float | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.

@@ -204,6 +204,8 @@ def test_asyncio_agent(net: Network) -> None:
         assert (tick.samples, tick.destinations, tick.changes) == (2, 1, 1)
         assert agent.estimator.explain("203.0.113.7").policy == "largest"
         assert agent.router.find("203.0.113.7") == route.route
+        with pytest.raises(riptide.UnknownError):  # by routes none is held out
+            agent.verdict()
         assert agent.observer.stats()["samples"] == 2 == agent.estimator.stats()["samples"]
     assert windows(net.host) == {} and rules(net.host) == []
 

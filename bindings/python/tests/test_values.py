@@ -85,6 +85,7 @@ def test_sample_has_each_field_of_the_struct() -> None:
     (riptide.FlushCounts, "riptide_flush_counts"),
     (riptide.Tick, "riptide_tick"), (riptide.AgentEvent, "riptide_agent_event"),
     (riptide.PolicyInput, "riptide_policy_input"),
+    (riptide.Verdict, "riptide_verdict"), (riptide.Interval, "riptide_interval"),
 ])
 def test_dataclasses_have_each_field_of_their_structs(cls: Any, struct: Any) -> None:
     fields = {field.name for field in dataclasses.fields(cls)}
