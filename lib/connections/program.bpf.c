@@ -19,14 +19,15 @@ enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
 #define INLINE static inline __attribute__((always_inline))
 
 #define NO_LIMIT 0xffffffffu
+
 /*
- * The last bits of a limit of ours tell it from one that the application sets meanwhile, and
- * whether somebody else had asked for RTT callbacks before.
+ * Callbacks are the socket's, not a program's, and there is no room beside them: ours are known by
+ * two more that never come before the first data. Whoever writes header options parses them too.
  */
-#define MAX_LIMIT          0xfffff000u
-#define LIMIT_MARK         0xfffu
-#define LIMIT_IS_OURS      0xa5au
-#define CALLBACK_IS_THEIRS 0x001u /* beside it */
+#define OURS                                                                                       \
+    (BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG)
+#define OURS_OR_THEIRS                                                                             \
+    (OURS | BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
 static long (*const set_sockopt)(void *ctx, int level, int name, void *value,
@@ -112,51 +113,54 @@ INLINE void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
 }
 
-INLINE __u32 pacing_limit(const struct bpf_sock_ops *ctx, const struct window *window,
-                                 __u32 percent, __u32 cwnd, __u64 rtt_us)
+INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *window)
 {
-    __u64 rate = window->pacing_rate;
-
-    if (!rate)
-        rate = (__u64)cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent);
-    return rate > MAX_LIMIT ? MAX_LIMIT : (__u32)rate;
+    return ctx->srtt_us >> 3 ? ctx->srtt_us >> 3 : window->rtt_us;
 }
 
 /*
- * Any limit has TCP pace without sch_fq, for good, and when it is lifted, by its own rate: two
- * windows a round trip in slow start. A slower first flight needs one that stays until its first
- * round trip; another program of the cgroup that sets its own callbacks takes ours away, and the
- * limit would stay.
+ * Any limit has TCP pace without sch_fq, for good. Once it is lifted the rate stays where the limit
+ * took it down to, until TCP computes its own: as the connection opens, and with acknowledgements
+ * of what is under way. A limit of the application's stays; so it is before Linux 6.1, where none
+ * can be told.
  */
-INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent,
-                        __u32 cwnd, __u64 rtt_us)
+INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 {
-    int is_slower = percent > 50 || window->pacing_rate;
-    __u32 callbacks = ctx->bpf_sock_ops_cb_flags, mark = LIMIT_IS_OURS, limit = MAX_LIMIT;
-
-    /* Also where it cannot be told, before Linux 6.1: it may be the application's own. */
     if (get_option(ctx, SO_MAX_PACING_RATE, 0) != NO_LIMIT)
-        return;
-    if (callbacks & BPF_SOCK_OPS_RTT_CB_FLAG)
-        mark |= CALLBACK_IS_THEIRS;
-    if (is_slower)
-        limit = pacing_limit(ctx, window, percent, cwnd, rtt_us);
-    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, (limit & MAX_LIMIT) | mark);
-    if (!is_slower || set_callbacks(ctx, (int)(callbacks | BPF_SOCK_OPS_RTT_CB_FLAG)))
-        set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
-    COUNT(paced);
+        return 0;
+    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, limit < NO_LIMIT ? (__u32)limit : NO_LIMIT - 1);
+    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
+    return 1;
 }
 
-/* The first round trip that data has made: the first flight has arrived. */
-INLINE void lift_limit(struct bpf_sock_ops *ctx)
+/*
+ * TCP's own rate is two windows a round trip in slow start. A slower one is for the first flight
+ * alone, and set as that begins: nothing is to be undone, whatever becomes of the program. What
+ * says so is the callback for options of a segment's header; where others use that it stays at
+ * TCP's own.
+ */
+INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent)
 {
-    __u32 mark = get_option(ctx, SO_MAX_PACING_RATE, 0) & LIMIT_MARK;
+    __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
 
-    if (!ctx->data_segs_out || (mark & ~CALLBACK_IS_THEIRS) != LIMIT_IS_OURS)
+    if (!take_rate_down(ctx, NO_LIMIT))
         return;
-    set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
-    if (!(mark & CALLBACK_IS_THEIRS))
-        set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_RTT_CB_FLAG));
+    COUNT(paced);
+    if ((percent > 50 || window->pacing_rate) && !(callbacks & OURS_OR_THEIRS))
+        set_callbacks(ctx, (int)(callbacks | OURS));
+}
+
+/* Of as many segments as it may have by now: idling takes the congestion window down. */
+INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
+                                const struct window_settings *set)
+{
+    __u32 percent = window_pacing_percent(window, set->pacing_percent);
+    __u64 rtt_us = round_trip_us(ctx, window);
+
+    if (window->pacing_rate)
+        take_rate_down(ctx, window->pacing_rate);
+    else if (percent > 50 && rtt_us)
+        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent));
 }
 
 /* snd_cwnd is what the kernel starts it with by itself: a route's initcwnd, or 10. */
@@ -165,7 +169,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
 {
     __u32 percent = window_pacing_percent(window, set->pacing_percent), cwnd = window->initcwnd;
     __u32 is_paced = percent || window->pacing_rate;
-    __u64 rtt_us = ctx->srtt_us >> 3;
+    __u64 rtt_us = round_trip_us(ctx, window);
 
     if (ctx->total_retrans > 1) {
         COUNT(syn_lost);
@@ -182,8 +186,6 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     /* Our own route's, which is left as it was within a step. */
     if (ctx->snd_cwnd > cwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
-    if (!rtt_us)
-        rtt_us = window->rtt_us;
     if (is_paced && !rtt_us) {
         COUNT(refused);
         return;
@@ -191,7 +193,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
     COUNT(given);
     if (is_paced && rtt_us >= set->pacing_rtt_min_us)
-        pace(ctx, window, percent, cwnd, rtt_us);
+        pace(ctx, window, percent);
 }
 
 INLINE int is_held_out(struct bpf_sock_ops *ctx, const struct window_settings *set)
@@ -205,16 +207,20 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     const struct window_settings *set;
     const struct window *window;
+    int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
+                         ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
     __u64 cookie;
 
-    /* Also in a namespace that was left meanwhile. */
-    if (ctx->op == BPF_SOCK_OPS_RTT_CB) {
-        lift_limit(ctx);
+    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
+        __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
+
+        /* Its first segment that carries data. */
+        if (!ctx->skb_len || (callbacks & OURS_OR_THEIRS) != OURS)
+            return 1;
+        set_callbacks(ctx, (int)(callbacks & ~OURS));
+    } else if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && !is_established) {
         return 1;
     }
-    if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && ctx->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
-        ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
-        return 1;
     cookie = get_netns_cookie(ctx);
     set = map_lookup(&settings, &cookie);
     if (!set || set->is_paused)
@@ -223,11 +229,15 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     if (!window)
         return 1;
     if (is_held_out(ctx, set)) {
-        if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB)
+        if (is_established)
             COUNT(held_out);
         return 1;
     }
-    if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB) {
+    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
+        begin_flight(ctx, window, set);
+        return 1;
+    }
+    if (is_established) {
         established(ctx, window, set);
         return 1;
     }

@@ -127,16 +127,20 @@ class Maps(OtherProgram):
 
 
 class CountingProgram(OtherProgram):
-    """One that asks for the callback of each round trip, and counts them in a map."""
+    """One that asks for callbacks, and counts those of one operation in a map."""
 
-    def __init__(self, cgroup):
+    RTT, WRITE_HDR_OPT, PARSE_UNKNOWN_HDR_OPT = 8, 64, 32
+    RTT_CB, HDR_OPT_LEN_CB = 12, 14
+
+    def __init__(self, cgroup, callbacks=RTT, operation=RTT_CB):
         self.map_fd = self._bpf(0, "=IIIII", 2, 4, 8, 1, 0)  # an array of one u64
+        ask = instruction(0xb7, 2, value=callbacks or 0) + instruction(0x85, value=59)
         code = b"".join((
             instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
             instruction(0x15, 1, offset=1, value=4),  # it is established, opened here
             instruction(0x55, 1, offset=3, value=5),  # or there
-            instruction(0xbf, 1, 6), instruction(0xb7, 2, value=8), instruction(0x85, value=59),
-            instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=12),  # a round trip
+            instruction(0xbf, 1, 6), ask if callbacks else instruction(0xb7, 0) * 2,
+            instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=operation),
             instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),
             instruction(0x18, 1, 1, value=self.map_fd), instruction(0), instruction(0x85, value=1),
             instruction(0x15, 0, offset=2), instruction(0xb7, 1, value=1), instruction(0xdb, 0, 1),

@@ -109,8 +109,9 @@ class TcpInfo:
     def __init__(self, data):
         words = struct.unpack_from("=24I", data, 8)
         self.state = data[0]
-        self.mss_bytes, self.unacked, self.cwnd = words[2], words[4], words[18]
+        self.mss_bytes, self.unacked, self.rtt_us, self.cwnd = words[2], words[4], words[15], words[18]
         self.retrans_segs = words[23]
+        self.pacing_rate = struct.unpack_from("=Q", data, 104)[0]
         self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
         self.snd_wnd_bytes = struct.unpack_from("=I", data, 228)[0]
 
@@ -122,6 +123,14 @@ def tcp_info(end):
 def pacing_limit(end):
     """Bytes/s, or NO_LIMIT."""
     return int.from_bytes(end.getsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 8), "little")
+
+
+def first_pace(connection, n_bytes=100_000):
+    """Begins to send; at what pace, in windows a round trip as they were before. TCP's own is two, or 1.2 in congestion avoidance."""
+    connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
+    before = tcp_info(connection.near)
+    connection.near.send(bytes(n_bytes))
+    return tcp_info(connection.near).pacing_rate * before.rtt_us / 1e6 / (before.cwnd * before.mss_bytes)
 
 
 def cookie_of(end):

@@ -5,7 +5,7 @@ import socket
 
 import cgroups
 import pytest
-from connection import NO_LIMIT, SO_MAX_PACING_RATE, cookie_of, pacing_limit, tcp_info
+from connection import NO_LIMIT, SO_MAX_PACING_RATE, cookie_of, first_pace, pacing_limit, tcp_info
 from netns import wait_until
 from programs import Program
 
@@ -165,6 +165,12 @@ def first_flight(connection, n_bytes):
     return tcp_info(connection.near).retrans_segs
 
 
+def finish(connection):
+    """Waits until all that it has sent has arrived."""
+    wait_until(lambda: tcp_info(connection.near).unacked == 0, "the acknowledgement of all")
+    connection.far.recv(1 << 20)
+
+
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
 @pytest.mark.parametrize("members", [{"pacing_percent": 50}, {"pacing_percent": 100},
                                      {"pacing_rate": 2_500_000}], ids=str)
@@ -178,12 +184,54 @@ def test_a_paced_first_flight_fits_where_a_burst_does_not(path, cgroup, members,
         assert sent_again >= 3
         windows.set("10.9.2.1", 100, **members)
         paced = connect(congestion="cubic", passive=passive)
-        assert (pacing_limit(paced.near) == NO_LIMIT) == (members == {"pacing_percent": 50})
         assert first_flight(paced, 100_000) < sent_again / 3
         assert pacing_limit(paced.near) == NO_LIMIT, "nothing is left of the limit"
         assert windows.counts()["paced"] == 1
         burst.close()
         paced.close()
+
+
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
+@pytest.mark.parametrize("address", ["10.9.2.1", "fd09:2::1"])
+@pytest.mark.parametrize("congestion", ["cubic", "bbr"])
+def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, passive, congestion):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows:
+        for members, least, most in (({"pacing_percent": 100}, 0.9, 1.05), ({"pacing_percent": 70}, 1.15, 1.5),
+                                     ({"pacing_rate": 500_000}, 0.3, 0.4), ({"pacing_percent": 50}, 1.15, 3)):
+            windows.set(address, 100, **members)
+            connection = connect(address, congestion=congestion, passive=passive)
+            connection.far.send(b"asks")  # whose acknowledgement carries no data
+            wait_until(lambda: tcp_info(connection.far).unacked == 0, "it to be acknowledged")
+            assert least < first_pace(connection, 200_000) < most, members
+            assert pacing_limit(connection.near) == NO_LIMIT
+            finish(connection)
+            info = tcp_info(connection.near)
+            assert info.pacing_rate > 1_000_000, "its own again"
+            connection.close()
+
+
+@pytest.mark.parametrize("ending", ["stop", "SIGKILL"])
+def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup, ending):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows:
+        windows.set("10.9.2.1", 20, pacing_percent=100)
+        windows.set("fd09:2::1", 20, pacing_percent=100)
+        idle, busy = ([connect(address, congestion="cubic", passive=passive)
+                       for address in ("10.9.2.1", "fd09:2::1") for passive in (False, True)] for _ in range(2))
+        assert max(paces := [first_pace(each, 40_000) for each in busy]) < 1.05, paces
+        if ending == "stop":
+            assert windows.say("stop") == (0, "")
+        else:
+            windows.program.process.kill()
+            windows.program.process.wait()
+        assert {pacing_limit(each.near) for each in idle + busy} == {NO_LIMIT}
+        assert min(paces := [first_pace(each) for each in idle]) > 1.15, paces
+        for each in busy:
+            finish(each)
+            assert first_pace(each) > 1.15
+        for each in idle + busy:
+            each.close()
 
 
 def test_a_window_that_is_to_leave_at_once_is_not_paced(path, cgroup):
@@ -194,18 +242,23 @@ def test_a_window_that_is_to_leave_at_once_is_not_paced(path, cgroup):
         assert (windows.counts()["given"], windows.counts()["paced"]) == (1, 0)
 
 
-def test_an_applications_own_limit_stays(path, cgroup):
+@pytest.mark.parametrize("is_open", [False, True], ids=["before", "once open"])
+def test_an_applications_own_limit_stays(path, cgroup, is_open):
     _, near, far = path
     with Windows(near, cgroup) as windows, near.socket(socket.AF_INET) as client, \
             far.socket(socket.AF_INET) as server:
         windows.set("10.9.2.1", 40, pacing_percent=100)
         server.bind(("", 0))
         server.listen()
-        client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1_000_000)
+        if not is_open:
+            client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1_000_000)
         client.connect(("10.9.2.1", server.getsockname()[1]))
+        if is_open:
+            client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1_000_000)
         client.sendall(bytes(100_000))
         assert (tcp_info(client).cwnd >= 40, pacing_limit(client)) == (True, 1_000_000)
-        assert windows.counts() == {"given": 1, "paced": 0, "kept": 0, "syn_lost": 0, "refused": 0, "held_out": 0}
+        assert tcp_info(client).pacing_rate == (1_000_000 if is_open else tcp_info(client).pacing_rate)
+        assert windows.counts() == {"given": 1, "paced": int(is_open), "kept": 0, "syn_lost": 0, "refused": 0, "held_out": 0}
 
 
 def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
@@ -247,17 +300,22 @@ def test_a_cgroup_that_somebody_has_to_himself_is_refused(net, cgroup):
             assert windows.number == "-1" and f"{where}: somebody else's" in windows.words
 
 
+ROUND_TRIPS = {"callbacks": cgroups.CountingProgram.RTT, "operation": cgroups.CountingProgram.RTT_CB}
+HEADERS = {"callbacks": cgroups.CountingProgram.WRITE_HDR_OPT, "operation": cgroups.CountingProgram.HDR_OPT_LEN_CB}
+
+
 @pytest.mark.parametrize("state", ["no window", "paused", "paced"])
-def test_other_programs_keep_their_callbacks(path, cgroup, state):
+@pytest.mark.parametrize("asked", [ROUND_TRIPS, HEADERS], ids=["round trips", "headers"])
+def test_other_programs_keep_their_callbacks(path, cgroup, state, asked):
     connect, near, _ = path
-    with cgroups.CountingProgram(cgroup) as other, Windows(near, cgroup) as windows:
+    with cgroups.CountingProgram(cgroup, **asked) as other, Windows(near, cgroup) as windows:
         if state != "no window":
             windows.set("10.9.2.1", 40, pacing_percent=100)
         if state == "paused":
             windows.say("pause")
         connection = connect(congestion="cubic")
-        for _ in range(5):
-            connection.send(2000)
+        assert (first_pace(connection) < 1.05) == (state == "paced" and asked == ROUND_TRIPS)
+        finish(connection)
         before = other.count()
         for _ in range(5):
             connection.send(2000)
@@ -267,12 +325,47 @@ def test_other_programs_keep_their_callbacks(path, cgroup, state):
         connection.close()
 
 
-def test_half_a_round_trip_leaves_no_limit_whatever_others_do(path, cgroup):
+def test_the_callbacks_of_programs_behind_ours_stay(path, cgroup):
+    connect, near, _ = path
+    callbacks = cgroups.CountingProgram.WRITE_HDR_OPT | cgroups.CountingProgram.PARSE_UNKNOWN_HDR_OPT
+    with Windows(near, cgroup) as windows, \
+            cgroups.CountingProgram(cgroup, callbacks, cgroups.CountingProgram.HDR_OPT_LEN_CB) as other:
+        windows.set("10.9.2.1", 40, pacing_percent=100)
+        connection = connect(congestion="cubic")
+        assert first_pace(connection) > 1.15
+        finish(connection)
+        before = other.count()
+        connection.send(2000)
+        assert other.count() > before
+        connection.close()
+
+
+def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgroup):
     connect, near, _ = path
     with Windows(near, cgroup) as windows, cgroups.OtherProgram(cgroup, takes_callbacks=True):
-        windows.set("10.9.2.1", 100, pacing_percent=50)
+        windows.set("10.9.2.1", 100, pacing_percent=100)
         connection = connect(congestion="cubic")
-        assert (connection.cwnd(), pacing_limit(connection.near)) == (100, NO_LIMIT)
+        assert connection.cwnd() == 100
+        assert (first_pace(connection) > 1.15, pacing_limit(connection.near)) == (True, NO_LIMIT)
+        assert windows.counts()["paced"] == 1
+        connection.close()
+
+
+def test_headers_are_asked_about_until_the_first_data_alone(path, cgroup):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows, \
+            cgroups.CountingProgram(cgroup, None, cgroups.CountingProgram.HDR_OPT_LEN_CB) as other:
+        windows.set("10.9.2.1", 40, pacing_percent=100)
+        connection = connect(congestion="cubic")
+        connection.far.send(b"asks")
+        wait_until(lambda: tcp_info(connection.far).unacked == 0, "it to be acknowledged")
+        waiting = other.count()
+        assert waiting > 0
+        connection.send(1000)
+        before = other.count()
+        assert before > waiting
+        connection.send(100_000)
+        assert other.count() == before
         connection.close()
 
 
@@ -365,8 +458,8 @@ def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
             each = connect(congestion="cubic")
             wait_until(lambda: tcp_info(each.far).snd_wnd_bytes != 65535, "its window")
             arm = windows.say("arm", cookie_of(each.near))[1]
-            is_given = (each.cwnd() == 40, pacing_limit(each.near) != NO_LIMIT,
-                        tcp_info(each.far).snd_wnd_bytes >= 500_000)
+            is_given = (each.cwnd() == 40, tcp_info(each.far).snd_wnd_bytes >= 500_000,
+                        first_pace(each) < 1.05)
             assert is_given == (arm == "window",) * 3
             seen.add(arm)
             each.close()
