@@ -180,8 +180,8 @@ struct riptide_wanted {
      * The rest is for the program alone; routes leave it out. The first flight leaves over so many
      * percent of a round trip, at most 100, and no fewer than an agent's configuration says;
      * RIPTIDE_AT_ONCE: it is not paced. Up to 50 is TCP's
-     * own rate in slow start, two windows a round trip; more is a limit that is lifted with the
-     * first round trip of data. A limit of the application's own stays, and there is no pacing then,
+     * own rate in slow start, two windows a round trip; more is a lower rate, until the first
+     * acknowledgement of data. A limit of the application's own stays, and there is no pacing then,
      * nor before Linux 6.1, which does not tell of one.
      */
     uint32_t pacing_percent;

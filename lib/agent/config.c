@@ -14,7 +14,7 @@
 
 STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_seed);
 
-/* Half a round trip is TCP's own rate: there is no limit that would have to be lifted. */
+/* Half a round trip is TCP's own rate: it needs no callback and no rate of ours. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000, MOST_HOLDOUT_PERCENT = 50 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)

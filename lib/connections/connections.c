@@ -372,6 +372,11 @@ const char *connections_get_reason(const struct connections *connections)
     return connections->is_paused ? "paused" : connections->reason;
 }
 
+bool connections_can_pace(const struct connections *connections)
+{
+    return !connections->program->cannot_pace;
+}
+
 bool connections_are_on(const struct connections *connections, const char *cgroup)
 {
     const struct program *program = connections->program;

@@ -97,6 +97,9 @@ const char *connections_get_reason(const struct connections *connections);
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,
                      struct window *window);
 
+/* Whether first flights can be paced: since Linux 6.1. */
+bool connections_can_pace(const struct connections *connections);
+
 /* Whether a configuration with that cgroup would be the same. */
 bool connections_are_on(const struct connections *connections, const char *cgroup);
 

@@ -118,6 +118,24 @@ static void say_refusal(struct riptide_error *error, char *log)
     error_set(error, "the kernel refuses the program: %s", line ? line + 1 : log);
 }
 
+/*
+ * Whether it reads SO_MAX_PACING_RATE, which no load of a program tells. A helper of the same release
+ * does, also in kernels that took the whole of BPF from a later one.
+ */
+static bool is_before_6_1(void)
+{
+    enum { KTIME_GET_TAI_NS = 208 };
+    static const struct bpf_insn code[] = {
+        { .code = BPF_JMP | BPF_CALL, .imm = KTIME_GET_TAI_NS },
+        { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
+        { .code = BPF_JMP | BPF_EXIT },
+    };
+    CLEANUP(closep) int fd =
+        bpf_load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
+
+    return fd == -EINVAL;
+}
+
 static int load(struct program *program, struct riptide_error *error)
 {
     struct bpf_insn code[PROGRAM_INSTRUCTIONS];
@@ -134,6 +152,7 @@ static int load(struct program *program, struct riptide_error *error)
     }
     if (r >= 0) {
         program->program_fd = r;
+        program->cannot_pace = is_before_6_1();
         return 0;
     }
     if (r == -EPERM)

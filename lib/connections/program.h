@@ -21,6 +21,7 @@ struct program {
     bool is_found; /* the cgroup, and not configured */
     int cgroup_fd;
     int maps[MAPS]; /* -1: not loaded */
+    bool cannot_pace; /* before Linux 6.1; known once it is loaded */
     int program_fd;
     int link_fd; /* -1: not attached by us */
 };

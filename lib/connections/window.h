@@ -27,10 +27,10 @@ struct window {
     /*
      * The part of a round trip over which the first flight leaves, in percent, and no less than
      * the settings say; up to 50: as TCP paces in slow start, two windows a round trip; more is a
-     * limit that is lifted with the first round trip that data has made; above 100: at once.
+     * lower rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 pacing_rate;    /* bytes/s; not 0: the limit, in place of the one from pacing_percent */
+    __u32 pacing_rate;    /* bytes/s; not 0: the rate, in place of the one from pacing_percent */
     __u32 rtt_us;         /* of the path, for handshakes that measured none */
     __u32 route_step;     /* so much above it a route of ours may be, segments */
 };

@@ -126,7 +126,7 @@ def pacing_limit(end):
 
 
 def first_pace(connection, n_bytes=100_000):
-    """Begins to send; at what pace, in windows a round trip as they were before. TCP's own is two, or 1.2 in congestion avoidance."""
+    """Begins to send; at what pace, in windows of before a round trip. TCP's own is 1.2 or two."""
     connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
     before = tcp_info(connection.near)
     connection.near.send(bytes(n_bytes))

@@ -255,6 +255,46 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup):
         bulk.close()
 
 
+def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup, preload):
+    connect, near, _ = path
+    without_tai = preload("""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <linux/bpf.h>
+        #include <sys/syscall.h>
+        long syscall(long number, long a, long b, long c)
+        {
+            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+            const union bpf_attr *attr = (const union bpf_attr *)b;
+
+            if (number == SYS_bpf && a == BPF_PROG_LOAD && attr->insn_cnt == 3) {
+                errno = EINVAL;
+                return -1;
+            }
+            return next(number, a, b, c);
+        }
+    """)
+    # As in the test before this one.
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--interval", "1s",
+                has_rules=False, command=("env", without_tai, RIPTIDED)):
+        seen = [0]
+
+        def is_cut():
+            connection = connect(congestion="cubic")
+            connection.send(150_000)
+            connection.near.close()
+            connection.far.close()
+            program = riptide_json(near, "explain", "10.9.2.1")["program"]
+            assert not program or program["pacing_percent"] == 0
+            seen.append(program["initcwnd"] if program else 0)
+            return seen[-1] < max(seen)
+
+        bulk = connect(congestion="cubic")
+        bulk.send(3_000_000)
+        wait_until(is_cut, "a cut", deadline_s=30)
+        bulk.close()
+
+
 def test_a_fast_open_whose_handshake_measures_nothing_is_paced_by_what_others_have_measured(path, cgroup):
     connect, near, far = path
     near.sysctl("ipv4/tcp_fastopen", 0x603)  # all listeners, without a cookie
