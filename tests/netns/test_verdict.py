@@ -2,6 +2,8 @@
 """riptide verdict: what becomes of connections with a window, against those that are held out."""
 
 import re
+import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -18,6 +20,8 @@ def transfer(connect, n_bytes=60_000):
 
 
 def check_metrics(text, row):
+    if shutil.which("promtool"):
+        subprocess.run(["promtool", "check", "metrics"], input=text.encode(), check=True)
     figures = figures_of(text)
 
     def total(name, arm):
