@@ -143,9 +143,9 @@ int riptide_rules_read(const struct riptide_router_config *config, struct rule *
 int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
 
 /*
- * Whether a path (/run/netns/NAME, /proc/PID/ns/net) still leads to the network namespace that was
- * opened there. Open sockets keep a namespace alive without those that it was made for; so who
- * observes or routes in it asks now and then, and frees what is in one that was given up.
+ * Whether a path (/run/netns/NAME, /proc/PID/ns/net, a cgroup) still leads to what was opened
+ * there. Open sockets keep a namespace alive without those that it was made for; so who observes or
+ * routes in it asks now and then, and frees what is in one that was given up.
  */
 bool riptide_netns_is_at(int netns_fd, const char *path);
 

@@ -74,6 +74,7 @@ struct riptide_agent_config {
      * below, and in the network namespace; NULL (default): /sys/fs/cgroup, or where that is of the
      * first version unified in it, which is all of the host. It also opens the first receive window
      * of what this host opens to a destination: to its cwnd_max, in segments of 1,460 bytes.
+     * Its path is looked up in each round, as it may be made anew: an absolute one.
      */
     const char *cgroup;
     /*

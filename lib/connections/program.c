@@ -8,6 +8,7 @@
 #include "connections/program_code.h"
 #include "connections/window.h"
 #include "internal.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,7 +213,7 @@ int program_unuse(struct program *program)
 
     if (--program->n_users > 0)
         return 0;
-    if (program->link_fd >= 0 && !program_is_detached(program))
+    if (program->link_fd >= 0 && bpf_link_is_attached(program->link_fd))
         r = bpf_detach_link(program->link_fd);
     close_all(program);
     return r;
@@ -226,6 +227,7 @@ int program_attach(struct program *program, struct riptide_error *error)
         return 0;
     /* It may have been removed, and made again. */
     if (program->link_fd >= 0) {
+        bpf_detach_link(program->link_fd);
         closep(&program->cgroup_fd);
         if (!open_one(program, program->cgroup))
             return error_set_field(error, "cgroup",
@@ -250,7 +252,8 @@ int program_attach(struct program *program, struct riptide_error *error)
 
 bool program_is_detached(const struct program *program)
 {
-    return program->link_fd >= 0 && !bpf_link_is_attached(program->link_fd);
+    return program->link_fd >= 0 && !(bpf_link_is_attached(program->link_fd) &&
+                                      riptide_netns_is_at(program->cgroup_fd, program->cgroup));
 }
 
 void program_forget_netns(const struct program *program, uint64_t netns_cookie)

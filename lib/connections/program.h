@@ -44,7 +44,10 @@ int program_unuse(struct program *program);
 /* Attaches it, also again where it was detached. Errors, each with a line: as connections_start. */
 int program_attach(struct program *program, struct riptide_error *error);
 
-/* By somebody: in a child of fork(2) that cannot be seen. */
+/*
+ * By somebody, or its cgroup was removed, whose open sockets may keep the program there: in a child
+ * of fork(2) that cannot be seen.
+ */
 bool program_is_detached(const struct program *program);
 
 /*

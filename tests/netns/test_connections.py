@@ -376,6 +376,9 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         def wait_said(words):
             wait_until(lambda: windows.say("check") == (0, words), words)
         assert windows.say("check") == (0, "")
+        cgroups.enter(below)
+        net.connect("203.0.113.1")  # it stays open, and keeps the program where it was
+        cgroups.enter(cgroup)
         below.rmdir()
         wait_said(f"cgroup: {below} is gone; connections get windows again when it is made anew")
         windows.set("203.0.113.1", 20)
