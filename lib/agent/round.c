@@ -147,8 +147,7 @@ static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
     const struct riptide_agent_config *config = &agent->stages.agent;
     const struct connections *connections = agent->backends.connections;
 
-    if (!connections || config->pacing_percent == 0 || connections_get_reason(connections) ||
-        !connections_can_pace(connections))
+    if (!connections || config->pacing_percent == 0 || !connections_can_pace(connections))
         return agent->stages.estimator.pacing_rtt_min_us;
     return config->pacing_rtt_min_us > 0 ? config->pacing_rtt_min_us : 1;
 }

@@ -373,10 +373,14 @@ static double pace(struct careful *careful, const struct riptide_policy_input *i
     double share = share_of(careful), least = greater(share * paced_share, lesser(share, SHALLOW));
     bool is_too_little = are_few(careful) || fitted < least;
 
-    if (!can_pace(careful, input))
+    if (!can_pace(careful, input)) {
+        /* What fits at once is to be learned anew, from where a paced window begins at least. */
+        if (careful->known.is_paced)
+            fitted = lesser(fitted, least_paced(careful));
         careful->known.is_paced = false;
-    if (!can_pace(careful, input) || careful->known.is_paced || !careful->known.is_cut ||
-        !is_too_little)
+        return fitted;
+    }
+    if (careful->known.is_paced || !careful->known.is_cut || !is_too_little)
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;

@@ -374,7 +374,7 @@ const char *connections_get_reason(const struct connections *connections)
 
 bool connections_can_pace(const struct connections *connections)
 {
-    return !connections->program->cannot_pace;
+    return !connections->reason && !connections->program->cannot_pace;
 }
 
 bool connections_are_on(const struct connections *connections, const char *cgroup)

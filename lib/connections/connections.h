@@ -97,7 +97,10 @@ const char *connections_get_reason(const struct connections *connections);
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,
                      struct window *window);
 
-/* Whether first flights can be paced: since Linux 6.1. */
+/*
+ * Whether first flights can be paced: since Linux 6.1, while the program is attached. Not while
+ * paused alone, when windows are learned for after it.
+ */
 bool connections_can_pace(const struct connections *connections);
 
 /* Whether a configuration with that cgroup would be the same. */

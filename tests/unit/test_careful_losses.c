@@ -167,6 +167,22 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
 }
 
+/* Somebody has detached the program: routes give windows at once, until it is back. */
+TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
+{
+    ESTIMATOR *estimator = paced();
+    struct riptide_sample path = lossy(100);
+
+    assert_int_equal(lose_of_96(estimator, 48), 100);
+    estimator->config.pacing_rtt_min_us = 0;
+    assert_int_equal(tick(estimator, path, path), START);
+    assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
+    assert_int_equal(tick(estimator, path, path), START);
+    estimator->config.pacing_rtt_min_us = RTT_US;
+    assert_int_equal(tick(estimator, path, path), 100);
+    assert_int_equal(pacing_of(estimator), 50);
+}
+
 /* A buffer of 47 takes all but the last of each flight: too little for a cut, and for a raise. */
 TEST(one_segment_of_each_flight_is_reason_enough_to_pace)
 {
