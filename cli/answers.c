@@ -50,6 +50,15 @@ static json_t *effect_of(const struct daemon *daemon)
     return books ? effect_pooled(books, holdout_percent) : json_null();
 }
 
+/* Until windows are tried again; 0: they are given. */
+static double stepped_back_s(const struct daemon *daemon)
+{
+    uint64_t until_ns = riptide_agent_get_harm(daemon->agent)->until_ns;
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+
+    return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
+}
+
 /* By what windows are given, and per connection how many. */
 static json_t *apply_of(const struct daemon *daemon)
 {
@@ -58,13 +67,16 @@ static json_t *apply_of(const struct daemon *daemon)
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
     uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "by", backend_text(backend),
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "by", backend_text(backend),
                      "reason", reason, "pacing_percent",
                      (json_int_t)daemon->settings->agent.pacing_percent, "given",
                      (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
                      (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
                      (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
-                     "held_out", (json_int_t)counts.held_out, "effect", effect_of(daemon));
+                     "held_out", (json_int_t)counts.held_out, "stepped_back_s",
+                     stepped_back_s(daemon), "step_backs",
+                     (json_int_t)riptide_agent_get_harm(daemon->agent)->n, "effect",
+                     effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -323,9 +335,9 @@ json_t *daemon_verdict(struct daemon *daemon)
     const struct books *books = reason ? NULL : riptide_agent_get_books(daemon->agent);
     uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
 
-    return json_pack("{s:s?, s:I, s:f, s:o, s:o}", "reason", reason, "holdout_percent",
+    return json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "reason", reason, "holdout_percent",
                      (json_int_t)(books ? holdout_percent : 0), "confidence_percent",
-                     100 * EFFECT_CONFIDENCE, "pooled",
+                     100 * EFFECT_CONFIDENCE, "stepped_back_s", stepped_back_s(daemon), "pooled",
                      books ? effect_pooled(books, holdout_percent) : json_null(), "classes",
                      books ? effect_classes(books, holdout_percent) : json_array());
 }

@@ -55,13 +55,11 @@ static void count(uint64_t n[ARMS], const struct books *books, struct verdict_cl
 static json_t *row_of(const struct books *books, struct verdict_classes classes,
                       uint32_t holdout_percent, bool is_all_void)
 {
-    const double configured = holdout_percent / 100.0;
     uint64_t n[ARMS] = { 0 };
     struct verdict verdict;
     bool is_there = verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT, classes,
                                     EFFECT_CONFIDENCE) == 0;
-    bool is_void = is_there && (is_all_void || verdict.share.low > configured ||
-                                verdict.share.high < configured);
+    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, holdout_percent));
     bool has_figures = is_there && !is_void;
     const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
 

@@ -32,6 +32,7 @@ struct metrics {
     struct riptide_router_stats router;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
+    uint64_t is_stepped_back, step_backs;
     struct {
         uint64_t given, paced, kept, syn_lost, refused, held_out;
     } program; /* struct window_counts */

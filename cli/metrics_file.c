@@ -57,6 +57,8 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
                                          riptide_router_get_reason(router, family[i]) == NULL;
     metrics->is_program_in_place =
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
+    metrics->is_stepped_back = riptide_agent_get_harm(agent)->until_ns > 0;
+    metrics->step_backs = riptide_agent_get_harm(agent)->n;
     metrics->program.given = counts.given;
     metrics->program.paced = counts.paced;
     metrics->program.kept = counts.kept;

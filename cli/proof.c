@@ -47,6 +47,8 @@ int proof_run(const struct command_options *options)
         fputs("\n", stdout);
         print_classes(get(answer, "classes"));
     }
-    status = command_print(options, answer, NULL, "[nothing is compared: {reason}\n]");
+    status = command_print(options, answer, NULL, "[nothing is compared: {reason}\n]"
+                           "[{?stepped_back_s}stepped back: windows are given again in "
+                           "{stepped_back_s:clock}\n]");
     return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
 }

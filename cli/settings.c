@@ -67,6 +67,10 @@ const struct option_row settings_rows[] = {
     ROW("apply", "holdout-percent", u32, agent.holdout_percent,
         "of connections keep the kernel's own window, for `riptide verdict` (--apply connections "
         "or auto, and destroy events)"),
+    ROW("apply", "step-back-percent", u32, agent.step_back_percent,
+        "more time, or points sent again, than those held out: no windows for a while; 0: never"),
+    ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,
+        "until windows are tried again; twice as long each time, up to a day"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "marks our routes and rules"),
     FIXED("apply", "rule-priority", u32, router.rule_priority,

@@ -28,6 +28,7 @@ static const char screen[] =
     "[{?/apply.holdout_percent}  held out   {/apply.held_out} connections, {/apply.holdout_percent} % of those to "
     "destinations with a window, kept the kernel's own\n]"
     "[  effect     {effect}\n]"
+    "[{?/apply.stepped_back_s}  retry      windows are given again in {/apply.stepped_back_s:clock}\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"

@@ -10,6 +10,7 @@
 #include "connections/window.h"
 #include "prefix.h"
 #include "proof/books.h"
+#include "proof/harm.h"
 
 #include <riptide/agent.h>
 
@@ -112,6 +113,9 @@ uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *
 
 /* Outcomes of connections since the shares are what they are; NULL: none is held out. */
 const struct books *riptide_agent_get_books(const struct riptide_agent *agent);
+
+/* Whether windows have stepped back, and how often. */
+const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);

@@ -100,6 +100,15 @@ struct riptide_agent_config {
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
+    /*
+     * Where some are held out: windows step back where those with a window take so many percent
+     * more time, or send so many points more again, beyond chance (docs/proof.md); 0 to 100, 0:
+     * never; default 2. None is given then, as in a pause but apart from that, while the agent goes
+     * on to learn; RIPTIDE_AGENT_BACKEND says why. They are tried again after step_back_wait_ns,
+     * 1 s to a day, default 10 min; twice as late each time that they do harm again, a day at most.
+     */
+    uint32_t step_back_percent;
+    uint64_t step_back_wait_ns;
 };
 
 /* One round of the three stages. */

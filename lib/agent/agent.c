@@ -58,12 +58,6 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
-/*
- * Rounds from the begin of the arms to the first entry: connections that opened before have other
- * windows than their arm says.
- */
-enum { BOOKS_WAIT = 10 };
-
 static int read_congestion_control(void *userdata, struct riptide_error *error)
 {
     unsigned int *control = userdata;

@@ -12,10 +12,11 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_seed);
+STRUCT_ENDS_WITH(struct riptide_agent_config, step_back_wait_ns);
 
 /* Half a round trip is TCP's own rate: it needs no callback and no rate of ours. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000, MOST_HOLDOUT_PERCENT = 50 };
+enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -24,7 +25,10 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
                                                    .max_share = RIPTIDE_MAX_SHARE_DEFAULT,
                                                    .netns_fd = -1,
                                                    .pacing_percent = PACING_PERCENT,
-                                                   .pacing_rtt_min_us = PACING_RTT_MIN_US };
+                                                   .pacing_rtt_min_us = PACING_RTT_MIN_US,
+                                                   .step_back_percent = STEP_BACK_PERCENT,
+                                                   .step_back_wait_ns =
+                                                       STEP_BACK_WAIT_S * NS_PER_S };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -65,6 +69,12 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.holdout_percent > MOST_HOLDOUT_PERCENT)
         return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
                                stages->agent.holdout_percent);
+    if (stages->agent.step_back_percent > 100)
+        return error_set_field(error, "step_back_percent", "%u; must be 0 to 100",
+                               stages->agent.step_back_percent);
+    if (stages->agent.step_back_wait_ns < NS_PER_S ||
+        stages->agent.step_back_wait_ns > 24 * 3600 * NS_PER_S)
+        return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -109,7 +119,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", holdout_seed);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", step_back_wait_ns);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

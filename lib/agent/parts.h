@@ -10,6 +10,7 @@
 #include "internal.h"
 #include "netns.h"
 #include "proof/books.h"
+#include "proof/harm.h"
 
 #include <riptide/agent.h>
 #include <time.h>
@@ -61,6 +62,8 @@ struct riptide_agent {
     bool is_started;
     struct books *books;      /* of what closes; NULL: none is held out */
     uint32_t books_wait;      /* rounds until they begin */
+    struct harm harm;
+    char why_back[256]; /* harm_describe, while windows step back */
     unsigned int book_control; /* of the namespace's default, as a destroy event has no name */
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
@@ -82,6 +85,12 @@ struct riptide_agent {
     struct riptide_estimate estimate;
     struct riptide_agent_event event;
 };
+
+/*
+ * Rounds from the begin of the arms to the first entry: connections that opened before have other
+ * windows than their arm says.
+ */
+enum { BOOKS_WAIT = 10 };
 
 /* round.c: observe, compute, apply, once per interval. */
 

@@ -6,6 +6,7 @@
 
 #include "apply/router.h"
 #include "compute/estimator.h"
+#include "proof/verdict.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -152,6 +153,42 @@ static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
     return config->pacing_rtt_min_us > 0 ? config->pacing_rtt_min_us : 1;
 }
 
+/*
+ * Books of windows that were none would end in no effect. What was entered before windows step back
+ * stays to be read, and ends when they return: it is of another time then.
+ */
+static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
+{
+    const struct harm_config config = { agent->stages.agent.step_back_percent,
+                                        agent->stages.connections.holdout_percent,
+                                        agent->stages.agent.step_back_wait_ns };
+    struct connections *connections = agent->backends.connections;
+    struct verdict verdict;
+    bool is_known;
+
+    if (!connections || (!agent->books && agent->harm.until_ns == 0))
+        return;
+    is_known = agent->books && verdict_compute(&verdict, agent->books, ARM_WINDOW, ARM_HOLDOUT,
+                                               (struct verdict_classes){ 0 }, HARM_CONFIDENCE) == 0;
+    switch (harm_judge(&agent->harm, &config, is_known ? &verdict : NULL, now_ns)) {
+    case HARM_STEPS_BACK:
+        harm_describe(&agent->harm, &verdict, agent->why_back, sizeof(agent->why_back));
+        connections_step_back(connections, agent->why_back);
+        break;
+    case HARM_RETURNS:
+        connections_step_back(connections, NULL);
+        if (agent->books)
+            *agent->books = (struct books){ 0 };
+        break;
+    case HARM_STAYS:
+        break;
+    }
+    if (connections_get_reason(connections))
+        agent->books_wait = BOOKS_WAIT;
+    else
+        agent->books_wait -= agent->books_wait > 0;
+}
+
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns > agent->next_ns ? now_ns - agent->next_ns : 0;
@@ -164,7 +201,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
-    agent->books_wait -= agent->books_wait > 0;
+    judge_windows(agent, now_ns);
     agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);

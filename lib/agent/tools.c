@@ -110,3 +110,8 @@ const struct books *riptide_agent_get_books(const struct riptide_agent *agent)
 {
     return agent->backends.connections ? agent->books : NULL;
 }
+
+const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent)
+{
+    return &agent->harm;
+}

@@ -41,6 +41,7 @@ struct connections {
     uint64_t netns_cookie;
     bool is_stopped;
     bool is_paused;
+    const char *why_back; /* as it was given; NULL: windows are given */
     struct riptide_error whys[2];   /* in turn: another reason has another address */
     const char *reason;             /* one of them; NULL: there is none */
     struct riptide_wanted *refused; /* what the kernel did not take, for the next check */
@@ -122,7 +123,7 @@ struct connections *connections_free(struct connections *connections)
 static int write_settings(const struct connections *connections)
 {
     const struct window_settings settings = {
-        .is_paused = connections->is_paused,
+        .is_paused = connections->is_paused || connections->why_back,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
         .holdout = ARM_SHARE(connections->config.holdout_percent),
@@ -350,6 +351,12 @@ int connections_set_paused(struct connections *connections, bool is_paused)
     return write_settings(connections);
 }
 
+int connections_step_back(struct connections *connections, const char *why)
+{
+    connections->why_back = why;
+    return write_settings(connections);
+}
+
 void connections_check(struct connections *connections)
 {
     struct riptide_error *why =
@@ -369,7 +376,9 @@ void connections_check(struct connections *connections)
 
 const char *connections_get_reason(const struct connections *connections)
 {
-    return connections->is_paused ? "paused" : connections->reason;
+    if (connections->is_paused)
+        return "paused";
+    return connections->why_back ? connections->why_back : connections->reason;
 }
 
 bool connections_can_pace(const struct connections *connections)

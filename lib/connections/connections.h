@@ -84,6 +84,9 @@ int connections_reconfigure(struct connections *connections,
 /* While paused connections open as without the program; windows are set all the same. */
 int connections_set_paused(struct connections *connections, bool is_paused);
 
+/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. */
+int connections_step_back(struct connections *connections, const char *why);
+
 /*
  * For each round: tries again what was refused, and attaches the program again where somebody has
  * detached it, or has removed its cgroup and made it again; or says why not.

@@ -65,6 +65,14 @@ static inline bool interval_is_clear(const struct riptide_interval *interval)
     return interval->low > 0 || interval->high < 0;
 }
 
+/* Of `control` as many percent were configured. */
+static inline bool verdict_is_void(const struct verdict *verdict, uint32_t configured_percent)
+{
+    double configured = configured_percent / 100.0;
+
+    return verdict->share.low > configured || verdict->share.high < configured;
+}
+
 /*
  * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is 0.95 for example.
  * Outcomes: RIPTIDE_E_UNKNOWN, there are too few connections yet; RIPTIDE_E_INVALID, no confidence

@@ -403,3 +403,5 @@ class AgentOptions(TypedDict, total=False):
     program_of: Agent  # of another namespace, whose program serves this one as well
     holdout_percent: int  # of connections keep the kernel's window, with apply CONNECTIONS; 0
     holdout_seed: int  # draws them; 0
+    step_back_percent: int  # more time, or points sent again, by which windows step back; 2; 0: never
+    step_back_wait: Duration  # until they are tried again, the first time; 10 min

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lib/proof/harm: when windows step back, for how long, and what is no reason to.
+ */
+#include "proof/harm.h"
+#include "proof/verdict.h"
+#include "unit.h"
+
+#include <string.h>
+
+static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000000000);
+
+static const struct harm_config usual = { .margin_percent = 2,
+                                          .holdout_percent = 5,
+                                          .wait_ns = 600 * UINT64_C(1000000000) };
+
+/* Bounds in percent and points, of as many held out as configured. */
+static struct verdict verdict_of(double time_low, double time_high, double again_low,
+                                 double again_high)
+{
+    return (struct verdict){
+        .n = 4112,
+        .n_control = 232,
+        .time = { (time_low + time_high) / 200, time_low / 100, time_high / 100 },
+        .again = { (again_low + again_high) / 200, again_low / 100, again_high / 100 },
+        .share = { 0.053, 0.043, 0.064 },
+    };
+}
+
+static const struct verdict *const none = NULL;
+
+static bool steps_back(struct verdict verdict, const struct harm_config *config)
+{
+    struct harm harm = { 0 };
+
+    return harm_judge(&harm, config, &verdict, minute) == HARM_STEPS_BACK;
+}
+
+TEST(each_of_both_beyond_its_margin_is_harm)
+{
+    assert_true(steps_back(verdict_of(2.1, 9, -1, 1), &usual));
+    assert_true(steps_back(verdict_of(-1, 1, 2.1, 9), &usual));
+    assert_false(steps_back(verdict_of(1.9, 9, -1, 1), &usual));
+    assert_false(steps_back(verdict_of(-1, 1, 1.9, 9), &usual));
+    assert_false(steps_back(verdict_of(-30, -10, -3, -1), &usual));
+    assert_false(steps_back(verdict_of(-1, 1, -1, 1), &usual));
+}
+
+TEST(a_gain_of_the_other_is_weighed)
+{
+    assert_false(steps_back(verdict_of(-22, -18, 4, 6), &usual));
+    assert_true(steps_back(verdict_of(-22, -18, 22, 26), &usual));
+    assert_false(steps_back(verdict_of(4, 6, -7, -3), &usual));
+    /* Not beyond chance, but the best guess. */
+    assert_false(steps_back(verdict_of(-14, 4, 4, 6), &usual));
+    assert_true(steps_back(verdict_of(-10, 10, 4, 6), &usual));
+}
+
+TEST(nothing_is_concluded_from_void_verdicts_or_none)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    const struct harm_config more = { 2, 10, usual.wait_ns }, fewer = { 2, 1, usual.wait_ns },
+                             off = { 0, 5, usual.wait_ns };
+    struct harm harm = { 0 };
+
+    assert_true(steps_back(harmful, &usual));
+    assert_false(steps_back(harmful, &more));
+    assert_false(steps_back(harmful, &fewer));
+    assert_false(steps_back(harmful, &off));
+    assert_int_equal(harm_judge(&harm, &usual, none, minute), HARM_STAYS);
+}
+
+/* Asks every second until something happens, after `seconds` seconds at the latest. */
+static enum harm_step wait_for(struct harm *harm, const struct verdict *verdict, uint64_t *now_ns,
+                               uint64_t seconds)
+{
+    enum harm_step step = HARM_STAYS;
+
+    for (uint64_t i = 0; i < seconds && step == HARM_STAYS; i++) {
+        *now_ns += second;
+        step = harm_judge(harm, &usual, verdict, *now_ns);
+    }
+    return step;
+}
+
+TEST(each_wait_is_twice_the_last_up_to_a_day)
+{
+    static const uint64_t minutes[] = { 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440 };
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    struct harm harm = { 0 };
+    uint64_t now_ns = minute, began_ns;
+
+    for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
+        assert_int_equal(wait_for(&harm, none, &now_ns, 30), HARM_STAYS);
+        assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+        assert_int_equal(harm.n, i + 1);
+        began_ns = now_ns;
+        /* What a verdict says meanwhile is of before. */
+        assert_int_equal(wait_for(&harm, &harmful, &now_ns, 200000), HARM_RETURNS);
+        assert_int_equal((now_ns - began_ns) / minute, minutes[i]);
+        assert_int_equal(harm.until_ns, 0);
+    }
+}
+
+/* With few connections each harm takes three hours to show: that is no time without harm. */
+TEST(the_wait_doubles_where_harm_shows_late)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    struct harm harm = { 0 };
+    uint64_t now_ns = minute;
+
+    for (uint64_t wait = 600; wait <= 9600; wait *= 2) {
+        assert_int_equal(wait_for(&harm, none, &now_ns, 3 * 3600), HARM_STAYS);
+        assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+        assert_int_equal(harm.wait_ns / second, wait);
+        assert_int_equal(wait_for(&harm, none, &now_ns, 200000), HARM_RETURNS);
+    }
+}
+
+TEST(after_a_time_without_harm_the_first_wait_is_back)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    struct harm harm = { 0 };
+    uint64_t now_ns = minute;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(wait_for(&harm, &harmful, &now_ns, 60), HARM_STEPS_BACK);
+        assert_int_equal(wait_for(&harm, none, &now_ns, 200000), HARM_RETURNS);
+    }
+    assert_int_equal(harm.wait_ns / minute, 40);
+    assert_int_equal(wait_for(&harm, none, &now_ns, 41 * 60), HARM_STAYS);
+    assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(harm.wait_ns / minute, 10);
+}
+
+TEST(turned_off_windows_return_at_once)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    const struct harm_config off = { 0, 5, usual.wait_ns }, alone = { 2, 0, usual.wait_ns };
+    const struct harm_config *const ends[] = { &off, &alone };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct harm harm = { 0 };
+
+        assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
+        assert_int_equal(harm_judge(&harm, ends[i], NULL, minute + 1), HARM_RETURNS);
+        assert_int_equal(harm_judge(&harm, ends[i], &harmful, minute + 2), HARM_STAYS);
+    }
+}
+
+TEST(the_reason_has_both_intervals)
+{
+    struct verdict harmful = verdict_of(20, 30, -1, 5);
+    struct harm harm = { 0 };
+    char text[256];
+
+    assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
+    harm_describe(&harm, &harmful, text, sizeof(text));
+    assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), sent again "
+                              "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");
+}
