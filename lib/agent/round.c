@@ -256,7 +256,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
     const struct riptide_agent_config *config = &agent->stages.agent;
-    bool has_books = agent->books && agent->books_wait == 0;
+    bool has_books = agent->books && agent->backends.connections && agent->books_wait == 0;
     uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;

@@ -19,7 +19,7 @@ const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
 /* The sum of squares of the largest outcomes of so many still fits. */
 #define MOST_CONNECTIONS (UINT64_C(1) << 35)
 
-/* Of a time that is told in round trips: a million of them. */
+/* The longest time: a million round trips. */
 enum { MOST_DOUBLINGS = 20, MOST_TIME = MOST_DOUBLINGS * BOOK_TIME_ONE };
 
 /* From below: most transfers are small, and most paths short. */
