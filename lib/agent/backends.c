@@ -168,6 +168,7 @@ int backends_set_paused(struct backends *backends, bool is_paused)
 {
     int r = 0;
 
+    backends->is_paused = is_paused;
     for (uint32_t i = 0; i < backends->n && r == 0; i++)
         r = backends->list[i].backend->set_paused(backends->list[i].self, is_paused);
     return r;

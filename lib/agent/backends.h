@@ -21,6 +21,7 @@ struct backends {
         void *self;
     } list[MOST_BACKENDS];
     uint32_t n;
+    bool is_paused;
     struct riptide_error why_routes; /* AUTO: why not connections; empty: they are */
 };
 

@@ -62,6 +62,7 @@ struct riptide_agent {
     bool is_started;
     struct books *books;      /* of what closes; NULL: none is held out */
     uint32_t books_wait;      /* rounds until they begin */
+    uint32_t flights_wait;    /* rounds until first flights are judged, which had no window */
     struct harm harm;
     char why_back[256]; /* harm_describe, while windows step back */
     unsigned int book_control; /* of the namespace's default, as a destroy event has no name */
@@ -90,7 +91,7 @@ struct riptide_agent {
  * Rounds from the begin of the arms to the first entry: connections that opened before have other
  * windows than their arm says.
  */
-enum { BOOKS_WAIT = 10 };
+enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 
 /* round.c: observe, compute, apply, once per interval. */
 

@@ -189,6 +189,20 @@ static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
         agent->books_wait -= agent->books_wait > 0;
 }
 
+/* What opens without a window of ours says nothing of it. */
+static void wait_for_flights(struct riptide_agent *agent)
+{
+    const struct backends *backends = &agent->backends;
+    bool is_off = backends->chosen == RIPTIDE_CONNECTIONS &&
+                  connections_get_reason(backends->connections);
+
+    if (is_off || backends->is_paused)
+        agent->flights_wait = FLIGHTS_WAIT;
+    else
+        agent->flights_wait -= agent->flights_wait > 0;
+    agent->estimator->gives_none = agent->flights_wait > 0;
+}
+
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns > agent->next_ns ? now_ns - agent->next_ns : 0;
@@ -202,6 +216,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     judge_windows(agent, now_ns);
+    wait_for_flights(agent);
     agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);

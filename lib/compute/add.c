@@ -167,7 +167,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     destination = destination_at(estimator, slot);
     policy = destination->policy;
     *cwndp = destination->cwnd;
-    estimator->input.cwnd = destination->cwnd;
+    estimator->input.cwnd = estimator->gives_none ? 0 : destination->cwnd;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)

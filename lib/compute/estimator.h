@@ -69,6 +69,7 @@ struct riptide_estimator {
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
     uint64_t first_tick_ns;
+    bool gives_none; /* connections start without our windows at present, as in a pause */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;

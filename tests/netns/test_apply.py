@@ -535,3 +535,21 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         with started():
             assert sum(books().values()) == 2 * (percent == 40)
     bulk.close()
+
+
+def test_first_flights_are_not_judged_in_a_pause(path, cgroup):
+    connect, near, _ = path
+
+    def window_behind_a_transfer():
+        connection = connect(congestion="cubic")
+        connection.send(60_000)
+        connection.near.close()
+        connection.far.close()
+        wait_rounds(2)
+        return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", has_rules=False):
+        near.run(RIPTIDE, "pause")
+        assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
+        near.run(RIPTIDE, "resume")
+        wait_rounds(4)
+        assert max(window_behind_a_transfer() for _ in range(4)) > 24

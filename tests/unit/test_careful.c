@@ -260,6 +260,19 @@ TEST(the_end_of_a_hint_is_no_growth)
     }
 }
 
+TEST(flights_are_not_judged_while_no_window_is_given)
+{
+    ESTIMATOR *estimator = careful();
+
+    assert_int_equal(fit(estimator, busy(20)), 48);
+    estimator->gives_none = true;
+    assert_ticks(estimator, 10, 48, closed(10, 60, 0), closed(10, 60, 0));
+    assert_ticks(estimator, 10, 48, closed(10, 60, 20), closed(10, 60, 20));
+    assert_int_equal(explain(estimator).samples, 2);
+    estimator->gives_none = false;
+    assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
+}
+
 TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)
 {
     ESTIMATOR *estimator = careful();
