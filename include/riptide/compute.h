@@ -45,7 +45,11 @@ struct riptide_policy_input {
     uint64_t now_ns;                               /* combine: of this tick */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
     uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
-    uint32_t cwnd;      /* the destination's present window, segments; 0: none */
+    /*
+     * The destination's present window, segments; 0: none. add: 0 also for a connection that has not
+     * started with it, as it was held out or none is given at present.
+     */
+    uint32_t cwnd;
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
     void *user;         /* the policy's own */
 };

@@ -192,6 +192,7 @@ static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
 /* What opens without a window of ours says nothing of it. */
 static void wait_for_flights(struct riptide_agent *agent)
 {
+    const struct connections_config *config = &agent->stages.connections;
     const struct backends *backends = &agent->backends;
     bool is_off = backends->chosen == RIPTIDE_CONNECTIONS &&
                   connections_get_reason(backends->connections);
@@ -201,6 +202,9 @@ static void wait_for_flights(struct riptide_agent *agent)
     else
         agent->flights_wait -= agent->flights_wait > 0;
     agent->estimator->gives_none = agent->flights_wait > 0;
+    agent->estimator->shares =
+        backends->connections ? connections_shares(config) : (struct arm_shares){ 0 };
+    agent->estimator->arms_seed = config->holdout_seed;
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -259,7 +263,7 @@ enum { KERNEL_CWND = 10 };
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
     const struct connections_config *config = &agent->stages.connections;
-    const struct arm_shares shares = { .holdout = ARM_SHARE(config->holdout_percent) };
+    const struct arm_shares shares = connections_shares(config);
     uint32_t smaller_cwnd = cwnd < KERNEL_CWND ? cwnd : KERNEL_CWND;
 
     if (cwnd > 0 && sample->acked_bytes > (uint64_t)smaller_cwnd * sample->mss_bytes)

@@ -134,6 +134,14 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
         destination->flags |= IS_NEWS;
 }
 
+/* Whether the connection may have started with it: what it lost is no judge of another one. */
+static bool has_our_window(const struct riptide_estimator *estimator,
+                           const struct riptide_sample *sample)
+{
+    return !estimator->gives_none &&
+           arm_of(sample->cookie, estimator->arms_seed, &estimator->shares) == ARM_WINDOW;
+}
+
 /*
  * The sample counts for `dst`, which may be in that slot; *cwndp is its window, 0: none. Its
  * address is looked at with the first of a tick alone: what is the same as one that has samples is
@@ -167,7 +175,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     destination = destination_at(estimator, slot);
     policy = destination->policy;
     *cwndp = destination->cwnd;
-    estimator->input.cwnd = estimator->gives_none ? 0 : destination->cwnd;
+    estimator->input.cwnd = has_our_window(estimator, sample) ? destination->cwnd : 0;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)

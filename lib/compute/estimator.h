@@ -9,6 +9,7 @@
 
 #include "internal.h"
 #include "prefix_table.h"
+#include "proof/arm.h"
 
 #include <assert.h>
 #include <riptide/compute.h>
@@ -70,6 +71,8 @@ struct riptide_estimator {
     uint64_t now_ns; /* of the last tick */
     uint64_t first_tick_ns;
     bool gives_none; /* connections start without our windows at present, as in a pause */
+    struct arm_shares shares; /* which of them start without also while others do not: see arm_of */
+    uint64_t arms_seed;
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;

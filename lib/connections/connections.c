@@ -12,7 +12,6 @@
 #include "lock.h"
 #include "netns.h"
 #include "prefix.h"
-#include "proof/arm.h"
 #include "tools.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 
 #include "apply/backend.h"
 #include "connections/window.h"
+#include "proof/arm.h"
 
 #include <riptide/apply.h>
 
@@ -28,6 +29,12 @@ struct connections_config {
     bool dry_run;               /* all but the program itself */
     const struct connections *program_of; /* its program serves these as well; NULL: one of our own */
 };
+
+/* Of the arms that its connections are drawn into, with holdout_seed. */
+static inline struct arm_shares connections_shares(const struct connections_config *config)
+{
+    return (struct arm_shares){ .holdout = ARM_SHARE(config->holdout_percent) };
+}
 
 /* Opens the cgroup and changes nothing. Errors: -EINVAL (error names the field), -ENOMEM. */
 int connections_new(struct connections **connectionsp, const struct connections_config *config,

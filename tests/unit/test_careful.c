@@ -273,6 +273,17 @@ TEST(flights_are_not_judged_while_no_window_is_given)
     assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
 }
 
+TEST(flights_that_were_held_out_are_not_judged_by_the_window)
+{
+    ESTIMATOR *estimator = careful();
+
+    assert_int_equal(fit(estimator, busy(20)), 48);
+    estimator->shares.holdout = ARM_SHARE(100);
+    assert_ticks(estimator, 10, 48, closed(10, 60, 0), closed(10, 60, 0));
+    assert_ticks(estimator, 10, 48, closed(10, 60, 20), closed(10, 60, 20));
+    assert_int_equal(explain(estimator).samples, 2);
+}
+
 TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)
 {
     ESTIMATOR *estimator = careful();
