@@ -49,6 +49,6 @@ int proof_run(const struct command_options *options)
     }
     status = command_print(options, answer, NULL, "[nothing is compared: {reason}\n]"
                            "[{?stepped_back_s}stepped back: windows are given again in "
-                           "{stepped_back_s:clock}\n]");
+                           "{stepped_back_s:clock}, `riptide status` says why\n]");
     return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
 }

@@ -83,7 +83,9 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
     free(agent->books);
     /* Without memory for them windows are given all the same. */
     agent->books =
-        has->holdout_percent > 0 && !has->dry_run ? calloc(1, sizeof(*agent->books)) : NULL;
+        has->holdout_percent > 0 && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
+    agent->recent = agent->books ? agent->books + 1 : NULL;
+    agent->n_recent = 0;
     agent->books_wait = BOOKS_WAIT;
     if (agent->books)
         netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,

@@ -61,6 +61,8 @@ struct riptide_agent {
     struct backends backends; /* that windows are given to */
     bool is_started;
     struct books *books;      /* of what closes; NULL: none is held out */
+    struct books *recent;     /* behind them, of the last up to RECENT that count */
+    uint32_t n_recent;
     uint32_t books_wait;      /* rounds until they begin */
     uint32_t flights_wait;    /* rounds until first flights are judged, which had no window */
     struct harm harm;
@@ -92,6 +94,12 @@ struct riptide_agent {
  * windows than their arm says.
  */
 enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
+
+/*
+ * Connections after which `recent` begins anew. What a month of gains has in the books outweighs
+ * harm that begins today, for about another month.
+ */
+enum { RECENT = 20000 };
 
 /* round.c: observe, compute, apply, once per interval. */
 

@@ -163,14 +163,20 @@ static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
                                         agent->stages.connections.holdout_percent,
                                         agent->stages.agent.step_back_wait_ns };
     struct connections *connections = agent->backends.connections;
+    const struct books *const books[] = { agent->books, agent->recent };
+    enum harm_step step = HARM_STAYS;
     struct verdict verdict;
-    bool is_known;
 
     if (!connections || (!agent->books && agent->harm.until_ns == 0))
         return;
-    is_known = agent->books && verdict_compute(&verdict, agent->books, ARM_WINDOW, ARM_HOLDOUT,
-                                               (struct verdict_classes){ 0 }, HARM_CONFIDENCE) == 0;
-    switch (harm_judge(&agent->harm, &config, is_known ? &verdict : NULL, now_ns)) {
+    for (int i = 0; i < 2 && step == HARM_STAYS; i++) {
+        bool is_known =
+            books[i] && verdict_compute(&verdict, books[i], ARM_WINDOW, ARM_HOLDOUT,
+                                        (struct verdict_classes){ 0 }, HARM_CONFIDENCE) == 0;
+
+        step = harm_judge(&agent->harm, &config, is_known ? &verdict : NULL, now_ns);
+    }
+    switch (step) {
     case HARM_STEPS_BACK:
         harm_describe(&agent->harm, &verdict, agent->why_back, sizeof(agent->why_back));
         connections_step_back(connections, agent->why_back);
@@ -179,9 +185,14 @@ static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
         connections_step_back(connections, NULL);
         if (agent->books)
             *agent->books = (struct books){ 0 };
+        agent->n_recent = RECENT;
         break;
     case HARM_STAYS:
         break;
+    }
+    if (agent->recent && agent->n_recent >= RECENT) {
+        *agent->recent = (struct books){ 0 };
+        agent->n_recent = 0;
     }
     if (connections_get_reason(connections))
         agent->books_wait = BOOKS_WAIT;
@@ -265,10 +276,15 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     const struct connections_config *config = &agent->stages.connections;
     const struct arm_shares shares = connections_shares(config);
     uint32_t smaller_cwnd = cwnd < KERNEL_CWND ? cwnd : KERNEL_CWND;
+    enum arm arm;
 
-    if (cwnd > 0 && sample->acked_bytes > (uint64_t)smaller_cwnd * sample->mss_bytes)
-        books_enter(agent->books, arm_of(sample->cookie, config->holdout_seed, &shares),
-                    agent->book_control, sample, smaller_cwnd);
+    if (cwnd == 0 || sample->acked_bytes <= (uint64_t)smaller_cwnd * sample->mss_bytes)
+        return;
+    arm = arm_of(sample->cookie, config->holdout_seed, &shares);
+    if (books_enter(agent->books, arm, agent->book_control, sample, smaller_cwnd) == BOOK_ENTERED) {
+        books_enter(agent->recent, arm, agent->book_control, sample, smaller_cwnd);
+        agent->n_recent++;
+    }
 }
 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,

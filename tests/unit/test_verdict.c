@@ -4,6 +4,7 @@
  * known. RUNS=N in the environment draws so many of each, and prints how soon gains are seen.
  */
 #include "agent/parts.h"
+#include "proof/harm.h"
 #include "proof/numbers.h"
 #include "proof/verdict.h"
 #include "unit.h"
@@ -65,14 +66,17 @@ static struct riptide_sample draw_connection(const struct world *world, bool has
 /* What looks after each 50 connections have claimed, and when they first did. */
 struct looks {
     bool missed_time, missed_again;
-    uint32_t time_clear_at, again_clear_at; /* connections of both arms; 0: never */
+    /* connections of both arms; 0: never */
+    uint32_t time_clear_at, again_clear_at, stepped_back_at;
 };
 
 static struct looks look(const struct world *world, double again_truth)
 {
     static const struct arm_shares shares = { ARM_SHARE(5), 0, 0 };
+    static const struct harm_config config = { 2, 5, 1 };
     struct books books = { 0 };
     struct looks looks = { 0 };
+    struct harm harm = { 0 };
     struct verdict verdict;
     uint64_t seed = draw();
 
@@ -84,6 +88,8 @@ static struct looks look(const struct world *world, double again_truth)
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) != 0)
             continue;
+        if (harm_judge(&harm, &config, &verdict, n) == HARM_STEPS_BACK && harm.n == 1)
+            looks.stepped_back_at = n;
         if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
             looks.missed_time = true;
         if (verdict.again.low > again_truth || verdict.again.high < again_truth)
@@ -111,7 +117,7 @@ static unsigned int runs(void)
 TEST(without_an_effect_hardly_any_run_claims_one)
 {
     const struct world world = { 1, 1, is_long() ? 20000 : 4000 };
-    unsigned int n = runs(), time = 0, again = 0, any = 0;
+    unsigned int n = runs(), time = 0, again = 0, any = 0, back = 0;
 
     seed_random();
     for (unsigned int i = 0; i < n; i++) {
@@ -119,11 +125,12 @@ TEST(without_an_effect_hardly_any_run_claims_one)
 
         time += looks.time_clear_at > 0;
         again += looks.again_clear_at > 0;
+        back += looks.stepped_back_at > 0;
         any += looks.time_clear_at > 0 || looks.again_clear_at > 0;
     }
-    print_message("# of %u runs without an effect %u claim one of time, %u of bytes, %u any\n", n,
-                  time, again, any);
-    assert_true(any <= n / 20);
+    print_message("# of %u runs without an effect %u claim one of time, %u of bytes, %u any; %u "
+                  "step back\n", n, time, again, any, back);
+    assert_true(any <= n / 20 && back <= n / 40);
 }
 
 static int by_value(const void *a, const void *b)
@@ -164,24 +171,51 @@ TEST(intervals_hold_the_truth_at_every_look)
     for (size_t w = 0; w < 3; w++) {
         const struct world world = { times[w], agains[w], is_long() ? 20000 : 2000 };
         double truth = again_of(&world, true) - again_of(&world, false);
-        unsigned int missed_time = 0, missed_again = 0;
+        unsigned int missed_time = 0, missed_again = 0, back = 0;
 
         for (unsigned int i = 0; i < n; i++) {
             struct looks looks = look(&world, truth);
 
             missed_time += looks.missed_time;
             missed_again += looks.missed_again;
+            back += looks.stepped_back_at > 0;
             time_at[i] = looks.time_clear_at ? looks.time_clear_at : UINT32_MAX;
             again_at[i] = looks.again_clear_at ? looks.again_clear_at : UINT32_MAX;
         }
-        print_message("# %.0f %% of the time, %+.1f points sent again: of %u runs %u and %u miss\n",
-                      100 * times[w], 100 * truth, n, missed_time, missed_again);
+        print_message("# %.0f %% of the time, %+.1f points sent again: of %u runs %u and %u miss, "
+                      "%u step back\n",
+                      100 * times[w], 100 * truth, n, missed_time, missed_again, back);
         print_seen("time:", time_at, n);
         print_seen("sent again:", again_at, n);
         assert_true(missed_time <= n * 7 / 100 && missed_again <= n * 7 / 100);
+        assert_int_equal(back, 0);
     }
     free(time_at);
     free(again_at);
+}
+
+TEST(windows_that_do_harm_step_back)
+{
+    static const struct world worlds[] = { { 1.1, 1, 20000 }, { 1.2, 1, 6000 } };
+    unsigned int n = runs();
+    uint32_t *at = calloc(n, sizeof(*at));
+
+    seed_random();
+    for (size_t w = is_long() ? 0 : 1; w < 2; w++) {
+        unsigned int back = 0;
+
+        for (unsigned int i = 0; i < n; i++) {
+            struct looks looks = look(&worlds[w], 0);
+
+            back += looks.stepped_back_at > 0;
+            at[i] = looks.stepped_back_at ? looks.stepped_back_at : UINT32_MAX;
+        }
+        print_message("# %.0f %% of the time: %u of %u step back\n", 100 * worlds[w].time_factor,
+                      back, n);
+        print_seen("harm:", at, n);
+        assert_true(back >= n * 9 / 10);
+    }
+    free(at);
 }
 
 /* So many connections that took `doublings` of a round trip, half of them `spread` more or less. */
