@@ -128,6 +128,14 @@ TEST(what_one_stage_refuses_no_stage_takes)
         assert_string_equal(error.field, "max_share");
     }
     configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
+    configs.agent.step_back_percent = 101;
+    assert_refused(agent, &configs, -EINVAL, "step_back_percent: 101; must be 0 to 100");
+    configs.agent.step_back_percent = 0;
+    for (int i = 0; i < 2; i++) {
+        configs.agent.step_back_wait_ns = (const uint64_t[]){ NS_PER_S - 1, 86400 * NS_PER_S + 1 }[i];
+        assert_refused(agent, &configs, -EINVAL, "step_back_wait_ns: must be 1 s to one day");
+    }
+    configs.agent.step_back_wait_ns = NS_PER_S;
     assert_refused(agent, &configs, -EINVAL,
                    "interval_ns: must be shorter than the time to live, or each window is "
                    "forgotten");
