@@ -209,21 +209,24 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     const struct window *window;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
+    __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
     __u64 cookie;
 
+    /* The first segment that carries data. */
     if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
-        __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
-
-        /* Its first segment that carries data. */
         if (!ctx->skb_len || (callbacks & OURS_OR_THEIRS) != OURS)
             return 1;
-        set_callbacks(ctx, (int)(callbacks & ~OURS));
     } else if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && !is_established) {
         return 1;
     }
     cookie = get_netns_cookie(ctx);
     set = map_lookup(&settings, &cookie);
-    if (!set || set->is_paused)
+    if (!set)
+        return 1;
+    /* Not before: the namespace may be that of another riptided on the cgroup. */
+    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB)
+        set_callbacks(ctx, (int)(callbacks & ~OURS));
+    if (set->is_paused)
         return 1;
     window = find_window(ctx, &cookie);
     if (!window)

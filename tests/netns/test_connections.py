@@ -211,6 +211,18 @@ def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, p
             connection.close()
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_two_programs_of_one_cgroup_pace_each_its_own_namespace(path, cgroup, is_first):
+    connect, near, far = path
+    hosts = (near, far) if is_first else (far, near)
+    with Windows(hosts[0], cgroup) as one, Windows(hosts[1], cgroup) as other:
+        for windows in (one, other):
+            windows.set("10.9.0.0/16", 100, pacing_percent=100)
+        connection = connect("10.9.2.1", congestion="cubic")
+        assert 0.9 < first_pace(connection, 200_000) < 1.05
+        connection.close()
+
+
 @pytest.mark.parametrize("ending", ["stop", "SIGKILL"])
 def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup, ending):
     connect, near, _ = path
