@@ -45,9 +45,9 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 static json_t *effect_of(const struct daemon *daemon)
 {
     const struct books *books = riptide_agent_get_books(daemon->agent);
-    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+    uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
 
-    return books ? effect_pooled(books, holdout_percent) : json_null();
+    return books && holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null();
 }
 
 /* Until windows are tried again; 0: they are given. */
@@ -65,7 +65,7 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct window_counts counts = riptide_agent_count_windows(daemon->agent);
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
-    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+    uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
 
     return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "by", backend_text(backend),
                      "reason", reason, "pacing_percent",
@@ -252,7 +252,8 @@ enum { TCP_PACING_PERCENT = 50 };
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const uint32_t least = daemon->settings->agent.pacing_percent;
-    uint32_t percent, seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+    const struct arm_config arms = riptide_agent_get_arms(daemon->agent);
+    uint32_t percent;
     struct window window;
     const char *off;
 
@@ -263,11 +264,12 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* Below that it is TCP's own rate all the same. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
         percent = TCP_PACING_PERCENT;
-    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:I, s:I}", "cgroup",
+    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
                      riptide_agent_get_cgroup(daemon->agent), "initcwnd",
                      (json_int_t)window.initcwnd, "may_lower", window.may_lower, "pacing_percent",
                      (json_int_t)percent, "reason", off, "holdout_percent",
-                     (json_int_t)holdout_percent, "holdout_seed", (json_int_t)seed);
+                     (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed,
+                     "trial_percent", (json_int_t)arms.trial_percent);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -321,7 +323,7 @@ static const char *why_no_books(const struct daemon *daemon)
     if (backend == RIPTIDE_BOTH)
         return "with --apply both a route gives its window to whatever connection the program "
                "passes by: --apply connections holds some out";
-    if (daemon->settings->agent.holdout_percent == 0)
+    if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_books(daemon->agent))
         return "riptided does not hear of connections that close: --destroy-events yes, or policy "
@@ -333,13 +335,17 @@ json_t *daemon_verdict(struct daemon *daemon)
 {
     const char *reason = why_no_books(daemon);
     const struct books *books = reason ? NULL : riptide_agent_get_books(daemon->agent);
-    uint32_t seed, holdout_percent = riptide_agent_get_holdout(daemon->agent, &seed);
+    const struct arm_config none = { 0 }, arms = books ? riptide_agent_get_arms(daemon->agent) : none;
 
-    return json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "reason", reason, "holdout_percent",
-                     (json_int_t)(books ? holdout_percent : 0), "confidence_percent",
-                     100 * EFFECT_CONFIDENCE, "stepped_back_s", stepped_back_s(daemon), "pooled",
-                     books ? effect_pooled(books, holdout_percent) : json_null(), "classes",
-                     books ? effect_classes(books, holdout_percent) : json_array());
+    return json_pack("{s:s?, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason,
+                     "holdout_percent", (json_int_t)arms.holdout_percent, "trial_percent",
+                     (json_int_t)arms.trial_percent, "confidence_percent", 100 * EFFECT_CONFIDENCE,
+                     "stepped_back_s", stepped_back_s(daemon), "pooled",
+                     books ? effect_of(daemon) : json_null(), "classes",
+                     arms.holdout_percent > 0 ? effect_classes(books, arms.holdout_percent)
+                                              : json_array(),
+                     "trials",
+                     arms.trial_percent > 0 ? effect_trials(books, &arms) : json_array());
 }
 
 json_t *daemon_list(struct daemon *daemon)

@@ -51,47 +51,93 @@ static void count(uint64_t n[ARMS], const struct books *books, struct verdict_cl
     }
 }
 
+/* What is compared with what, and the names of control's members. */
+struct comparison {
+    enum arm arm, control;
+    uint32_t control_percent; /* as configured */
+    const char *n_control, *percent, *again_control;
+};
+
+static struct comparison with_held_out(uint32_t holdout_percent)
+{
+    return (struct comparison){ ARM_WINDOW, ARM_HOLDOUT,       holdout_percent,
+                                "held_out", "holdout_percent", "again_held_out_percent" };
+}
+
 /* Figures that are not known, or cannot be believed, are null. */
 static json_t *row_of(const struct books *books, struct verdict_classes classes,
-                      uint32_t holdout_percent, bool is_all_void)
+                      const struct comparison *of, bool is_all_void)
 {
     uint64_t n[ARMS] = { 0 };
     struct verdict verdict;
-    bool is_there = verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT, classes,
+    bool is_there = verdict_compute(&verdict, books, of->arm, of->control, classes,
                                     EFFECT_CONFIDENCE) == 0;
-    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, holdout_percent));
+    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, of->control_percent));
     bool has_figures = is_there && !is_void;
     const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
 
     count(n, books, classes);
     return json_pack("{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
-                     "connections", (json_int_t)n[ARM_WINDOW], "held_out",
-                     (json_int_t)n[ARM_HOLDOUT], "needed", VERDICT_MIN_CONNECTIONS,
-                     "holdout_percent", (int)holdout_percent, "share_percent",
+                     "connections", (json_int_t)n[of->arm], of->n_control,
+                     (json_int_t)n[of->control], "needed", VERDICT_MIN_CONNECTIONS, of->percent,
+                     (int)of->control_percent, "share_percent",
                      is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
                      has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
                      "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
                      "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
-                     "again_held_out_percent",
+                     of->again_control,
                      has_figures ? json_real(100 * verdict.again_control) : json_null());
 }
 
 json_t *effect_pooled(const struct books *books, uint32_t holdout_percent)
 {
-    return row_of(books, (struct verdict_classes){ 0 }, holdout_percent, false);
+    const struct comparison of = with_held_out(holdout_percent);
+
+    return row_of(books, (struct verdict_classes){ 0 }, &of, false);
+}
+
+static bool is_void(const struct books *books, uint32_t holdout_percent)
+{
+    json_t *pooled = effect_pooled(books, holdout_percent);
+    bool is = strcmp(text_of(pooled, "verdict"), "void") == 0;
+
+    json_decref(pooled);
+    return is;
+}
+
+json_t *effect_trials(const struct books *books, const struct arm_config *arms)
+{
+    bool are_void = arms->holdout_percent > 0 && is_void(books, arms->holdout_percent);
+    json_t *rows = json_array();
+
+    for (enum arm arm = ARM_SMALLER; arm <= ARM_LARGER; arm++) {
+        const struct comparison of = {
+            .arm = arm,
+            .control = ARM_WINDOW,
+            .control_percent = 100 - arms->holdout_percent - 2 * arms->trial_percent,
+            .n_control = "with_window",
+            .percent = "window_percent",
+            .again_control = "again_window_percent",
+        };
+        json_t *row = row_of(books, (struct verdict_classes){ 0 }, &of, are_void);
+
+        json_object_set_new(row, "arm", json_string(arm_name[arm]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
 }
 
 json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
 {
-    json_t *pooled = effect_pooled(books, holdout_percent), *rows = json_array();
-    bool is_void = !strcmp(text_of(pooled, "verdict"), "void");
+    const struct comparison of = with_held_out(holdout_percent);
+    bool are_void = is_void(books, holdout_percent);
+    json_t *rows = json_array();
     char kb[32], ms[32];
 
-    json_decref(pooled);
     for (unsigned int i = 0; i < BOOK_SIZES * BOOK_RTTS; i++) {
         unsigned int size = i / BOOK_RTTS, rtt = i % BOOK_RTTS;
         struct verdict_classes classes = { (uint8_t)(1 << size), (uint8_t)(1 << rtt), 0 };
-        json_t *row = row_of(books, classes, holdout_percent, is_void);
+        json_t *row = row_of(books, classes, &of, are_void);
 
         put_range(kb, sizeof(kb), &book_size_bytes[size], &book_size_bytes[BOOK_SIZES - 1], 1024);
         put_range(ms, sizeof(ms), &book_rtt_us[rtt], &book_rtt_us[BOOK_RTTS - 1], 1000);
@@ -107,6 +153,12 @@ json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
 
 #define RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"
 
+#define FIGURES                                                                                    \
+    "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
+    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " RANGE("time_percent", "+.1")    \
+    "; sent again {again_points.estimate:+.1} points " RANGE("again_points", "+.1")                \
+    "; {connections} connections against "
+
 const char effect_sentence[] =
     "[{class}: ]"
     "[{?verdict=few}too few connections yet: {connections} with a window and {held_out} held out; "
@@ -116,7 +168,14 @@ const char effect_sentence[] =
     "arm than of the other"
     "|[{?verdict=helps}windows help|{?verdict=harms}windows harm"
     "|{?verdict=mixed}windows help the one, and harm the other|no difference shown]: "
-    "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "
-    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " RANGE("time_percent", "+.1")
-    "; sent again {again_points.estimate:+.1} points " RANGE("again_points", "+.1")
-    "; {connections} connections against {held_out} held out]";
+    FIGURES "{held_out} held out]";
+
+const char effect_trial_sentence[] =
+    "windows [{?arm=smaller}0.71|1.41] times as large: "
+    "[{?verdict=few}too few connections yet: {connections} of them and {with_window} with the "
+    "window; {needed} of each are needed, in classes that have two of each"
+    "|{?verdict=void}void: {share_percent.estimate:.1} % " RANGE("share_percent", ".1")
+    " of what counted had the window, and not {window_percent} %, or not as many were held out as "
+    "configured"
+    "|[{?verdict=helps}better|{?verdict=harms}worse|{?verdict=mixed}better and worse"
+    "|no difference shown]: " FIGURES "{with_window} with the window]";

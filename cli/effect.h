@@ -22,7 +22,11 @@ json_t *effect_pooled(const struct books *books, uint32_t holdout_percent);
  */
 json_t *effect_classes(const struct books *books, uint32_t holdout_percent);
 
-/* A sentence of one of them: template (render.h) whose root is the document. */
+/* Of those that try a smaller window, and a larger one, against those that have the window. */
+json_t *effect_trials(const struct books *books, const struct arm_config *arms);
+extern const char effect_trial_sentence[];
+
+/* A sentence of one of the others: template (render.h) whose root is the document. */
 extern const char effect_sentence[];
 
 #endif

@@ -42,7 +42,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     struct window_counts counts;
     enum riptide_backend backend;
     const char *reason;
-    uint32_t seed;
 
     riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
                                sizeof(metrics->observer));
@@ -65,7 +64,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->program.syn_lost = counts.syn_lost;
     metrics->program.refused = counts.refused;
     metrics->program.held_out = counts.held_out;
-    metrics->holdout_percent = riptide_agent_get_holdout(agent, &seed);
+    metrics->holdout_percent = riptide_agent_get_arms(agent).holdout_percent;
     metrics->books = riptide_agent_get_books(agent);
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;

@@ -257,15 +257,17 @@ static void print_books(FILE *out, const struct metrics *metrics)
           out);
     print_name(out, metrics, "riptide_holdout_ratio", "");
     fprintf(out, "%g\n", metrics->holdout_percent / 100.0);
-    for (unsigned int i = 0; metrics->books && i < BOOK_CLASSES; i++)
-        n += metrics->books->cells[i][ARM_WINDOW].n + metrics->books->cells[i][ARM_HOLDOUT].n;
+    for (unsigned int i = 0; metrics->books && i < BOOK_CLASSES; i++) {
+        for (unsigned int arm = 0; arm < ARMS; arm++)
+            n += metrics->books->cells[i][arm].n;
+    }
     if (n == 0)
         return;
     for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
         fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", sum->name, sum->help, sum->name);
         for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-            print_cell(out, metrics, sum, class, ARM_WINDOW);
-            print_cell(out, metrics, sum, class, ARM_HOLDOUT);
+            for (enum arm arm = 0; arm < ARMS; arm++)
+                print_cell(out, metrics, sum, class, arm);
         }
     }
     print_effect(out, metrics);

@@ -36,6 +36,8 @@ static void print_classes(const json_t *rows)
 int proof_run(const struct command_options *options)
 {
     json_t *answer;
+    const json_t *row;
+    size_t i;
     int status = client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL, &answer);
     bool is_harm;
 
@@ -46,6 +48,13 @@ int proof_run(const struct command_options *options)
         render(stdout, effect_sentence, get(answer, "pooled"), NULL, NULL);
         fputs("\n", stdout);
         print_classes(get(answer, "classes"));
+    }
+    json_array_foreach(get(answer, "trials"), i, row)
+    {
+        if (options->json)
+            break;
+        render(stdout, effect_trial_sentence, row, NULL, NULL);
+        fputs("\n", stdout);
     }
     status = command_print(options, answer, NULL, "[nothing is compared: {reason}\n]"
                            "[{?stepped_back_s}stepped back: windows are given again in "

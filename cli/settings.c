@@ -67,6 +67,8 @@ const struct option_row settings_rows[] = {
     ROW("apply", "holdout-percent", u32, agent.holdout_percent,
         "of connections keep the kernel's own window, for `riptide verdict` (--apply connections "
         "or auto, and destroy events)"),
+    ROW("apply", "trial-percent", u32, agent.trial_percent,
+        "of connections each try a smaller and a larger window, for `riptide verdict` as well"),
     ROW("apply", "step-back-percent", u32, agent.step_back_percent,
         "more time, or points sent again, than those held out: no windows for a while; 0: never"),
     ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,

@@ -92,5 +92,7 @@ const char verdict_steps[] =
                  "|{?program.pacing_percent}, paced over {program.pacing_percent} % of a round "
                  "trip]"
                  "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
+                 "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as "
+                 "many a larger one]"
                  "[, not at present: {program.reason}]\n]"
                  "  kernel       " ROUTE("kernel") "  => {verdict}\n";

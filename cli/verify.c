@@ -22,8 +22,8 @@
 /* As exit status; 1 is a connection that could not be opened, 2 wrong usage. */
 enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4 };
 
-/* Connections in a row that may keep the kernel's window: of 50 % held out, once in a million. */
-enum { MOST_HELD_OUT = 20 };
+/* Connections in a row that may have another window: of 50 % in arms, once in a million. */
+enum { MOST_IN_ARMS = 20 };
 
 const struct option_row verify_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
@@ -80,8 +80,7 @@ static void on_answer(void *userdata, const struct riptide_route *route)
 
 /* What the program's map has for the peer, where riptided can be asked. */
 static void ask_program(struct evidence *evidence, const struct command_options *options,
-                        const struct riptide_prefix *peer, struct arm_shares *shares,
-                        uint64_t *seedp)
+                        const struct riptide_prefix *peer, struct arm_config *arms)
 {
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -97,8 +96,9 @@ static void ask_program(struct evidence *evidence, const struct command_options 
             evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
-        shares->holdout = ARM_SHARE((uint32_t)number(program, "holdout_percent"));
-        *seedp = (uint64_t)number(program, "holdout_seed");
+        arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
+        arms->trial_percent = (uint32_t)number(program, "trial_percent");
+        arms->seed = (uint32_t)number(program, "holdout_seed");
     }
     json_decref(answer);
 }
@@ -107,9 +107,9 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
     const struct probe asked = evidence->probe;
-    struct arm_shares shares = { .holdout = 0 };
+    struct arm_config arms = { 0 };
+    struct arm_shares shares;
     struct netlink netlink;
-    uint64_t seed = 0;
     int holder;
     int r = resolve_find_ours(&evidence->router, &evidence->probe.peer, &evidence->route);
 
@@ -118,10 +118,11 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         r = probe_run(&evidence->probe, options->timeout_ns, error);
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
     if (r == 0 && evidence->has_holder)
-        ask_program(evidence, options, &asked.peer, &shares, &seed);
+        ask_program(evidence, options, &asked.peer, &arms);
+    shares = arm_shares_of(&arms);
     /* One that the lot passes by proves nothing: the next one is as good. */
-    for (int i = 0; r == 0 && i < MOST_HELD_OUT &&
-                    arm_of(evidence->probe.cookie, seed, &shares) != ARM_WINDOW;
+    for (int i = 0; r == 0 && i < MOST_IN_ARMS &&
+                    arm_of(evidence->probe.cookie, arms.seed, &shares) != ARM_WINDOW;
          i++) {
         evidence->probe = asked;
         r = probe_run(&evidence->probe, options->timeout_ns, error);

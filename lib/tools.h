@@ -28,8 +28,8 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np);
 
 /*
- * riptide_state_save and riptide_state_load for an agent, and its books with them: those of a share
- * held out that is another now are left; *n_outcomesp is how many connections the others are of.
+ * riptide_state_save and riptide_state_load for an agent, and its books with them: those of shares
+ * that are others now are left; *n_outcomesp is how many connections the others are of.
  * `is_synced` as of riptide_file_write.
  */
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
@@ -108,10 +108,10 @@ void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
-/* The share that the program holds out, percent, and what draws it; 0: none. */
-uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *seedp);
+/* What connections the program draws by lot, in force; all 0: none. */
+struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent);
 
-/* Outcomes of connections since the shares are what they are; NULL: none is held out. */
+/* Outcomes of connections since the shares are what they are; NULL: has_arms says no. */
 const struct books *riptide_agent_get_books(const struct riptide_agent *agent);
 
 /* Whether windows have stepped back, and how often. */

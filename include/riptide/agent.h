@@ -101,6 +101,14 @@ struct riptide_agent_config {
     uint32_t holdout_percent;
     uint32_t holdout_seed;
     /*
+     * As many more start with a smaller window, and again as many with a larger one, by the square
+     * root of two: not below the kernel's 10, not above cwnd_max. Both are paced over the same part
+     * of a round trip, so at a rate as much lower or higher. In force where holdout_percent is, with
+     * which half of all at least keep the window: 0 to 25 percent, less half of holdout_percent. No
+     * policy sees the samples of either. Default 0: none.
+     */
+    uint32_t trial_percent;
+    /*
      * Where some are held out: windows step back where those with a window take so many percent
      * more time, or send so many points more again, beyond chance (docs/proof.md); 0 to 100, 0:
      * never; default 2. None is given then, as in a pause but apart from that, while the agent goes
@@ -143,7 +151,7 @@ struct riptide_verdict {
     struct riptide_interval time;         /* -0.25: a quarter less time */
     struct riptide_interval rounds_saved; /* smallest round trip times; above 0 is less */
     struct riptide_interval again;        /* 0.01: of 100 segments one more was sent again */
-    /* Held out, of both. Where holdout_percent is not within, nothing above can be believed. */
+    /* Held out, of all that count. Where holdout_percent is not within, nothing above can be believed. */
     struct riptide_interval share;
 };
 

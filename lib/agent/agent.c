@@ -77,13 +77,12 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
 {
     const struct connections_config *had = &agent->stages.connections, *has = &stages->connections;
 
-    if (agent->books && had->holdout_percent == has->holdout_percent &&
-        had->holdout_seed == has->holdout_seed)
+    if (agent->books && memcmp(&had->arms, &has->arms, sizeof(had->arms)) == 0)
         return;
     free(agent->books);
     /* Without memory for them windows are given all the same. */
     agent->books =
-        has->holdout_percent > 0 && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
+        has_arms(&has->arms) && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
     agent->recent = agent->books ? agent->books + 1 : NULL;
     agent->n_recent = 0;
     agent->books_wait = BOOKS_WAIT;

@@ -15,7 +15,9 @@
 STRUCT_ENDS_WITH(struct riptide_agent_config, step_back_wait_ns);
 
 /* Half a round trip is TCP's own rate: it needs no callback and no rate of ours. */
-enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000, MOST_HOLDOUT_PERCENT = 50 };
+enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
+/* The other half has the window, with which all others are compared. */
+enum { MOST_IN_ARMS_PERCENT = 50 };
 enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
@@ -43,8 +45,8 @@ static bool needs_closed(const struct riptide_estimator_config *config)
     return is_needed;
 }
 
-/* AUTO that ends with routes has no program to hold anything out. */
-static bool has_holdout(const struct stages *stages)
+/* AUTO that ends with routes has no program to draw anything. */
+static bool can_draw(const struct stages *stages)
 {
     return (stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_AUTO) &&
            stages->observer.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
@@ -53,6 +55,7 @@ static bool has_holdout(const struct stages *stages)
 /* What the stages cannot check, as they know nothing of each other. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
+    const struct riptide_agent_config *agent = &stages->agent;
     const struct riptide_estimator_config *estimator = &stages->estimator;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_router_config *router = &stages->router;
@@ -66,9 +69,16 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.pacing_percent > 100)
         return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
                                stages->agent.pacing_percent);
-    if (stages->agent.holdout_percent > MOST_HOLDOUT_PERCENT)
+    if (agent->holdout_percent > MOST_IN_ARMS_PERCENT)
         return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
-                               stages->agent.holdout_percent);
+                               agent->holdout_percent);
+    if (agent->trial_percent > (MOST_IN_ARMS_PERCENT - agent->holdout_percent) / 2)
+        return error_set_field(error, "trial_percent",
+                               "%u; must be 0 to %u, as with holdout_percent %u half of all keep "
+                               "the window",
+                               agent->trial_percent,
+                               (MOST_IN_ARMS_PERCENT - agent->holdout_percent) / 2,
+                               agent->holdout_percent);
     if (stages->agent.step_back_percent > 100)
         return error_set_field(error, "step_back_percent", "%u; must be 0 to 100",
                                stages->agent.step_back_percent);
@@ -98,14 +108,14 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .step_percent = stages->agent.apply == RIPTIDE_BOTH ? router->step_percent : 0,
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
-        .holdout_percent = has_holdout(stages) ? stages->agent.holdout_percent : 0,
-        .holdout_seed = stages->agent.holdout_seed,
+        .arms = { can_draw(stages) ? agent->holdout_percent : 0,
+                  can_draw(stages) ? agent->trial_percent : 0, agent->holdout_seed },
         .dry_run = router->dry_run,
         .program_of =
             stages->agent.program_of ? stages->agent.program_of->backends.connections : NULL,
     };
     /* Books without those that a dump has shown would miss the slow ones. */
-    if (stages->connections.holdout_percent > 0)
+    if (has_arms(&stages->connections.arms))
         observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;

@@ -160,7 +160,7 @@ static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
 static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
 {
     const struct harm_config config = { agent->stages.agent.step_back_percent,
-                                        agent->stages.connections.holdout_percent,
+                                        agent->stages.connections.arms.holdout_percent,
                                         agent->stages.agent.step_back_wait_ns };
     struct connections *connections = agent->backends.connections;
     const struct books *const books[] = { agent->books, agent->recent };
@@ -203,7 +203,7 @@ static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
 /* What opens without a window of ours says nothing of it. */
 static void wait_for_flights(struct riptide_agent *agent)
 {
-    const struct connections_config *config = &agent->stages.connections;
+    const struct arm_config *arms = &agent->stages.connections.arms;
     const struct backends *backends = &agent->backends;
     bool is_off = backends->chosen == RIPTIDE_CONNECTIONS &&
                   connections_get_reason(backends->connections);
@@ -214,8 +214,8 @@ static void wait_for_flights(struct riptide_agent *agent)
         agent->flights_wait -= agent->flights_wait > 0;
     agent->estimator->gives_none = agent->flights_wait > 0;
     agent->estimator->shares =
-        backends->connections ? connections_shares(config) : (struct arm_shares){ 0 };
-    agent->estimator->arms_seed = config->holdout_seed;
+        backends->connections ? arm_shares_of(arms) : (struct arm_shares){ 0 };
+    agent->estimator->arms_seed = arms->seed;
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -264,23 +264,22 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 
-/* In the kernel without us. */
-enum { KERNEL_CWND = 10 };
-
 /*
  * Into the books. Most ends are of connections that no window can have moved: these leave at once.
- * Without a window of ours both arms have started alike.
+ * Without a window of ours all arms have started alike.
  */
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
-    const struct connections_config *config = &agent->stages.connections;
-    const struct arm_shares shares = connections_shares(config);
-    uint32_t smaller_cwnd = cwnd < KERNEL_CWND ? cwnd : KERNEL_CWND;
+    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct arm_shares shares = arm_shares_of(arms);
+    uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
+                                ? KERNEL_CWND
+                                : arm_cwnd(ARM_SMALLER, cwnd, 0);
     enum arm arm;
 
     if (cwnd == 0 || sample->acked_bytes <= (uint64_t)smaller_cwnd * sample->mss_bytes)
         return;
-    arm = arm_of(sample->cookie, config->holdout_seed, &shares);
+    arm = arm_of(sample->cookie, arms->seed, &shares);
     if (books_enter(agent->books, arm, agent->book_control, sample, smaller_cwnd) == BOOK_ENTERED) {
         books_enter(agent->recent, arm, agent->book_control, sample, smaller_cwnd);
         agent->n_recent++;

@@ -156,22 +156,30 @@ char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np)
     return text;
 }
 
-/* Behind the last cell, so that books that were cut off are of no known share, and not taken. */
-static const char share_key[] = "\nholdout_percent=";
+enum { SHARES_BYTES = 64 };
+
+/* Behind the last cell, so that books that were cut off are of no known shares, and not taken. */
+static size_t put_shares(char text[SHARES_BYTES], const struct arm_config *arms)
+{
+    int n = sprintf(text, "\nholdout_percent=%u", arms->holdout_percent);
+
+    if (arms->trial_percent > 0)
+        n += sprintf(text + n, " trial_percent=%u", arms->trial_percent);
+    return (size_t)n + (size_t)sprintf(text + n, "\n");
+}
 
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error)
 {
     const struct books *books = riptide_agent_get_books(agent);
     size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
-    CLEANUP(freep) char *text = books ? malloc(size + sizeof(share_key) + 10) : NULL;
+    CLEANUP(freep) char *text = books ? malloc(size + SHARES_BYTES) : NULL;
 
     if (books && !text)
         return fail(error, path, "write: ", ENOMEM);
     if (books) {
-        n = books_save(books, text, size);
-        n += (size_t)sprintf(text + n, "%s%u\n", share_key + 1,
-                             agent->stages.connections.holdout_percent);
+        n = books_save(books, text, size) - 1; /* which ends with a newline as well */
+        n += put_shares(text + n, &agent->stages.connections.arms);
     }
     return replace(path, agent->estimator, text, n, RIPTIDE_STATE_MODE, is_synced, error);
 }
@@ -180,11 +188,11 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
 static uint64_t load_books(struct riptide_agent *agent, const char *text, size_t n)
 {
     const char *begin = strstr(text, "\nriptide books ");
-    const char *share = begin ? strstr(begin, share_key) : NULL;
+    char shares[SHARES_BYTES];
     uint64_t n_connections = 0;
 
-    if (!agent->books || !share ||
-        strtoul(share + strlen(share_key), NULL, 10) != agent->stages.connections.holdout_percent)
+    put_shares(shares, &agent->stages.connections.arms);
+    if (!agent->books || !begin || !strstr(begin, shares))
         return 0;
     books_load(agent->books, begin + 1, (size_t)(text + n - begin - 1), NULL, NULL);
     for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++)

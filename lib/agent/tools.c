@@ -100,10 +100,9 @@ struct window_counts riptide_agent_count_windows(const struct riptide_agent *age
     return counts;
 }
 
-uint32_t riptide_agent_get_holdout(const struct riptide_agent *agent, uint32_t *seedp)
+struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent)
 {
-    *seedp = agent->stages.connections.holdout_seed;
-    return agent->backends.connections ? agent->stages.connections.holdout_percent : 0;
+    return agent->backends.connections ? agent->stages.connections.arms : (struct arm_config){ 0 };
 }
 
 const struct books *riptide_agent_get_books(const struct riptide_agent *agent)

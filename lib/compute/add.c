@@ -134,12 +134,25 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
         destination->flags |= IS_NEWS;
 }
 
-/* Whether the connection may have started with it: what it lost is no judge of another one. */
-static bool has_our_window(const struct riptide_estimator *estimator,
-                           const struct riptide_sample *sample)
+/* While none is given all are as held out. */
+static enum arm arm_of_sample(const struct riptide_estimator *estimator,
+                              const struct riptide_sample *sample)
 {
-    return !estimator->gives_none &&
-           arm_of(sample->cookie, estimator->arms_seed, &estimator->shares) == ARM_WINDOW;
+    return estimator->gives_none
+               ? ARM_HOLDOUT
+               : arm_of(sample->cookie, estimator->arms_seed, &estimator->shares);
+}
+
+/*
+ * Whether it has not started with the destination's window but with a trial of another one, which
+ * that is not judged by; nor is it to follow windows that are its own and a bit more.
+ */
+static bool is_trial(const struct riptide_estimator *estimator, const struct riptide_sample *sample,
+                     const struct riptide_prefix *dst, uint32_t slot)
+{
+    return estimator->shares.smaller > 0 && is_at(estimator, slot, dst) &&
+           destination_at(estimator, slot)->cwnd > 0 &&
+           arm_of_sample(estimator, sample) > ARM_HOLDOUT;
 }
 
 /*
@@ -157,7 +170,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     enum riptide_left_out reason;
 
     *cwndp = 0;
-    if (sample->shown) {
+    if (sample->shown || is_trial(estimator, sample, dst, slot)) {
         if (is_at(estimator, slot, dst))
             *cwndp = destination_at(estimator, slot)->cwnd;
         return RIPTIDE_E_UNKNOWN;
@@ -175,7 +188,9 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     destination = destination_at(estimator, slot);
     policy = destination->policy;
     *cwndp = destination->cwnd;
-    estimator->input.cwnd = has_our_window(estimator, sample) ? destination->cwnd : 0;
+    /* What a held out flight lost is no judge of another one. */
+    estimator->input.cwnd =
+        arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : destination->cwnd;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)

@@ -125,8 +125,8 @@ static int write_settings(const struct connections *connections)
         .is_paused = connections->is_paused || connections->why_back,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
-        .holdout = ARM_SHARE(connections->config.holdout_percent),
-        .seed = connections->config.holdout_seed,
+        .shares = arm_shares_of(&connections->config.arms),
+        .seed = connections->config.arms.seed,
     };
 
     if (connections->windows_fd < 0)
@@ -335,8 +335,7 @@ int connections_reconfigure(struct connections *connections,
 {
     connections->config.pacing_percent = config->pacing_percent;
     connections->config.pacing_rtt_min_us = config->pacing_rtt_min_us;
-    connections->config.holdout_percent = config->holdout_percent;
-    connections->config.holdout_seed = config->holdout_seed;
+    connections->config.arms = config->arms;
     connections->config.step_segments = config->step_segments;
     connections->config.step_percent = config->step_percent;
     return write_settings(connections);

@@ -10,7 +10,6 @@
 
 #include "apply/backend.h"
 #include "connections/window.h"
-#include "proof/arm.h"
 
 #include <riptide/apply.h>
 
@@ -22,19 +21,12 @@ struct connections_config {
     uint32_t max_windows;
     uint32_t pacing_percent;    /* where what is wanted has none of its own; 0: at once */
     uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
-    uint32_t holdout_percent;   /* of connections that start as without the program; 0: none */
-    uint32_t holdout_seed;      /* draws them, see arm_of */
+    struct arm_config arms;     /* those held out start as without the program */
     uint32_t step_segments;     /* so far above the window, or so much of it, a route of ours */
     uint32_t step_percent;      /* may be, as in struct riptide_router_config; 0: there are none */
     bool dry_run;               /* all but the program itself */
     const struct connections *program_of; /* its program serves these as well; NULL: one of our own */
 };
-
-/* Of the arms that its connections are drawn into, with holdout_seed. */
-static inline struct arm_shares connections_shares(const struct connections_config *config)
-{
-    return (struct arm_shares){ .holdout = ARM_SHARE(config->holdout_percent) };
-}
 
 /* Opens the cgroup and changes nothing. Errors: -EINVAL (error names the field), -ENOMEM. */
 int connections_new(struct connections **connectionsp, const struct connections_config *config,
@@ -82,7 +74,7 @@ int connections_pop(struct connections *connections, const struct riptide_route 
 int connections_unload(struct connections *connections);
 
 /*
- * Goes on with another pacing and holdout, at once, and with other steps for windows to come; all else stays as
+ * Goes on with another pacing and other arms, at once, and with other steps for windows to come; all else stays as
  * it was. Errors: those of bpf(2).
  */
 int connections_reconfigure(struct connections *connections,

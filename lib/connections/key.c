@@ -27,6 +27,7 @@ struct window window_of(const struct riptide_wanted *wanted)
 
     return (struct window){
         .initcwnd = max > 0 && wanted->initcwnd > max ? max : wanted->initcwnd,
+        .cwnd_max = max,
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
         .receive_bytes = wanted->receive_bytes,

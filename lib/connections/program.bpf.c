@@ -7,8 +7,6 @@
  */
 #include "window.h"
 
-#include "proof/arm.h"
-
 #include <linux/bpf.h>
 
 /* Of system headers that are not made for this target. */
@@ -163,11 +161,14 @@ INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
         take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent));
 }
 
-/* snd_cwnd is what the kernel starts it with by itself: a route's initcwnd, or 10. */
-INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
+/*
+ * `cwnd` is the window's, or of its arm. snd_cwnd is what the kernel starts it with by itself: a
+ * route's initcwnd, or 10.
+ */
+INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd,
                                const struct window_settings *set)
 {
-    __u32 percent = window_pacing_percent(window, set->pacing_percent), cwnd = window->initcwnd;
+    __u32 percent = window_pacing_percent(window, set->pacing_percent);
     __u32 is_paced = percent || window->pacing_rate;
     __u64 rtt_us = round_trip_us(ctx, window);
 
@@ -177,7 +178,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (!window->initcwnd)
+    if (!cwnd)
         return;
     if (ctx->snd_cwnd > cwnd + window->route_step && !window->may_lower) {
         COUNT(kept);
@@ -196,11 +197,11 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
         pace(ctx, window, percent);
 }
 
-INLINE int is_held_out(struct bpf_sock_ops *ctx, const struct window_settings *set)
+INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set)
 {
-    const struct arm_shares shares = { .holdout = set->holdout };
-
-    return set->holdout && arm_of(get_socket_cookie(ctx), set->seed, &shares) == ARM_HOLDOUT;
+    if (!set->shares.holdout && !set->shares.smaller)
+        return ARM_WINDOW;
+    return arm_of(get_socket_cookie(ctx), set->seed, &set->shares);
 }
 
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
@@ -211,6 +212,8 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
     __u64 cookie;
+    enum arm arm;
+    __u32 cwnd;
 
     /* The first segment that carries data. */
     if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
@@ -231,7 +234,8 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     window = find_window(ctx, &cookie);
     if (!window)
         return 1;
-    if (is_held_out(ctx, set)) {
+    arm = draw(ctx, set);
+    if (arm == ARM_HOLDOUT) {
         if (is_established)
             COUNT(held_out);
         return 1;
@@ -240,13 +244,14 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
         begin_flight(ctx, window, set);
         return 1;
     }
+    cwnd = arm_cwnd(arm, window->initcwnd, window->cwnd_max);
     if (is_established) {
-        established(ctx, window, set);
+        established(ctx, window, cwnd, set);
         return 1;
     }
     /* Forgotten as the connection opens, but its first pacing rate is computed of it. */
-    if (window->initcwnd)
-        set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd);
+    if (cwnd)
+        set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
     if (window->receive_bytes)
         open_receive_window(ctx, window->receive_bytes);
     return 1;

@@ -5,6 +5,8 @@
 #ifndef RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 #define RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 
+#include "../proof/arm.h"
+
 #include <linux/types.h>
 
 /*
@@ -19,7 +21,8 @@ struct window_key {
 
 /* What new connections to it start with; in each member 0 leaves the kernel's own. */
 struct window {
-    __u32 initcwnd;  /* segments */
+    __u32 initcwnd;  /* segments; of trials what arm_cwnd says */
+    __u32 cwnd_max;  /* no trial is larger */
     __u32 may_lower; /* also where the kernel's own, such as a route's, is larger */
     __u32 rto_min_us;
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
@@ -40,8 +43,8 @@ struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
     __u32 pacing_percent;    /* the least of all windows; 0: at once where they have none */
-    __u32 holdout;           /* ARM_SHARE: as many start as without the program */
-    __u64 seed;              /* that draws them, see arm_of */
+    struct arm_shares shares; /* those held out start as without the program */
+    __u64 seed;               /* that draws them, see arm_of */
 };
 
 /* Over how much of a round trip its first flight leaves, percent; 0: at once. */

@@ -26,6 +26,47 @@ struct arm_shares {
     __u32 smaller, larger;
 };
 
+/* As it is configured. */
+struct arm_config {
+    __u32 holdout_percent;
+    __u32 trial_percent; /* with the smaller window, and as many with the larger one */
+    __u32 seed;
+};
+
+static inline struct arm_shares arm_shares_of(const struct arm_config *config)
+{
+    return (struct arm_shares){ ARM_SHARE(config->holdout_percent),
+                                ARM_SHARE(config->trial_percent),
+                                ARM_SHARE(config->trial_percent) };
+}
+
+/* Whether there is anything to compare. */
+static inline int has_arms(const struct arm_config *config)
+{
+    return config->holdout_percent > 0 || config->trial_percent > 0;
+}
+
+/* In the kernel without us. */
+enum { KERNEL_CWND = 10 };
+
+/*
+ * What an arm has in place of the window `cwnd`, segments, up to 65,535. A trial is a step of the
+ * square root of two, rounded, so that from any window two of them are one half or twice as much;
+ * but not below the kernel's own and not above `cwnd_max`, 0: no such bound. A window that is there
+ * already has no trial on that side: the arm has the window.
+ */
+static inline __u32 arm_cwnd(enum arm arm, __u32 cwnd, __u32 cwnd_max)
+{
+    const __u32 step = 46341; /* 2^16 / sqrt(2) */
+    __u32 smaller = (cwnd * step + (1 << 15)) >> 16, larger = (cwnd * step + (1 << 14)) >> 15;
+
+    if (arm == ARM_SMALLER && cwnd > KERNEL_CWND)
+        return smaller > KERNEL_CWND ? smaller : KERNEL_CWND;
+    if (arm == ARM_LARGER)
+        return cwnd_max > 0 && larger > cwnd_max ? cwnd_max : larger;
+    return cwnd;
+}
+
 /*
  * Cookies count up, on each processor within blocks of 4,096 of its own, and a few count down from
  * 2^64 (gen_cookie_next in include/linux/cookie.h); a service may have each second or fourth one.

@@ -104,7 +104,8 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
 
         if (!verdict_has_class(classes, class))
             continue;
-        all += (double)a->n + (double)c->n;
+        for (unsigned int other = 0; other < ARMS; other++)
+            all += (double)books->cells[class][other].n;
         held += (double)c->n;
         if (a->n < 2 || c->n < 2)
             continue;

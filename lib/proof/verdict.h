@@ -52,9 +52,9 @@ struct verdict {
     struct riptide_interval again;
     double again_control; /* that of control */
     /*
-     * Of both arms' connections so many are control's, those of all classes that were asked for:
+     * Of all arms' connections so many are control's, those of all classes that were asked for:
      * which of them have two of each is no fair draw. Where this is not what the arms' shares say,
-     * something leaves out more of the one than of the other, and nothing above can be believed.
+     * something leaves out more of one than of another, and nothing above can be believed.
      */
     struct riptide_interval share;
 };

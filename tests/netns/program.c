@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT]]. Each line of stdin
+ * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT [TRIAL_PERCENT]]]. Each line of stdin
  * is answered by one: the number that the function returned and, where there is one, its words.
  *
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
@@ -81,9 +81,9 @@ static const char *count(const struct connections *connections, int *rp)
 
 static const char *name_arm(const struct connections_config *config, const char *cookie)
 {
-    const struct arm_shares shares = { .holdout = ARM_SHARE(config->holdout_percent) };
+    const struct arm_shares shares = arm_shares_of(&config->arms);
 
-    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->holdout_seed, &shares)];
+    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed, &shares)];
 }
 
 static void follow(struct connections *connections, struct connections_config *config, char *line)
@@ -103,7 +103,7 @@ static void follow(struct connections *connections, struct connections_config *c
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
     else if (strncmp(line, "holdout ", 8) == 0) {
-        config->holdout_percent = (uint32_t)atoi(line + 8);
+        config->arms.holdout_percent = (uint32_t)atoi(line + 8);
         r = connections_reconfigure(connections, config);
     } else if (strcmp(line, "pop") == 0)
         words = pop(connections, &r);
@@ -122,8 +122,7 @@ int main(int argc, char **argv)
         .netns_fd = -1,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .pacing_rtt_min_us = 5000,
-        .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
-        .holdout_seed = 7,
+        .arms = { argc > 3 ? (uint32_t)atoi(argv[3]) : 0, argc > 4 ? (uint32_t)atoi(argv[4]) : 0, 7 },
     };
     struct connections *connections = NULL;
     struct riptide_error error;

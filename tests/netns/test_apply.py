@@ -121,7 +121,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "pacing_percent": 50, "reason": None, "holdout_percent": 0,
-                                       "holdout_seed": document["program"]["holdout_seed"]}
+                                       "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
                    in said("explain", "203.0.113.2"), "rules without a place")

@@ -7,7 +7,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from control import one_line, riptide_json, status
+from control import one_line, riptide_json, status, wait_rounds
 from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
 from test_metrics import OF_BOOKS, figures_of
 
@@ -77,6 +77,56 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert second.startswith("  32 to 64 KB, 100 to 150 ms: windows help: ")
         assert f"  effect     {first}\n" in near.run(RIPTIDE, "status").stdout
         check_metrics(near.run(RIPTIDE, "metrics").stdout, row)
+        bulk.close()
+
+
+def test_trials_start_with_other_windows_and_have_books(path, cgroup):
+    connect, near, _ = path
+    arms, n = {17: "smaller", 24: "window", 34: "larger"}, dict.fromkeys(("smaller", "window", "larger"), 0)
+
+    def window():
+        return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
+
+    def end(connection):
+        connection.near.close()
+        connection.far.close()
+    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "0", "--trial-percent", "25")
+    with Daemon(near, *options, has_rules=False):
+        bulk = connect(congestion="cubic")
+        bulk.send(1_000_000)
+        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
+        assert window() == 24
+        while min(n["smaller"], n["larger"]) < 3:  # each of which has filled its window without a loss
+            connection = connect(congestion="cubic")
+            arm = arms[connection.cwnd()]
+            if arm != "window":
+                connection.send(60_000)
+                n[arm] += 1
+            end(connection)
+            wait_rounds(2)
+            assert window() == 24
+        connection = connect(congestion="cubic")
+        while connection.cwnd() != 24:
+            end(connection)
+            connection = connect(congestion="cubic")
+        connection.send(60_000)
+        end(connection)
+        n["window"] += 1
+        wait_until(lambda: window() > 24, "a larger one, of evidence that counts")
+        wait_until(lambda: riptide_json(near, "verdict")["trials"][0]["with_window"] == 1, "its end")
+        document = riptide_json(near, "verdict")
+        assert (document["pooled"], document["classes"], document["trial_percent"]) == (None, [], 25)
+        assert {row["arm"]: row["connections"] for row in document["trials"]} == {arm: n[arm] for arm in ("smaller", "larger")}
+        assert {row["with_window"] for row in document["trials"]} == {1}
+        smaller, larger = near.run(RIPTIDE, "verdict").stdout.splitlines()
+        assert smaller.startswith(f"windows 0.71 times as large: too few connections yet: {n['smaller']} of them and 1 with the window; ")
+        assert larger.startswith("windows 1.41 times as large: too few connections yet: ")
+        assert "  effect " not in near.run(RIPTIDE, "status").stdout
+        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+        for arm in n:
+            assert sum(value for series, value in figures.items()
+                       if series.startswith(f"riptide_arm_connections_total{{arm={arm},")) == n[arm]
+        assert ", 25 % try a smaller window and as many a larger one" in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
         bulk.close()
 
 

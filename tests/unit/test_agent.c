@@ -186,6 +186,10 @@ TEST(fields_of_the_stages_are_named)
     configs.estimator.n_hints = 2;
     assert_not_new(&configs, "estimator.hints[1].cwnd_max: 9; ");
     configs.estimator.n_hints = 0;
+    configs.agent.holdout_percent = 5;
+    configs.agent.trial_percent = 23;
+    assert_not_new(&configs, "trial_percent: 23; must be 0 to 22, as with holdout_percent 5 ");
+    configs.agent.trial_percent = 0;
     configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
     assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
     init(&configs);

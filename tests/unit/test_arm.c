@@ -54,6 +54,9 @@ enum { SEQUENCES = sizeof(sequences) / sizeof(sequences[0]), SEEDS = sizeof(seed
 /* So large chance makes the largest of some forty once in a thousand times. */
 static const double most_3 = 25, most_15 = 50;
 
+static const struct arm_config most = { .holdout_percent = 0, .trial_percent = 25 };
+static const double expected_most[ARMS] = { 0.5, 0, 0.25, 0.25 };
+
 static double chi_square(const uint32_t *counts, const double *shares, size_t n, double all)
 {
     double sum = 0;
@@ -61,12 +64,13 @@ static double chi_square(const uint32_t *counts, const double *shares, size_t n,
     for (size_t i = 0; i < n; i++) {
         double gap = counts[i] - all * shares[i];
 
-        sum += gap * gap / (all * shares[i]);
+        assert_true(shares[i] > 0 || counts[i] == 0);
+        sum += shares[i] > 0 ? gap * gap / (all * shares[i]) : 0;
     }
     return sum;
 }
 
-TEST(arms_are_as_large_as_their_shares)
+static double largest_chi_square(const struct arm_shares *shares, const double *of_all)
 {
     double worst = 0;
 
@@ -75,13 +79,21 @@ TEST(arms_are_as_large_as_their_shares)
         double chi2;
 
         for (uint64_t i = 0; i < COOKIES; i++)
-            counts[arm_of(sequences[s / SEEDS](i), seeds[s % SEEDS], &usual)]++;
-        chi2 = chi_square(counts, expected, ARMS, COOKIES);
+            counts[arm_of(sequences[s / SEEDS](i), seeds[s % SEEDS], shares)]++;
+        chi2 = chi_square(counts, of_all, ARMS, COOKIES);
         worst = chi2 > worst ? chi2 : worst;
     }
     print_message("# largest chi square of %d, 3 degrees of freedom: %.1f\n", SEQUENCES * SEEDS,
                   worst);
-    assert_true(worst < most_3);
+    return worst;
+}
+
+TEST(arms_are_as_large_as_their_shares)
+{
+    const struct arm_shares halves = arm_shares_of(&most);
+
+    assert_true(largest_chi_square(&usual, expected) < most_3);
+    assert_true(largest_chi_square(&halves, expected_most) < most_3);
 }
 
 /* What a connection falls into under another seed, or what falls to its neighbour. */
@@ -155,4 +167,35 @@ TEST(shares_of_all_and_of_none)
         others += arm_of(i, 1, &halves) < ARM_SMALLER;
     }
     assert_int_equal(others, 0);
+}
+
+TEST(two_trials_are_one_half_or_twice_as_much)
+{
+    static const uint32_t ladder[] = { 10, 14, 20, 28, 40, 57, 81, 115 };
+
+    for (size_t i = 0; i + 1 < sizeof(ladder) / sizeof(ladder[0]); i++) {
+        assert_int_equal(arm_cwnd(ARM_LARGER, ladder[i], 0), ladder[i + 1]);
+        assert_int_equal(arm_cwnd(ARM_SMALLER, ladder[i + 1], 0), ladder[i]);
+    }
+    for (uint32_t cwnd = 20; cwnd <= RIPTIDE_CWND_LIMIT; cwnd++) {
+        uint32_t larger = arm_cwnd(ARM_LARGER, cwnd, 0), smaller = arm_cwnd(ARM_SMALLER, cwnd, 0);
+
+        assert_int_equal(arm_cwnd(ARM_WINDOW, cwnd, 0), cwnd);
+        assert_in_range(2 * cwnd + 1 - arm_cwnd(ARM_LARGER, larger, 0), 0, 2);
+        assert_in_range(arm_cwnd(ARM_SMALLER, smaller, 0) + 1 - cwnd / 2, 0, 2);
+    }
+}
+
+TEST(no_trial_is_below_the_kernels_window_or_above_the_bound)
+{
+    static const struct {
+        uint32_t cwnd, max, smaller, larger;
+    } cases[] = { { 0, 0, 0, 0 },     { 1, 0, 1, 1 },     { 9, 0, 9, 13 },   { 10, 12, 10, 12 },
+                  { 11, 0, 10, 16 },  { 30, 30, 21, 30 }, { 70, 90, 49, 90 }, { 71, 101, 50, 100 },
+                  { 65535, 0, 46340, 92681 } };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(arm_cwnd(ARM_SMALLER, cases[i].cwnd, cases[i].max), cases[i].smaller);
+        assert_int_equal(arm_cwnd(ARM_LARGER, cases[i].cwnd, cases[i].max), cases[i].larger);
+    }
 }

@@ -253,7 +253,7 @@ class Verdict:
     time: Interval  #: -0.25: a quarter less time
     rounds_saved: Interval  #: smallest round trip times; above 0 is less
     again: Interval  #: 0.01: of 100 segments one more was sent again
-    share: Interval  #: held out, of both; where holdout_percent is not within, believe nothing
+    share: Interval  #: held out, of all that count; where holdout_percent is not within, believe nothing
 
 
 @dataclass(frozen=True)
@@ -403,5 +403,6 @@ class AgentOptions(TypedDict, total=False):
     program_of: Agent  # of another namespace, whose program serves this one as well
     holdout_percent: int  # of connections keep the kernel's window, with apply CONNECTIONS; 0
     holdout_seed: int  # draws them; 0
+    trial_percent: int  # have a smaller window, as many a larger one, by the square root of two; 0
     step_back_percent: int  # more time, or points sent again, by which windows step back; 2; 0: never
     step_back_wait: Duration  # until they are tried again, the first time; 10 min
