@@ -122,8 +122,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, agent->timer_fd);
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(agent->observer));
-    if (r == 0)
-        r = watch(agent, riptide_router_get_fd(agent->router));
     if (r < 0)
         return r;
     begin_books(agent, &stages);
@@ -183,7 +181,11 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return r;
     agent->is_started = true;
     agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
-    r = round_first(agent);
+    /* Without routes nobody would read what changes of others wake it for. */
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
+        r = watch(agent, riptide_router_get_fd(agent->router));
+    if (r == 0)
+        r = round_first(agent);
     if (r < 0)
         backends_stop(&agent->backends);
     return error_fill(error, r);

@@ -3,8 +3,10 @@
 
 import contextlib
 import json
+import os
 import signal
 import socket
+import time
 
 import cgroups
 import pytest
@@ -179,6 +181,19 @@ def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, pau
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         assert net.host.run(RIPTIDE, "flush").stdout.endswith(f"\npaused: {paused}")
         assert net.connect("203.0.113.1").cwnd() == 10
+
+
+@pytest.mark.parametrize("apply", ["connections", "auto"])
+def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
+    with daemon(apply, has_rules=False) as riptided:
+        def processor_s():
+            times = open(f"/proc/{riptided.process.pid}/stat").read().rpartition(")")[2].split()
+            return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
+        net.host.ip("route", "add", "192.0.2.0/24", "dev", "lo")
+        began_s, used_s = time.monotonic(), processor_s()
+        wait_rounds(10)
+        assert processor_s() - used_s < (time.monotonic() - began_s) / 4
 
 
 def test_once_is_for_routes(net, cgroup):
