@@ -544,11 +544,11 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         end(opened())
         wait_until(lambda: sum(books().values()) == 1, "its end")
     one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
-    for percent in (40, 50):
-        config.write_text(f"[apply]\nholdout-percent = {percent}\n")
+    for holdout, trial, n in ((40, 0, 2), (40, 2, 0), (40, 2, 1), (40, 0, 0), (50, 0, 0)):
+        config.write_text(f"[apply]\nholdout-percent = {holdout}\ntrial-percent = {trial}\n")
         state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
         with started():
-            assert sum(books().values()) == 2 * (percent == 40)
+            assert sum(books().values()) == n
     bulk.close()
 
 

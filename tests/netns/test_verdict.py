@@ -3,6 +3,7 @@
 
 import re
 import shutil
+import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -81,7 +82,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
 
 
 def test_trials_start_with_other_windows_and_have_books(path, cgroup):
-    connect, near, _ = path
+    connect, near, far = path
     arms, n = {17: "smaller", 24: "window", 34: "larger"}, dict.fromkeys(("smaller", "window", "larger"), 0)
 
     def window():
@@ -126,6 +127,12 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         for arm in n:
             assert sum(value for series, value in figures.items()
                        if series.startswith(f"riptide_arm_connections_total{{arm={arm},")) == n[arm]
+        with far.socket(socket.AF_INET) as server:
+            server.bind(("", 0))
+            server.listen(100)
+            for _ in range(8):  # half of all have another window
+                said = near.run(RIPTIDE, "verify", "10.9.2.1", server.getsockname()[1], check=False).stdout
+                assert f" starts with {window()} segments" in said
         assert ", 25 % try a smaller window and as many a larger one" in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
         bulk.close()
 
