@@ -126,7 +126,8 @@ int main(int argc, char **argv)
     } else if (settings.flush && (settings.check || settings.router.dry_run)) {
         log_answer("--flush removes what is there; --check and --dry-run change nothing: not both");
         status = EXIT_USAGE;
-    } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES) {
+    } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES &&
+               !settings.router.dry_run) {
         log_answer("--once leaves routes; windows per connection end with riptided: --apply routes");
         status = EXIT_USAGE;
     } else if (settings.all_netns && !settings.flush && refuse_all_netns(&settings)) {

@@ -54,6 +54,11 @@ static int program_init(struct program *program, const char *cgroup, struct ript
         opened = open_one(program, cgroup) ? cgroup : NULL;
     for (size_t i = 0; !cgroup && !opened && i < 2; i++)
         opened = open_one(program, usual_cgroups[i]) ? usual_cgroups[i] : NULL;
+    /* A service manager may make it later. */
+    if (!opened && cgroup && access(cgroup, F_OK) < 0 && errno == ENOENT) {
+        error_set_field(error, "cgroup", "%s is not there: make it first", cgroup);
+        return -ENOENT;
+    }
     if (!opened && cgroup)
         return error_set_field(error, "cgroup", "%s is no directory of cgroup2", cgroup);
     if (!opened)

@@ -199,6 +199,15 @@ def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
 def test_once_is_for_routes(net, cgroup):
     done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
     assert done.returncode == 2 and "--once" in done.stderr, done.stderr
+    net.learned("203.0.113.1", 30)
+    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", "--dry-run")
+    assert "203.0.113.1" in done.stdout + done.stderr
+
+
+def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
+    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", tmp_path / "later", check=False)
+    # The unit does not start what ends with 2 again.
+    assert done.returncode == 1 and f"{tmp_path / 'later'} is not there" in done.stderr, done.stderr
 
 
 def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
