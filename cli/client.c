@@ -13,6 +13,9 @@
 #include "request.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,6 +28,27 @@ enum { TIMEOUT_S = 5 };
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
+}
+
+int client_has_program(int pid)
+{
+    char path[32], line[128];
+    unsigned int type, found = 0;
+    glob_t files;
+
+    snprintf(path, sizeof(path), "/proc/%d/fdinfo/*", pid);
+    if (glob(path, 0, NULL, &files) != 0)
+        return -EACCES;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        FILE *file = fopen(files.gl_pathv[i], "re");
+
+        while (file && fgets(line, sizeof(line), file))
+            found |= sscanf(line, "prog_type: %u", &type) == 1 && type == BPF_PROG_TYPE_SOCK_OPS;
+        if (file)
+            fclose(file);
+    }
+    globfree(&files);
+    return (int)found;
 }
 
 static int fail(struct riptide_error *error, const char *path, int code)

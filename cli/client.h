@@ -26,6 +26,9 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 /* Whether an error says that no daemon runs. */
 bool client_is_absence(int error);
 
+/* Whether a process that gives no answer has a program for windows per connection; -EACCES: hidden. */
+int client_has_program(int pid);
+
 /*
  * The same of --control; where that fails, says what went wrong, "FILE: ..." where the refusal is
  * about one (else NULL), and returns the exit status.

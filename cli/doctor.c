@@ -86,6 +86,7 @@ static void ask_daemon(struct host *host, const char *control)
     snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
     if (json_is_string(get(apply, "reason")))
         snprintf(host->reason, sizeof(host->reason), "%s", text_of(apply, "reason"));
+    host->is_stepped_back = json_number_value(get(apply, "stepped_back_s")) > 0;
     host->is_pacing = json_integer_value(get(apply, "pacing_percent")) > 0;
     json_decref(answer);
 }
@@ -103,7 +104,7 @@ int doctor_run(const struct command_options *options)
     host.all_netns = options->settings.all_netns;
     if (host.has_holder)
         ask_daemon(&host, options->settings.control);
-    if (host.has_holder && !host_is_riptided(&host))
+    if (host.has_holder && (host.control_error < 0 || !host_is_riptided(&host)))
         host_read_holder(&host);
     status = report(&host, options);
     host_deinit(&host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide flush: the emergency exit. Whatever state riptided is in, connections start without us
- * afterwards; who may change that is paused, or named.
+ * riptide flush: the emergency exit. No connection starts by a route of ours afterwards; who may
+ * change that, or goes on per connection, is paused, or named.
  */
 #include "client.h"
 #include "commands.h"
@@ -31,6 +31,13 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
 {
     char process[32] = "a process out of sight";
 
+    if (client_has_program(holder) > 0) {
+        snprintf(line->text, sizeof(line->text),
+                 "process %d gives windows per connection until it ends (%.100s): kill -KILL %d; then, "
+                 "if it is riptided, `systemctl stop riptided`",
+                 holder, why, holder);
+        return;
+    }
     if (holder > 0)
         snprintf(process, sizeof(process), "process %d", holder);
     snprintf(line->text, sizeof(line->text),

@@ -78,27 +78,32 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-/* What the program's map has for the peer, where riptided can be asked. */
+/* What the program's map has for the peer, where the holder is a riptided that can be asked. */
 static void ask_program(struct evidence *evidence, const struct command_options *options,
-                        const struct riptide_prefix *peer, struct arm_config *arms)
+                        const struct riptide_prefix *peer, int holder, struct arm_config *arms)
 {
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
     const json_t *program;
+    int pid;
 
     riptide_prefix_format(peer, dst);
     if (client_ask(options->settings.control,
-                   json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, NULL,
-                   &error) == 0) {
+                   json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
+                   &error) == 0 && pid == holder) {
         program = get(answer, "program");
         if (json_is_null(get(program, "reason")))
             evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
+        else
+            snprintf(evidence->why_off, sizeof(evidence->why_off), "%s", text_of(program, "reason"));
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
         arms->trial_percent = (uint32_t)number(program, "trial_percent");
         arms->seed = (uint32_t)number(program, "holdout_seed");
+    } else if (client_has_program(holder) > 0) {
+        evidence->silent_pid = holder;
     }
     json_decref(answer);
 }
@@ -118,7 +123,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         r = probe_run(&evidence->probe, options->timeout_ns, error);
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
     if (r == 0 && evidence->has_holder)
-        ask_program(evidence, options, &asked.peer, &arms);
+        ask_program(evidence, options, &asked.peer, holder, &arms);
     shares = arm_shares_of(&arms);
     /* One that the lot passes by proves nothing: the next one is as good. */
     for (int i = 0; r == 0 && i < MOST_IN_ARMS &&

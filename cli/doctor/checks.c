@@ -151,7 +151,7 @@ static void check_pacing(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
     } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by riptided");
-    } else if (is_per_connection(host) && !host_is_riptided(host)) {
+    } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
                    "first flights leave paced, unless that agent has a pacing_percent of 0");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
@@ -195,12 +195,13 @@ static void check_namespaces(const struct host *host, struct finding *finding)
 {
     const uint64_t needed = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_PTRACE;
     bool is_able = (host->keeper_capabilities & needed) == needed;
+    bool is_all = host->all_netns || host->keeper_pid;
 
     finding_read(finding, "all-netns = %s; CapEff of process %d: %016" PRIx64,
-                 host->all_netns ? "yes" : "no", host->keeper_pid, host->keeper_capabilities);
-    if (!host->all_netns || (host->keeper_pid && is_able)) {
+                 is_all ? "yes" : "no", host->keeper_pid, host->keeper_capabilities);
+    if (!is_all || (host->keeper_pid && is_able)) {
         finding_is(finding, SEVERITY_OK, "riptided serves %s",
-                   host->all_netns ? "all network namespaces" : "its own network namespace alone");
+                   is_all ? "all network namespaces" : "its own network namespace alone");
         return;
     }
     finding_is(finding, host->keeper_pid ? SEVERITY_ERROR : SEVERITY_NOTE,

@@ -38,9 +38,12 @@ static bool is_incomplete(const struct host *host, uint8_t family)
 /* It is there and does nothing: stopped by a signal or a debugger, or caught in a call. */
 static void find_hanging(const struct host *host, struct finding *finding)
 {
-    finding_is(finding, SEVERITY_ERROR,
-               "a riptided runs and does not answer: its routes stay, and follow no change of the "
-               "network");
+    finding_is(finding, SEVERITY_ERROR, "a riptided runs and does not answer: its %s",
+               !strcmp(host->apply, "connections")
+                   ? "windows per connection go on, and nothing is learned or withdrawn"
+               : !strcmp(host->apply, "both")
+                   ? "routes and windows per connection stay, and follow no change of the network"
+                   : "routes stay, and follow no change of the network");
     finding_read(finding, "control socket %s", host->control_failure.text);
     finding_do(finding, "systemctl restart riptided");
     /* Process 0 would be all of the shell's own group. */
@@ -89,9 +92,12 @@ void check_daemon(const struct host *host, struct finding *finding)
                    "a riptided runs and is paused: connections start without us");
         finding_do(finding, "riptide resume");
     } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
-        finding_is(finding, SEVERITY_ERROR, "a riptided runs and gives nothing per connection: %s",
-                   host->reason);
-        finding_do(finding, "systemctl restart riptided");
+        finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
+                   "a riptided runs and gives nothing per connection: %s", host->reason);
+        finding_do(finding, host->is_stepped_back
+                                ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
+                                : "put right what it names (a cgroup that is gone: make it again); "
+                                  "riptided takes it up by itself");
     } else if (!strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_OK, "%s and gives windows per connection", manager);
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {

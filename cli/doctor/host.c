@@ -4,14 +4,13 @@
  */
 #include "host.h"
 
+#include "client.h"
 #include "lib/netlink.h"
 #include "resolve.h"
 #include "samples.h"
 #include "verify/judge.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <linux/bpf.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,13 +228,15 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
 }
 
 /* A line of a file of proc(5); 0: cannot be read. */
-static uint64_t read_figure(const char *path, const char *name, int base)
+static uint64_t read_status(int pid, const char *name, int base)
 {
-    char line[128];
+    char path[32], line[128];
     size_t n = strlen(name);
     uint64_t value = 0;
-    FILE *file = fopen(path, "re");
+    FILE *file;
 
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file)) {
         if (!strncmp(line, name, n))
             value = strtoull(line + n, NULL, base);
@@ -243,14 +244,6 @@ static uint64_t read_figure(const char *path, const char *name, int base)
     if (file)
         fclose(file);
     return value;
-}
-
-static uint64_t read_status(int pid, const char *name, int base)
-{
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    return read_figure(path, name, base);
 }
 
 void host_read_keeper(struct host *host)
@@ -261,17 +254,13 @@ void host_read_keeper(struct host *host)
 
 void host_read_holder(struct host *host)
 {
-    char pattern[32];
-    glob_t found;
+    int found = client_has_program(host->holder_pid);
+    bool has_rules = rules_are_in_place(host->rules, host->n_rules, AF_INET) ||
+                     rules_are_in_place(host->rules, host->n_rules, AF_INET6);
 
-    snprintf(pattern, sizeof(pattern), "/proc/%d/fdinfo/*", host->holder_pid);
-    host->is_holder_hidden = glob(pattern, 0, NULL, &found) != 0;
-    for (size_t i = 0; !host->is_holder_hidden && i < found.gl_pathc; i++) {
-        if (read_figure(found.gl_pathv[i], "prog_type:", 10) == BPF_PROG_TYPE_SOCK_OPS)
-            snprintf(host->apply, sizeof(host->apply), "connections");
-    }
-    if (!host->is_holder_hidden)
-        globfree(&found);
+    host->is_holder_hidden = found < 0;
+    if (found > 0)
+        snprintf(host->apply, sizeof(host->apply), "%s", has_rules ? "both" : "connections");
 }
 
 void host_deinit(struct host *host)

@@ -73,6 +73,7 @@ struct host {
     bool is_holder_hidden; /* what it has open cannot be seen from here */
     char apply[16];     /* by what windows are given: routes, connections, both; empty: not known */
     char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
+    bool is_stepped_back; /* that is why */
     bool is_pacing;     /* per connection, unless there is a reason */
     bool all_netns;     /* as its file says */
     int keeper_pid;     /* that goes to other network namespaces for it; 0: does not run */
@@ -105,7 +106,7 @@ static inline bool host_is_riptided(const struct host *host)
            (host->control_error == 0 || host->control_error == -ETIMEDOUT);
 }
 
-/* Whoever manages this namespace is not the riptided that was asked: whether it has a program. */
+/* Whoever manages this namespace has not answered: by what it gives windows, as far as can be seen. */
 void host_read_holder(struct host *host);
 
 void host_deinit(struct host *host);

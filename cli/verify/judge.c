@@ -34,7 +34,13 @@ const char *verdict_name(enum verdict_kind kind)
 
 static void judge_without_route(const struct evidence *evidence, struct verdict *verdict)
 {
-    if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
+    if (evidence->why_off[0])
+        say(verdict, "riptided gives nothing per connection: %s", evidence->why_off);
+    else if (evidence->silent_pid)
+        say(verdict,
+            "windows are given per connection by process %d, which does not say how much",
+            evidence->silent_pid);
+    else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
         say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
     else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
         say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);

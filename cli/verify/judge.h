@@ -34,6 +34,8 @@ struct evidence {
     bool has_route; /* of ours, that holds the peer; read before the connection was opened */
     struct riptide_route route;
     uint32_t program_cwnd; /* what riptided gives it per connection, segments; 0: nothing */
+    char why_off[256];     /* why riptided gives nothing per connection; empty: it does, or is silent */
+    int silent_pid;        /* of who gives windows per connection and does not say which; 0: nobody */
     char cgroup[256];      /* for connections of these; empty: this command is in there */
     const struct rule *rules;
     size_t n_rules;

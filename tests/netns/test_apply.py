@@ -81,7 +81,7 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
     if apply == "both":  # with nothing but the program
         net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
         net.host.ip("rule", "add", "to", "203.0.113.0/24", "lookup", 100)
-    with net.world.socket(socket.AF_INET) as server, daemon(apply, has_rules=apply == "both"):
+    with net.world.socket(socket.AF_INET) as server, daemon(apply, has_rules=apply == "both") as riptided:
         server.bind(("", 0))
         server.listen()
         words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
@@ -90,6 +90,14 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         said = net.host.run(*words).stdout
         assert said.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
         assert f"\n  program     gives {cwnd}\n" in said
+        if apply != "both":
+            net.host.run(RIPTIDE, "pause")
+            assert ("starts with 10 segments: riptided gives nothing per connection: paused"
+                    in net.host.run(*words, check=False).stdout)
+            net.host.run(RIPTIDE, "resume")
+            with riptided.stopped():
+                assert (f"starts with {cwnd} segments: windows are given per connection by process {riptided.pid}, which "
+                        "does not say how much") in net.host.run(*words, check=False).stdout
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
         cgroups.enter(cgroup)
@@ -194,6 +202,20 @@ def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
         began_s, used_s = time.monotonic(), processor_s()
         wait_rounds(10)
         assert processor_s() - used_s < (time.monotonic() - began_s) / 4
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
+    net.learned("203.0.113.1", 30)
+    with daemon(apply, has_rules=apply == "both") as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        with riptided.stopped():
+            done = net.host.run(RIPTIDE, "flush", check=False)
+            assert done.returncode == 1
+            assert done.stderr == (
+                f"riptide: flush: process {riptided.pid} gives windows per connection until it ends (/run/riptide/control: "
+                f"no answer within 5 s): kill -KILL {riptided.pid}; then, if it is riptided, `systemctl stop riptided`\n")
+            assert net.connect("203.0.113.1").cwnd() > 10
 
 
 def test_once_is_for_routes(net, cgroup):

@@ -283,7 +283,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
     net.learned("203.0.113.1", 40)
     net.host.ip("rule", "add", "pref", 100, "fwmark", 7, "lookup", "main")
     apply = ("--apply", "connections", "--cgroup", below)
-    with Daemon(net.host, *apply, has_rules=False):
+    with Daemon(net.host, *apply, has_rules=False) as riptided:
         wait_until(lambda: severity(net.host, "daemon") == "ok", "the daemon")
         findings = doctor(net.host)
         assert findings["daemon"]["summary"] == "a riptided runs and gives windows per connection"
@@ -297,9 +297,17 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         assert idle["severity"] == "note" and "not ours" in idle["summary"]
         assert idle["remedy"] == ("riptided --apply both, or sysctl -w "
                                   "net.ipv4.tcp_slow_start_after_idle=0")
+        with riptided.stopped():
+            findings = doctor(net.host)
+            assert findings["daemon"]["summary"] == ("a riptided runs and does not answer: its windows per connection go on, "
+                                                     "and nothing is learned or withdrawn")
+            assert findings["pacing"]["severity"] == "ok"
         below.rmdir()
         wait_until(lambda: severity(net.host, "daemon") == "error", "the end of it")
-        assert f"{below} is gone" in find(net.host, "daemon")["summary"]
+        gone = find(net.host, "daemon")
+        assert f"{below} is gone" in gone["summary"]
+        assert gone["remedy"] == ("put right what it names (a cgroup that is gone: make it again); riptided takes it up by "
+                                  "itself")
         assert severity(net.host, "pacing") == "warning"
     below.mkdir()
     with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):

@@ -58,6 +58,30 @@ TEST(other_namespaces_need_two_capabilities)
     assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
     host->keeper_capabilities |= UINT64_C(1) << 19;
     assert_int_equal(judge(host, "namespaces").severity, SEVERITY_OK);
+    /* As an option to riptided it is in no file of ours. */
+    host->all_netns = false;
+    assert_string_equal(judge(host, "namespaces").summary, "riptided serves all network namespaces");
+    host->keeper_capabilities = 0;
+    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
+}
+
+TEST(a_step_back_is_meant_and_tried_again)
+{
+    CLEANUP(freep) struct host *host = healthy();
+    struct finding finding;
+
+    host->has_holder = true;
+    strcpy(host->apply, "connections");
+    strcpy(host->reason, "stepped back for 30 s: time +148.3 %");
+    host->is_stepped_back = true;
+    finding = judge(host, "daemon");
+    assert_int_equal(finding.severity, SEVERITY_WARNING);
+    assert_string_equal(finding.remedy,
+                        "riptide verdict has sizes and paths; a smaller --cwnd-max");
+    host->is_stepped_back = false;
+    finding = judge(host, "daemon");
+    assert_int_equal(finding.severity, SEVERITY_ERROR);
+    assert_null(strstr(finding.remedy, "restart"));
 }
 
 /* Which --all-netns refuses, and riptided cannot do for an agent of another program. */

@@ -109,6 +109,22 @@ TEST(without_a_route)
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "No route to host");
 }
 
+/* No route of ours is to be there, whatever a dry run says of one. */
+TEST(why_a_program_gives_nothing)
+{
+    struct evidence evidence = applied();
+
+    evidence.answer.table = RT_TABLE_MAIN;
+    evidence.has_route = false;
+    evidence.dry.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    strcpy(evidence.why_off, "paused");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives nothing per connection: paused");
+    evidence.why_off[0] = '\0';
+    evidence.silent_pid = 7;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "given per connection by process 7, which does not "
+                                                  "say how much");
+}
+
 TEST(rules_of_the_other_family_do_not_count)
 {
     struct evidence evidence = applied();
