@@ -106,9 +106,10 @@ static const double paced_share = 0.5, pacing_gain = 1.25;
 /*
  * A paced flight that fits the path loses where others fill it, as a smaller one would. So what
  * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without:
- * where one tick in three is lossy that comes about once in fifty. They are reason to pace, too.
+ * where one tick in three is lossy that comes about once in fifty. LOSSY_TO_PACE are reason to pace
+ * a window that leaves at once, while the path carries more in a round trip.
  */
-enum { LOSSY_TICKS = 4 };
+enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2 };
 
 static uint16_t to_u16(double value)
 {
@@ -265,24 +266,23 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
 }
 
 /*
- * Whether by now LOSSY_TICKS more ticks with this window were lossy than clean. One is lossy where
- * flights that lost, and those that opened together with them, sent more than those that did not.
+ * How many more ticks with this window were lossy than clean; 0: this one is clean. One is lossy
+ * where flights that lost, and those that opened together with them, sent more than the others.
  */
-static bool loses_again_and_again(struct careful *careful, uint32_t cwnd)
+static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
     uint32_t lossy_segs = fit_segs < segs ? segs - fit_segs : 0;
-    bool has_lost = careful->flights.lost_segs * LOSS_SHARE > segs;
+    unsigned int n = careful->n_lossy + 1u;
 
-    if (!has_lost || lossy_segs * HALVES_MAX(careful->sharers) < fit_segs) {
+    if (careful->flights.lost_segs * LOSS_SHARE <= segs ||
+        lossy_segs * HALVES_MAX(careful->sharers) < fit_segs) {
         if (careful->n_lossy > 0)
             careful->n_lossy--;
-        return false;
+        return 0;
     }
-    if (careful->n_lossy == LOSSY_TICKS - 1)
-        return true;
-    careful->n_lossy++;
-    return false;
+    careful->n_lossy = (n < LOSSY_TICKS ? n : LOSSY_TICKS - 1) & 3;
+    return n;
 }
 
 /*
@@ -293,19 +293,20 @@ static bool is_too_large(struct careful *careful, const struct riptide_policy_in
                          uint32_t cwnd)
 {
     struct flights *past = &careful->past;
-    bool loses;
+    unsigned int n_lossy;
 
     if (careful->flights.segs == 0)
         return false;
-    loses = loses_again_and_again(careful, cwnd);
+    n_lossy = count_lossy(careful, cwnd);
     if (careful->known.is_paced)
-        return loses;
+        return n_lossy >= LOSSY_TICKS;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
     add_flight(past, careful->flights.segs, careful->flights.lost_segs);
     if (past->lost_segs > 0)
         past->segs = to_u16(sent_together(careful, cwnd, past->segs));
-    if (loses && can_pace(careful, input) && are_few(careful))
+    if (n_lossy >= LOSSY_TO_PACE && can_pace(careful, input) && are_few(careful) &&
+        cwnd < share_of(careful))
         return true;
     return careful->flights.lost_segs > 0 &&
            (uint32_t)past->lost_segs * LOSS_SHARE > (uint32_t)past->segs + BENEFIT;

@@ -192,11 +192,23 @@ TEST(one_segment_of_each_flight_is_reason_enough_to_pace)
     assert_int_equal(fit(nobody_does, busy(100)), 48);
     tick(estimator, lossy(100), lossy(100));
     tick(nobody_does, lossy(100), lossy(100));
-    assert_ticks(estimator, 3, 48, lossy(100), closed(48, 48, 1));
+    assert_ticks(estimator, 1, 48, lossy(100), closed(48, 48, 1));
     assert_ticks(nobody_does, 12, 48, lossy(100), closed(48, 48, 1));
     assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
     assert_int_equal(tick(estimator, lossy(100), closed(48, 48, 1)), 100);
     assert_int_equal(pacing_of(estimator), 50);
+}
+
+TEST(a_window_of_all_that_the_path_carries_is_not_paced_for_a_segment)
+{
+    ESTIMATOR *estimator = paced();
+
+    assert_int_equal(fit(estimator, busy(100)), 48);
+    tick(estimator, lossy(24), lossy(24));
+    for (int i = 0; i < 40; i++) /* until what was known of the path has aged */
+        tick(estimator, lossy(20), lossy(20));
+    assert_ticks(estimator, 4, 48, lossy(20), closed(48, 48, 1));
+    assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
 }
 
 /* Three open together; what is left of 24 is less than 16 and the share, more than 16, or more than the share. */
