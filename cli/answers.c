@@ -50,8 +50,7 @@ static json_t *effect_of(const struct daemon *daemon)
     return books && holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null();
 }
 
-/* Until windows are tried again; 0: they are given. */
-static double stepped_back_s(const struct daemon *daemon)
+double daemon_stepped_back_s(const struct daemon *daemon)
 {
     uint64_t until_ns = riptide_agent_get_harm(daemon->agent)->until_ns;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
@@ -74,7 +73,7 @@ static json_t *apply_of(const struct daemon *daemon)
                      (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
                      (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
                      "held_out", (json_int_t)counts.held_out, "stepped_back_s",
-                     stepped_back_s(daemon), "step_backs",
+                     daemon_stepped_back_s(daemon), "step_backs",
                      (json_int_t)riptide_agent_get_harm(daemon->agent)->n, "effect",
                      effect_of(daemon));
 }
@@ -284,6 +283,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
     const char *off;
+    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &off);
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
@@ -296,17 +296,17 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
     }
     if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
-        riptide_agent_get_backend(daemon->agent, &off);
-        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED && off)
-            snprintf(found.reason, sizeof(found.reason), "%s", off);
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
+        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED && off)
+            json_object_set_new(route, "reason", json_string(off));
     }
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "destination", dst,
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:s?}", "destination", dst,
                      "in_scope", settings_have_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->router.dry_run,
                      "window", window, "seen", seen, "route", route, "program",
-                     program_of(daemon, peer), "rules", rules_of(daemon, peer->family));
+                     program_of(daemon, peer), "rules", rules_of(daemon, peer->family), "why_routes",
+                     backend == RIPTIDE_ROUTES ? off : NULL);
 }
 
 /* Why nothing is compared, and how it would be; NULL: it is. */
@@ -340,7 +340,7 @@ json_t *daemon_verdict(struct daemon *daemon)
     return json_pack("{s:s?, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason,
                      "holdout_percent", (json_int_t)arms.holdout_percent, "trial_percent",
                      (json_int_t)arms.trial_percent, "confidence_percent", 100 * EFFECT_CONFIDENCE,
-                     "stepped_back_s", stepped_back_s(daemon), "pooled",
+                     "stepped_back_s", daemon_stepped_back_s(daemon), "pooled",
                      books ? effect_of(daemon) : json_null(), "classes",
                      arms.holdout_percent > 0 ? effect_classes(books, arms.holdout_percent)
                                               : json_array(),

@@ -56,6 +56,9 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error);
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error);
+
+/* Until windows are tried again; 0: they are given. */
+double daemon_stepped_back_s(const struct daemon *daemon);
 /* What is known, as text. */
 json_t *daemon_save(struct daemon *daemon);
 /* The state joins what is known, or takes its place. */

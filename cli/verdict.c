@@ -95,4 +95,5 @@ const char verdict_steps[] =
                  "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as "
                  "many a larger one]"
                  "[, not at present: {program.reason}]\n]"
+                 "[  apply        by routes, not per connection: {why_routes}\n]"
                  "  kernel       " ROUTE("kernel") "  => {verdict}\n";

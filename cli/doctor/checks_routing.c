@@ -113,7 +113,9 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
                                         : "the log of that process says why");
     } else {
-        finding_is(finding, SEVERITY_OK, "%s and its rules are in place", manager);
+        /* Why AUTO has chosen routes, or the program of both is off. */
+        finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s", manager,
+                   host->reason[0] ? ": by routes, not per connection: " : "", host->reason);
     }
 }
 

@@ -365,11 +365,16 @@ void connections_check(struct connections *connections)
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
     try_refused(connections);
-    if (!program_is_detached(connections->program) ||
-        program_attach(connections->program, why) == 0)
+    if (!program_is_detached(connections->program)) {
         connections->reason = NULL;
-    else if (!connections->reason || strcmp(connections->reason, why->text) != 0)
+    } else if (program_attach(connections->program, why) == 0) {
+        /* Until the next check, for what was opened meanwhile; where a reason was said it is over. */
+        error_set(why, "somebody detached the program from %s; it is attached again",
+                  connections->program->cgroup);
+        connections->reason = connections->reason ? NULL : why->text;
+    } else if (!connections->reason || strcmp(connections->reason, why->text) != 0) {
         connections->reason = why->text;
+    }
 }
 
 const char *connections_get_reason(const struct connections *connections)

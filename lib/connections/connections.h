@@ -88,7 +88,8 @@ int connections_step_back(struct connections *connections, const char *why);
 
 /*
  * For each round: tries again what was refused, and attaches the program again where somebody has
- * detached it, or has removed its cgroup and made it again; or says why not.
+ * detached it, or has removed its cgroup and made it again; or says why not. That it was detached
+ * is a reason until the next check.
  */
 void connections_check(struct connections *connections);
 

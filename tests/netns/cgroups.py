@@ -96,18 +96,24 @@ class OtherProgram:
 
 
 class Maps(OtherProgram):
-    """The maps of a process that has a program, by their names."""
+    """The maps of a process that has a program, by their types, and what attaches it."""
 
-    NEXT_KEY, BY_ID = 4, 14
+    NEXT_KEY, BY_ID, LINK_BY_ID, LINK_DETACH = 4, 14, 30, 34
 
     def __init__(self, pid):
-        self.fds = {}
+        self.fds, self.links = {}, []
         for number in os.listdir(f"/proc/{pid}/fdinfo"):
             with open(f"/proc/{pid}/fdinfo/{number}") as file:
                 words = dict(line.split(":", 1) for line in file if ":" in line)
             if "map_id" in words:
                 self.fds[int(words["map_type"])] = self._bpf(
                     self.BY_ID, "=III", int(words["map_id"]), 0, 0)
+            if "link_id" in words:
+                self.links.append(self._bpf(self.LINK_BY_ID, "=III", int(words["link_id"]), 0, 0))
+
+    def detach(self):
+        for fd in self.links:
+            self._bpf(self.LINK_DETACH, "=I", fd)
 
     def netns(self):
         """The cookies of namespaces that have windows: keys of the map of maps."""
@@ -122,7 +128,7 @@ class Maps(OtherProgram):
         return found
 
     def __exit__(self, *_):
-        for fd in self.fds.values():
+        for fd in (*self.fds.values(), *self.links):
             os.close(fd)
 
 

@@ -218,6 +218,17 @@ def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
             assert net.connect("203.0.113.1").cwnd() > 10
 
 
+def test_a_program_that_somebody_detaches_is_attached_again_with_a_line(net, daemon):
+    net.learned("203.0.113.1", 30)
+    with daemon("connections", has_rules=False) as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        with cgroups.Maps(riptided.pid) as program:
+            program.detach()
+        wait_until(lambda: "windows per connection: on again" in riptided.said(), "the line")
+        assert "off: somebody detached the program from " in riptided.said()
+        assert net.connect("203.0.113.1").cwnd() > 10
+
+
 def test_once_is_for_routes(net, cgroup):
     done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
     assert done.returncode == 2 and "--once" in done.stderr, done.stderr
@@ -370,6 +381,10 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
         assert "CAP_BPF" in status()["apply"]["reason"]
         assert len(rules(net.host)) == 2
         assert "not per connection: a program per connection needs CAP_BPF" in started.said()
+        why = "by routes, not per connection: a program per connection needs CAP_BPF and CAP_NET_ADMIN"
+        assert f"\n  apply        {why}\n" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert (f"a riptided runs and its rules are in place: {why}"
+                in net.host.run(RIPTIDE, "doctor", check=False).stdout)
 
 
 def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
@@ -397,7 +412,9 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
     with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         below.rmdir()
-        wait_until(lambda: f"per connection: cgroup: {below} is gone; " in explain(), "the end of it")
+        gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
+        wait_until(lambda: f"=> nothing at present, per connection: {gone}; connections start " in explain(), "the end of it")
+        assert f"given per connection, not at present: {gone}\n" in explain()
 
 
 def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):

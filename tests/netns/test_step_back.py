@@ -135,7 +135,8 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert cwnds(near, far, 20) == {10}
         said = status()
         assert said["health"] == "off" and said["reason"].startswith(f"stepped back for {WAIT_S} s: time +")
-        assert near.run(RIPTIDE, "pause").returncode == near.run(RIPTIDE, "resume").returncode == 0
+        near.run(RIPTIDE, "pause")
+        assert near.run(RIPTIDE, "resume").stdout.startswith("resumed; still stepped back for 00:0")
         assert cwnds(near, far, 1) == {10}
         verdict = near.run(RIPTIDE, "verdict", check=False)
         assert verdict.returncode == 4 and verdict.stdout.startswith("windows harm: ")

@@ -120,6 +120,12 @@ json_t *daemon_list(struct daemon *daemon)
                      "step_percent", 10);
 }
 
+double daemon_stepped_back_s(const struct daemon *daemon)
+{
+    (void)daemon;
+    return 0;
+}
+
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
 {
     (void)error;
