@@ -344,6 +344,7 @@ KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL);
 KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL);
+KIND(percent, "N", "not a percentage from 0 to 100", u32, u32, NULL);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL);
 KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name);
