@@ -161,11 +161,8 @@ enum { SHARES_BYTES = 64 };
 /* Behind the last cell, so that books that were cut off are of no known shares, and not taken. */
 static size_t put_shares(char text[SHARES_BYTES], const struct arm_config *arms)
 {
-    int n = sprintf(text, "\nholdout_percent=%u", arms->holdout_percent);
-
-    if (arms->trial_percent > 0)
-        n += sprintf(text + n, " trial_percent=%u", arms->trial_percent);
-    return (size_t)n + (size_t)sprintf(text + n, "\n");
+    return (size_t)snprintf(text, SHARES_BYTES, "\nholdout_percent=%u trial_percent=%u\n",
+                            arms->holdout_percent, arms->trial_percent);
 }
 
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,

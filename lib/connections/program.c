@@ -25,17 +25,19 @@ enum { LOG_BYTES = 4096, MAX_NETNS = 4096 };
 /* Where service managers and distributions mount it, alone or beside the first version. */
 static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
-/* Whether it is a directory of cgroup2; its fd then. */
+/* Whether it is a directory of cgroup2; its fd then, else errno. */
 static bool open_one(struct program *program, const char *cgroup)
 {
     struct statfs found;
 
     program->cgroup_fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (program->cgroup_fd >= 0 && fstatfs(program->cgroup_fd, &found) == 0 &&
-        found.f_type == CGROUP2_SUPER_MAGIC)
+    if (program->cgroup_fd < 0)
+        return false;
+    if (fstatfs(program->cgroup_fd, &found) == 0 && found.f_type == CGROUP2_SUPER_MAGIC)
         return true;
     closep(&program->cgroup_fd);
     program->cgroup_fd = -1;
+    errno = EINVAL;
     return false;
 }
 
@@ -55,7 +57,7 @@ static int program_init(struct program *program, const char *cgroup, struct ript
     for (size_t i = 0; !cgroup && !opened && i < 2; i++)
         opened = open_one(program, usual_cgroups[i]) ? usual_cgroups[i] : NULL;
     /* A service manager may make it later. */
-    if (!opened && cgroup && access(cgroup, F_OK) < 0 && errno == ENOENT) {
+    if (!opened && cgroup && errno == ENOENT) {
         error_set_field(error, "cgroup", "%s is not there: make it first", cgroup);
         return -ENOENT;
     }

@@ -171,7 +171,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     cells = {"window": (4_000_000, 3), "holdout": (1_000_000, 4)}  # connections, doublings of a round trip
     books = [f"{arm} bytes=32768 rtt_us=50000 control=loss n={n} n_again=0 time={n * doublings << 10},"
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
-    state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20\n"]))
+    state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20 trial_percent=0\n"]))
     with Load(near, far, "10.9.2.1"), Daemon(
             near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing-percent", 0, "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
