@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
+#include "lib/proof/verdict.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -66,16 +67,17 @@ static json_t *apply_of(const struct daemon *daemon)
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
     uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
 
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "by", backend_text(backend),
-                     "reason", reason, "pacing_percent",
-                     (json_int_t)daemon->settings->agent.pacing_percent, "given",
-                     (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
-                     (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
-                     (json_int_t)counts.refused, "holdout_percent", (json_int_t)holdout_percent,
-                     "held_out", (json_int_t)counts.held_out, "stepped_back_s",
-                     daemon_stepped_back_s(daemon), "step_backs",
-                     (json_int_t)riptide_agent_get_harm(daemon->agent)->n, "effect",
-                     effect_of(daemon));
+    return json_pack(
+        "{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "by",
+        backend_text(backend), "reason", reason, "pacing_percent",
+        (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given,
+        "paced", (json_int_t)counts.paced, "kept", (json_int_t)counts.kept, "syn_lost",
+        (json_int_t)counts.syn_lost, "refused", (json_int_t)counts.refused, "holdout_percent",
+        (json_int_t)holdout_percent, "held_out", (json_int_t)counts.held_out, "stepped_back_s",
+        daemon_stepped_back_s(daemon), "step_backs",
+        (json_int_t)riptide_agent_get_harm(daemon->agent)->n, "destinations_stepped_back",
+        (json_int_t)riptide_agent_get_watch(daemon->agent)->n_back, "destination_step_backs",
+        (json_int_t)riptide_agent_get_watch(daemon->agent)->n_harms, "effect", effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -150,19 +152,25 @@ static json_t *round_of(const struct health *health)
                      "refused", (json_int_t)tick->overflow, "interval_s", s(tick->interval_ns));
 }
 
+static json_t *time_json(time_t time)
+{
+    char text[32];
+    struct tm tm;
+
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &tm));
+    return json_string(text);
+}
+
 static json_t *messages_of(void)
 {
     const struct log_recent *line;
     json_t *messages = json_array();
-    char time[32];
-    struct tm tm;
 
     for (unsigned int i = 0; (line = log_get_recent(i)); i++) {
         json_t *text = json_string(line->text);
 
-        strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&line->time, &tm));
-        json_array_append_new(messages, json_pack("{s:s, s:s, s:o}", "time", time, "level",
-                                                  log_level_name(line->level), "text",
+        json_array_append_new(messages, json_pack("{s:o, s:s, s:o}", "time", time_json(line->time),
+                                                  "level", log_level_name(line->level), "text",
                                                   text ? text : json_string("(no valid text)")));
     }
     return messages;
@@ -248,27 +256,37 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 enum { TCP_PACING_PERCENT = 50 };
 
 /* What the map has for new connections to the peer, whatever the route is. */
-static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
+static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer,
+                          const struct riptide_explanation *explanation)
 {
-    const uint32_t least = daemon->settings->agent.pacing_percent;
+    const struct riptide_agent_config *agent = &daemon->settings->agent;
     const struct arm_config arms = riptide_agent_get_arms(daemon->agent);
-    uint32_t percent;
+    uint32_t percent, of_prefix = explanation->override_pacing_percent;
+    const struct riptide_prefix none = { 0 };
     struct window window;
     const char *off;
 
     if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
-    percent = window_pacing_percent(&window, least);
+    percent = window_pacing_percent(&window, agent->pacing_percent);
     /* Below that it is TCP's own rate all the same. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
         percent = TCP_PACING_PERCENT;
-    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
+    /* Handshakes decide, each by its own; that the path is shorter is known of some policies. */
+    if (window.rtt_us > 0 && window.rtt_us < agent->pacing_rtt_min_us)
+        percent = 0;
+    /* The one for all is the least of any; and where the path is too short nothing is paced. */
+    if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
+        of_prefix = 0;
+    return json_pack("{s:s, s:I, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I}", "cgroup",
                      riptide_agent_get_cgroup(daemon->agent), "initcwnd",
                      (json_int_t)window.initcwnd, "may_lower", window.may_lower, "pacing_percent",
-                     (json_int_t)percent, "reason", off, "holdout_percent",
-                     (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed,
-                     "trial_percent", (json_int_t)arms.trial_percent);
+                     (json_int_t)percent, "pacing_by",
+                     explanation_prefix(of_prefix > 0 ? &explanation->override : &none),
+                     "pacing_rtt_min_ms", (double)agent->pacing_rtt_min_us / 1e3, "reason", off,
+                     "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed",
+                     (json_int_t)arms.seed, "trial_percent", (json_int_t)arms.trial_percent);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -278,15 +296,17 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_explanation explanation;
+    struct riptide_explanation explanation = { .override_pacing_percent = 0 };
     struct riptide_route found;
     struct riptide_prefix group;
+    struct ladder ladder;
     char dev[IF_NAMESIZE];
     const char *off;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &off);
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
+    ladder = riptide_estimator_get_ladder(estimator, &group);
     if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) != 0) {
         /* Neither window nor connections. */
     } else if (explanation.cwnd > 0) {
@@ -301,12 +321,13 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED && off)
             json_object_set_new(route, "reason", json_string(off));
     }
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:s?}", "destination", dst,
-                     "in_scope", settings_have_peer(settings, peer), "policy",
-                     settings->estimator.policy->name, "dry_run", settings->router.dry_run,
-                     "window", window, "seen", seen, "route", route, "program",
-                     program_of(daemon, peer), "rules", rules_of(daemon, peer->family), "why_routes",
-                     backend == RIPTIDE_ROUTES ? off : NULL);
+    return json_pack(
+        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s?}", "destination", dst, "in_scope",
+        settings_have_peer(settings, peer), "policy", settings->estimator.policy->name, "dry_run",
+        settings->router.dry_run, "window", window, "trials",
+        explanation_trials(&ladder, settings->agent.again_price), "seen", seen, "route", route,
+        "program", program_of(daemon, peer, &explanation), "rules", rules_of(daemon, peer->family),
+        "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
 }
 
 /* Why nothing is compared, and how it would be; NULL: it is. */
@@ -326,8 +347,7 @@ static const char *why_no_books(const struct daemon *daemon)
     if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_books(daemon->agent))
-        return "riptided does not hear of connections that close: --destroy-events yes, or policy "
-               "careful";
+        return "riptided reads no ends of connections: --destroy-events yes, or policy careful";
     return NULL;
 }
 
@@ -336,35 +356,33 @@ json_t *daemon_verdict(struct daemon *daemon)
     const char *reason = why_no_books(daemon);
     const struct books *books = reason ? NULL : riptide_agent_get_books(daemon->agent);
     const struct arm_config none = { 0 }, arms = books ? riptide_agent_get_arms(daemon->agent) : none;
+    json_t *document = effect_document(reason, books, &arms, daemon_stepped_back_s(daemon));
 
-    return json_pack("{s:s?, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason,
-                     "holdout_percent", (json_int_t)arms.holdout_percent, "trial_percent",
-                     (json_int_t)arms.trial_percent, "confidence_percent", 100 * EFFECT_CONFIDENCE,
-                     "stepped_back_s", daemon_stepped_back_s(daemon), "pooled",
-                     books ? effect_of(daemon) : json_null(), "classes",
-                     arms.holdout_percent > 0 ? effect_classes(books, arms.holdout_percent)
-                                              : json_array(),
-                     "trials",
-                     arms.trial_percent > 0 ? effect_trials(books, &arms) : json_array());
+    if (books)
+        json_object_set_new(document, "since",
+                            time_json((time_t)riptide_agent_get_books_since(daemon->agent)));
+    return document;
 }
 
 json_t *daemon_list(struct daemon *daemon)
 {
     const struct riptide_router_config *router = &daemon->settings->router;
     const char *off;
-    bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES &&
-                      (!off || daemon->is_paused);
+    bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES;
 
-    return json_pack("{s:b, s:b, s:I, s:I}", "paused", daemon->is_paused, "is_per_connection",
-                     is_program && !daemon->settings->router.dry_run, "step_segments",
-                     (json_int_t)router->step_segments, "step_percent",
-                     (json_int_t)router->step_percent);
+    if (!is_program) /* AUTO says why */
+        off = NULL;
+    else if (daemon->settings->router.dry_run)
+        off = "a dry run";
+    return json_pack("{s:b, s:b, s:s?, s:I, s:I}", "paused", daemon->is_paused, "is_per_connection",
+                     is_program, "why_off", off, "step_segments", (json_int_t)router->step_segments,
+                     "step_percent", (json_int_t)router->step_percent);
 }
 
 json_t *daemon_save(struct daemon *daemon)
 {
     size_t n = 0;
-    char *text = riptide_state_text(riptide_agent_get_estimator(daemon->agent), &n);
+    char *text = riptide_state_text(daemon->agent, &n);
     json_t *answer;
 
     if (!text)

@@ -27,7 +27,7 @@ enum { TIMEOUT_S = 5 };
 
 bool client_is_absence(int error)
 {
-    return error == -ENOENT || error == -ECONNREFUSED;
+    return error == -ENOENT || error == -ECONNREFUSED || error == -ENONET;
 }
 
 int client_has_program(int pid)
@@ -74,30 +74,6 @@ static int find_address(struct sockaddr_un *address, const char *path, struct ri
     return r;
 }
 
-/* Whether a riptided with --all-netns answers for others than ours. */
-static bool serves_others(const char *path)
-{
-    struct riptide_error error;
-    struct sockaddr_un address;
-    bool is_served = false;
-    uint64_t *cookies;
-    glob_t found;
-
-    if (netns_find(path, &found, &cookies) < 0)
-        return false;
-    for (size_t i = 0; i < found.gl_pathc && !is_served; i++) {
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-        is_served = listener_address(&address, found.gl_pathv[i], &error) == 0 &&
-                    (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
-                     errno == EAGAIN);
-        close(fd);
-    }
-    free(cookies);
-    globfree(&found);
-    return is_served;
-}
-
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
@@ -120,10 +96,6 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
         r = fail(error, path, errno);
         close(fd);
     }
-    if (client_is_absence(r) && serves_others(path))
-        snprintf(error->text, sizeof(error->text),
-                 "riptided does not serve this network namespace: it has no process below --cgroup "
-                 "(`riptide netns` lists those that it serves)");
     return r;
 }
 
@@ -145,6 +117,7 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
 {
     json_t *answer;
     const char *reason;
+    int r;
 
     errno = 0;
     answer = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
@@ -160,8 +133,9 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
              reason ? reason : "riptided gave an answer that is none");
+    r = json_is_false(json_object_get(answer, "is_served")) ? -ENONET : -EREMOTEIO;
     json_decref(answer);
-    return -EREMOTEIO;
+    return r;
 }
 
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,

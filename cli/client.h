@@ -17,13 +17,13 @@
  * Sends the request, which is freed, to the socket at `path` and waits a few seconds for the answer:
  * an object, the caller's. *pidp is whose socket it is, also where there is no answer; 0: nobody's, or of a
  * process out of sight; NULL: not wanted. Errors, each with a line: -ENOENT ("none" as well) and
- * -ECONNREFUSED (no daemon), -EREMOTEIO (it says no, or nothing that makes sense), -ETIMEDOUT,
+ * -ECONNREFUSED (no daemon), -ENONET (of --all-netns, and not for this network namespace), -EREMOTEIO (it says no, or nothing that makes sense), -ETIMEDOUT,
  * -ENOMEM, those of connect(2), send(2) and recv(2).
  */
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
 
-/* Whether an error says that no daemon runs. */
+/* Whether an error says that no daemon runs here. */
 bool client_is_absence(int error);
 
 /* Whether a process that gives no answer has a program for windows per connection; -EACCES: hidden. */

@@ -115,7 +115,7 @@ int keep_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int netns_run(const struct command_options *options);
-int proof_run(const struct command_options *options);
+int verdict_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
@@ -128,6 +128,6 @@ extern const struct option_row pause_rows[];
 extern const struct option_row doctor_rows[];
 extern const struct option_row verify_rows[];
 extern const struct option_row netns_rows[];
-extern const struct option_row proof_rows[];
+extern const struct option_row verdict_rows[];
 
 #endif

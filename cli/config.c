@@ -4,6 +4,8 @@
  */
 #include "settings.h"
 
+#include "lib/internal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -26,19 +28,19 @@ struct reader {
 __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
                                                       const char *format, ...)
 {
-    char *text = reader->settings->mistake.text;
-    const size_t size = sizeof(reader->settings->mistake.text);
+    char *text = NULL;
     va_list args;
-    size_t n;
+    int n;
 
     if (reader->code)
         return code;
     reader->code = code;
-    snprintf(text, size, "%s:%d: ", reader->name, reader->line);
-    n = strlen(text);
     va_start(args, format);
-    vsnprintf(text + n, size - n, format, args);
+    n = vasprintf(&text, format, args);
     va_end(args);
+    error_set(&reader->settings->mistake, "%s:%d: %s", reader->name, reader->line,
+              n < 0 ? strerror(ENOMEM) : text);
+    free(n < 0 ? NULL : text);
     return code;
 }
 

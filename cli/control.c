@@ -41,6 +41,7 @@ struct client {
 struct control {
     struct listener listener;
     struct daemon *daemon;
+    const char *why_none; /* NULL: requests are carried out */
     int epoll_fd;
     int timer_fd; /* runs while somebody is connected, or could not be */
     unsigned int n_clients;
@@ -112,14 +113,17 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
         return false;
     if (end) {
         n = (size_t)(end - client->line) + 1;
-        client->answer = request_answer(control->daemon, client->line, n - 1, client->may_change,
-                                        &client->n_answer);
+        client->answer =
+            control->why_none
+                ? request_refuse(control->why_none, false, &client->n_answer)
+                : request_answer(control->daemon, client->line, n - 1, client->may_change,
+                                 &client->n_answer);
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {
         snprintf(reason, sizeof(reason), "the line is too long: at most %zu bytes",
                  max_bytes(client));
-        client->answer = request_refuse(reason, &client->n_answer);
+        client->answer = request_refuse(reason, true, &client->n_answer);
         client->is_last = true;
     }
     client->n_sent = 0;
@@ -318,6 +322,11 @@ struct control *control_close(struct control *control)
         close(control->epoll_fd);
     free(control);
     return NULL;
+}
+
+void control_serve_none(struct control *control, const char *why)
+{
+    control->why_none = why;
 }
 
 int control_get_fd(const struct control *control)

@@ -24,7 +24,13 @@ struct control;
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
                  struct daemon *daemon, struct riptide_error *error);
 
-/* Closes, and removes the socket file where its directory lets this user do so. */
+/*
+ * From now on nothing is served, and each request is answered by why: the caller's, for as long as
+ * the control is there.
+ */
+void control_serve_none(struct control *control, const char *why);
+
+/* Closes, and removes the socket file where its directory lets this user do so; not in a child of fork(2). */
 struct control *control_close(struct control *control);
 
 /* The fd to wait on for reading. */

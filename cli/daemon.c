@@ -110,8 +110,8 @@ static void on_control(struct daemon *daemon)
     control_dispatch(daemon->control);
 }
 
-/* Without it the daemon does its work all the same. A dry run leaves the well-known place alone. */
-static void open_control(struct daemon *daemon, const struct privileges *privileges)
+/* A dry run leaves the well-known place alone. */
+void daemon_open_control(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error = { .text = "" };
@@ -172,6 +172,7 @@ static int finish(const struct daemon *daemon)
     const struct riptide_router_config *router = &daemon->settings->router;
     int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
     uint64_t routes = count_routes(daemon->agent);
+    const char *reason;
     int r;
 
     if (router->dry_run)
@@ -192,7 +193,10 @@ static int finish(const struct daemon *daemon)
                  strerror(-r));
         return EXIT_FAILURE;
     }
-    log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, routes);
+    if (riptide_agent_get_backend(daemon->agent, &reason) == RIPTIDE_CONNECTIONS)
+        log_line(LOG_LEVEL_INFO, "all withdrawn: no window is given per connection any more");
+    else
+        log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, routes);
     return status;
 }
 
@@ -240,7 +244,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     const char *reason;
     int status;
 
-    open_control(daemon, privileges);
+    daemon_open_control(daemon, privileges);
     has_program = riptide_agent_get_backend(daemon->agent, &reason) != RIPTIDE_ROUTES;
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
@@ -271,6 +275,8 @@ static int serve(struct daemon *daemon)
     r = daemon_open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
+    if (r == 0 && !daemon->settings->router.dry_run)
+        state_remove_left(daemon);
     return r < 0 ? daemon_refuse(daemon->settings, &error, r) : live(daemon, &privileges);
 }
 

@@ -7,6 +7,7 @@
 
 #include "control.h"
 #include "metrics.h"
+#include "privileges.h"
 #include "service.h"
 #include "settings.h"
 
@@ -66,6 +67,9 @@ int daemon_serve(struct settings *settings, struct beat *beat);
 /* Blocked, they wait in the fd, also those that arrive before the loop begins. Errors: -errno. */
 int daemon_open_signals(struct daemon *daemon);
 
+/* Without it, and with a line, the daemon does its work all the same. */
+void daemon_open_control(struct daemon *daemon, const struct privileges *privileges);
+
 /* The line of why there is no start. Returns the exit status. */
 int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r);
 
@@ -77,6 +81,12 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 
 /* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
 void state_load(const struct daemon *daemon);
+
+/*
+ * What one that was killed as it wrote left beside state and metrics, by the names of
+ * riptide_file_write. Once the namespace is ours, so that nobody is at it.
+ */
+void state_remove_left(const struct daemon *daemon);
 
 /* Says once where it fails, and once where it works again. `is_synced`: waits for the disk. */
 void state_save(struct daemon *daemon, bool is_synced);

@@ -75,7 +75,9 @@ static void ask_daemon(struct host *host, const char *control)
 
     host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
                                      &host->control_pid, &host->control_failure);
-    if (host->control_error < 0 || !host_is_riptided(host)) {
+    if (host->control_error == -ENONET)
+        host_read_keeper(host);
+    if (host->control_error < 0 || !host->has_holder || !host_is_riptided(host)) {
         json_decref(answer);
         return;
     }
@@ -102,8 +104,7 @@ int doctor_run(const struct command_options *options)
         return command_fail(options, &error, r);
     settings_explain_refusal(&options->settings, &host.conflict);
     host.all_netns = options->settings.all_netns;
-    if (host.has_holder)
-        ask_daemon(&host, options->settings.control);
+    ask_daemon(&host, options->settings.control);
     if (host.has_holder && (host.control_error < 0 || !host_is_riptided(&host)))
         host_read_holder(&host);
     status = report(&host, options);

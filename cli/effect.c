@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Of a class, from where it begins; the last one has no end. */
 static void put_range(char *text, size_t size, const uint32_t *begin, const uint32_t *last,
@@ -41,16 +40,6 @@ static const char *word_of(const struct verdict *verdict)
     return time + again > 0 ? "helps" : time + again < 0 ? "harms" : "none";
 }
 
-static void count(uint64_t n[ARMS], const struct books *books, struct verdict_classes classes)
-{
-    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-        if (!verdict_has_class(classes, class))
-            continue;
-        for (unsigned int arm = 0; arm < ARMS; arm++)
-            n[arm] += books->cells[class][arm].n;
-    }
-}
-
 /* What is compared with what, and the names of control's members. */
 struct comparison {
     enum arm arm, control;
@@ -64,29 +53,40 @@ static struct comparison with_held_out(uint32_t holdout_percent)
                                 "held_out", "holdout_percent", "again_held_out_percent" };
 }
 
+/* Where there is no verdict, of which classes those are that count is not known yet. */
+static void count(struct verdict *verdict, const struct books *books,
+                  struct verdict_classes classes, const struct comparison *of)
+{
+    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
+        if (!verdict_has_class(classes, class))
+            continue;
+        verdict->n += books->cells[class][of->arm].n;
+        verdict->n_control += books->cells[class][of->control].n;
+    }
+}
+
 /* Figures that are not known, or cannot be believed, are null. */
 static json_t *row_of(const struct books *books, struct verdict_classes classes,
                       const struct comparison *of, bool is_all_void)
 {
-    uint64_t n[ARMS] = { 0 };
-    struct verdict verdict;
-    bool is_there = verdict_compute(&verdict, books, of->arm, of->control, classes,
-                                    EFFECT_CONFIDENCE) == 0;
+    struct verdict verdict = { 0 };
+    bool is_there =
+        verdict_compute(&verdict, books, of->arm, of->control, classes, VERDICT_CONFIDENCE) == 0;
     bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, of->control_percent));
     bool has_figures = is_there && !is_void;
     const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
 
-    count(n, books, classes);
-    return json_pack("{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
-                     "connections", (json_int_t)n[of->arm], of->n_control,
-                     (json_int_t)n[of->control], "needed", VERDICT_MIN_CONNECTIONS, of->percent,
-                     (int)of->control_percent, "share_percent",
-                     is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
-                     has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
-                     "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
-                     "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
-                     of->again_control,
-                     has_figures ? json_real(100 * verdict.again_control) : json_null());
+    if (!is_there)
+        count(&verdict, books, classes, of);
+    return json_pack(
+        "{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word, "connections",
+        (json_int_t)verdict.n, of->n_control, (json_int_t)verdict.n_control, "needed",
+        VERDICT_MIN_CONNECTIONS, of->percent, (int)of->control_percent, "share_percent",
+        is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
+        has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(), "time_percent",
+        has_figures ? interval_of(&verdict.time, 0.01) : json_null(), "again_points",
+        has_figures ? interval_of(&verdict.again, 0.01) : json_null(), of->again_control,
+        has_figures ? json_real(100 * verdict.again_control) : json_null());
 }
 
 json_t *effect_pooled(const struct books *books, uint32_t holdout_percent)
@@ -98,14 +98,14 @@ json_t *effect_pooled(const struct books *books, uint32_t holdout_percent)
 
 static bool is_void(const struct books *books, uint32_t holdout_percent)
 {
-    json_t *pooled = effect_pooled(books, holdout_percent);
-    bool is = strcmp(text_of(pooled, "verdict"), "void") == 0;
+    struct verdict verdict;
 
-    json_decref(pooled);
-    return is;
+    return verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT,
+                           (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) == 0 &&
+           verdict_is_void(&verdict, holdout_percent);
 }
 
-json_t *effect_trials(const struct books *books, const struct arm_config *arms)
+static json_t *effect_trials(const struct books *books, const struct arm_config *arms)
 {
     bool are_void = arms->holdout_percent > 0 && is_void(books, arms->holdout_percent);
     json_t *rows = json_array();
@@ -127,7 +127,7 @@ json_t *effect_trials(const struct books *books, const struct arm_config *arms)
     return rows;
 }
 
-json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
+static json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
 {
     const struct comparison of = with_held_out(holdout_percent);
     bool are_void = is_void(books, holdout_percent);
@@ -149,6 +149,21 @@ json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
         json_decref(row);
     }
     return rows;
+}
+
+json_t *effect_document(const char *reason, const struct books *books,
+                        const struct arm_config *arms, double stepped_back_s)
+{
+    uint32_t holdout_percent = arms->holdout_percent;
+
+    return json_pack("{s:s?, s:n, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason, "since",
+                     "holdout_percent", (json_int_t)holdout_percent, "trial_percent",
+                     (json_int_t)arms->trial_percent, "confidence_percent",
+                     100 * VERDICT_CONFIDENCE, "stepped_back_s", stepped_back_s, "pooled",
+                     holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null(),
+                     "classes",
+                     holdout_percent > 0 ? effect_classes(books, holdout_percent) : json_array(),
+                     "trials", arms->trial_percent > 0 ? effect_trials(books, arms) : json_array());
 }
 
 #define RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"

@@ -6,11 +6,11 @@
  */
 #include "client.h"
 #include "commands.h"
+#include "explain_words.h"
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
-#include "verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,10 +52,10 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
 
     if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
-    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:n, s:n, s:n, s:n, s:n}", "destination",
+    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:[], s:n, s:n, s:n, s:n, s:n}", "destination",
                      explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
-                     "policy", settings->estimator.policy->name, "dry_run", true, "window", "seen",
-                     "route", "program", "rules", "why_routes");
+                     "policy", settings->estimator.policy->name, "dry_run", true, "window",
+                     "trials", "seen", "route", "program", "rules", "why_routes");
 }
 
 /* What the daemon says; where none answers, what it would. */
@@ -154,7 +154,7 @@ static int find_destination(const json_t *document, const struct riptide_prefix 
     if (destination->len <= dst->len)
         return 0;
     snprintf(error->text, sizeof(error->text),
-             "%s: holds several destinations; `riptide show %s` lists those with a route", text,
+             "%s: holds several destinations; `riptide show %s` lists those with a window", text,
              text);
     return -EINVAL;
 }
@@ -163,7 +163,7 @@ static int complete(const struct command_options *options, const struct riptide_
                     json_t *document, struct riptide_error *error)
 {
     struct riptide_prefix destination;
-    char verdict[VERDICT_BYTES];
+    char verdict[EXPLAIN_BYTES];
     int r = find_destination(document, dst, &destination, error);
 
     if (r == 0)
@@ -173,7 +173,7 @@ static int complete(const struct command_options *options, const struct riptide_
     if (r != 0)
         return r;
     add_kept(document);
-    render_string(verdict, sizeof(verdict), verdict_sentence, document);
+    render_string(verdict, sizeof(verdict), explain_sentence, document);
     json_object_set_new(document, "verdict", json_string(verdict));
     return 0;
 }
@@ -198,8 +198,13 @@ static void print_steps(const json_t *document)
 {
     json_t *compared = json_pack(
         "{s:b}", "is_itself", !strcmp(text_of(document, "dst"), text_of(document, "destination")));
+    const json_t *row;
+    size_t i;
 
-    render(stdout, verdict_steps, compared, document, NULL);
+    render(stdout, explain_steps, compared, document, NULL);
+    json_array_foreach(get(document, "trials"), i, row)
+        render(stdout, explain_trial, row, NULL, NULL);
+    render(stdout, explain_end, document, NULL, NULL);
     json_decref(compared);
 }
 

@@ -16,7 +16,7 @@ static const char *const states[] = { "applied", "withdrawn", "left alone", "fai
 
 static const char *const bounds[] = {
     "min",        "max",      "override_min", "override_max", "override_scale",
-    "hint_scale", "hint_max", "base",
+    "hint_scale", "hint_max", "base",         "many_paths",
 };
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
@@ -116,6 +116,25 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         real_figure(explanation->evidence.brake), "min_rtt_ms",
         milliseconds(explanation->evidence.min_rtt_us), "max_rtt_ms",
         milliseconds(explanation->evidence.max_rtt_us));
+}
+
+json_t *explanation_trials(const struct ladder *ladder, double again_price)
+{
+    json_t *rows = json_array();
+
+    for (unsigned int i = 0; i < LADDER_RUNGS; i++) {
+        struct ladder_row row = ladder_row_of(ladder, i, again_price);
+
+        if (row.n < 0.5)
+            continue;
+        json_array_append_new(
+            rows,
+            json_pack("{s:I, s:b, s:f, s:o, s:o, s:f}", "cwnd", (json_int_t)ladder_cwnds[i],
+                      "is_window", i + 1 == ladder->at, "connections", row.n, "time_percent",
+                      row.error > 0 ? json_real(100 * row.time) : json_null(), "error_percent",
+                      real_figure(100 * row.error), "again_percent", 100 * row.again));
+    }
+    return rows;
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)

@@ -6,6 +6,8 @@
 #ifndef CLI_EXPLANATION_H
 #define CLI_EXPLANATION_H
 
+#include "lib/tools.h"
+
 #include <jansson.h>
 #include <riptide/apply.h>
 #include <riptide/compute.h>
@@ -25,6 +27,9 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
 
 /* How many connections were seen, and which of them a policy left out, by reason. */
 json_t *explanation_seen(const struct riptide_explanation *explanation);
+
+/* What trials have shown of each window; empty where there are none (NULL). */
+json_t *explanation_trials(const struct ladder *ladder, double again_price);
 
 /* A hint, and how long it still holds. */
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);

@@ -32,10 +32,11 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
     char process[32] = "a process out of sight";
 
     if (client_has_program(holder) > 0) {
-        snprintf(line->text, sizeof(line->text),
-                 "process %d gives windows per connection until it ends (%.100s): kill -KILL %d; then, "
-                 "if it is riptided, `systemctl stop riptided`",
-                 holder, why, holder);
+        snprintf(
+            line->text, sizeof(line->text),
+            "process %d gives windows per connection until it ends (%.100s): kill -KILL %d; then, "
+            "if it is riptided, `systemctl stop riptided`",
+            holder, why, holder);
         return;
     }
     if (holder > 0)

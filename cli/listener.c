@@ -129,7 +129,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
 {
     int r;
 
-    *listener = (struct listener){ .fd = -1 };
+    *listener = (struct listener){ .fd = -1, .pid = getpid() };
     r = listener_find_group(group, &listener->group, error);
     if (r == 0)
         r = listener_address(&listener->address, path, error);
@@ -152,7 +152,8 @@ void listener_close(struct listener *listener)
 {
     if (listener->fd < 0)
         return;
-    unlink(listener->address.sun_path);
+    if (listener->pid == getpid())
+        unlink(listener->address.sun_path);
     close(listener->fd);
     listener->fd = -1;
 }

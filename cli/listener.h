@@ -11,7 +11,8 @@
 #include <sys/un.h>
 
 struct listener {
-    int fd; /* -1: not open */
+    int fd;    /* -1: not open */
+    pid_t pid; /* whose file it is */
     struct sockaddr_un address;
     gid_t group; /* may change things; -1: nobody */
 };
@@ -26,7 +27,7 @@ int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *err
 int listener_open(struct listener *listener, const char *path, const char *group, uid_t owner,
                   struct riptide_error *error);
 
-/* Closes, and removes the file. */
+/* Closes, and removes the file; a child of fork(2) leaves it. */
 void listener_close(struct listener *listener);
 
 /* Whether the peer of a connection is root, this process's user, or of the group. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Of a collector that comes each quarter of a minute, and sooner where rounds are shorter. */
@@ -40,6 +41,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_router *router = riptide_agent_get_router(agent);
     struct window_counts counts;
+    struct timespec cpu;
     enum riptide_backend backend;
     const char *reason;
 
@@ -58,14 +60,27 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
     metrics->is_stepped_back = riptide_agent_get_harm(agent)->until_ns > 0;
     metrics->step_backs = riptide_agent_get_harm(agent)->n;
+    metrics->destinations_stepped_back = riptide_agent_get_watch(agent)->n_back;
+    metrics->destination_step_backs = riptide_agent_get_watch(agent)->n_harms;
+    metrics->trial_moves = riptide_estimator_count_steered(riptide_agent_get_estimator(agent));
     metrics->program.given = counts.given;
     metrics->program.paced = counts.paced;
     metrics->program.kept = counts.kept;
     metrics->program.syn_lost = counts.syn_lost;
     metrics->program.refused = counts.refused;
     metrics->program.held_out = counts.held_out;
+    for (size_t i = 0; i < WINDOW_BUCKETS; i++)
+        metrics->given.counts[i] = counts.by_cwnd[i];
+    metrics->given.sum = counts.segments;
+    memcpy(metrics->flights, riptide_agent_get_flights(agent), sizeof(metrics->flights));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    metrics->cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
     metrics->holdout_percent = riptide_agent_get_arms(agent).holdout_percent;
     metrics->books = riptide_agent_get_books(agent);
+    metrics->ended = riptide_agent_get_ended(agent, &metrics->held_out_due);
+    for (enum arm arm = 0; arm < ARMS; arm++)
+        memcpy(metrics->left_out[arm], riptide_agent_get_left_out(agent, arm),
+               sizeof(metrics->left_out[arm]));
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
 }
@@ -131,7 +146,8 @@ void metrics_file_event(struct metrics_file *file, const struct riptide_agent *a
 {
     if (event->kind == RIPTIDE_AGENT_TICK)
         on_tick(file, agent, event->tick);
-    else if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->state == RIPTIDE_ROUTE_APPLIED)
+    else if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->backend == RIPTIDE_ROUTES &&
+             event->route->state == RIPTIDE_ROUTE_APPLIED)
         histogram_add(&file->metrics.windows, metrics_window_bounds, event->route->initcwnd);
 }
 

@@ -11,7 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-const uint64_t metrics_window_bounds[] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
+#define AND(bound) bound,
+const uint64_t metrics_window_bounds[] = { WINDOW_BOUNDS(AND) 0 };
 
 const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000,    10000000,
                                                 25000000,  50000000,   100000000,  250000000,
@@ -43,6 +44,7 @@ static const struct series {
     { "riptide_closed_sockets_lost_total", "", FIGURE(observer.closed_lost),
       "Destroy events that came faster than they were read." },
     { "riptide_dump_cpu_seconds_total", "", FIGURE(dump_cpu_ns), "Processor time of dumps." },
+    { "riptide_cpu_seconds_total", "", FIGURE(cpu_ns), "Processor time of the process." },
     { "riptide_interval_seconds", "", FIGURE(interval_ns), "Time between two ticks." },
     { "riptide_dumps_total", "", FIGURE(observer.dumps),
       "Dumps of the open connections that were completed." },
@@ -75,6 +77,12 @@ static const struct series {
     { "riptide_stepped_back", "", FIGURE(is_stepped_back),
       "Whether none is given for a while, as they did harm." },
     { "riptide_step_backs_total", "", FIGURE(step_backs), "Times that windows did harm." },
+    { "riptide_destinations_stepped_back", "", FIGURE(destinations_stepped_back),
+      "Destinations to which none is given for a while, as theirs did harm." },
+    { "riptide_destination_step_backs_total", "", FIGURE(destination_step_backs),
+      "Times that the window of a destination did harm." },
+    { "riptide_trial_moves_total", "", FIGURE(trial_moves),
+      "Times that trials have moved the window of a destination." },
     { "riptide_program_connections_total", "{result=\"given\"}", FIGURE(program.given),
       "Connections to destinations with a window, by what the program per connection did." },
     { NULL, "{result=\"paced\"}", FIGURE(program.paced), NULL },
@@ -82,6 +90,34 @@ static const struct series {
     { NULL, "{result=\"syn_lost\"}", FIGURE(program.syn_lost), NULL },
     { NULL, "{result=\"refused\"}", FIGURE(program.refused), NULL },
     { NULL, "{result=\"held_out\"}", FIGURE(program.held_out), NULL },
+#define FLIGHTS(arm) FIGURE(flights[arm].segs)
+#define AGAIN(arm) FIGURE(flights[arm].again_segs)
+    { "riptide_first_flight_segments_total", "{arm=\"window\"}", FLIGHTS(ARM_WINDOW),
+      "Segments of connections that have closed after no more than two windows." },
+    { NULL, "{arm=\"holdout\"}", FLIGHTS(ARM_HOLDOUT), NULL },
+    { NULL, "{arm=\"smaller\"}", FLIGHTS(ARM_SMALLER), NULL },
+    { NULL, "{arm=\"larger\"}", FLIGHTS(ARM_LARGER), NULL },
+    { "riptide_first_flight_again_segments_total", "{arm=\"window\"}", AGAIN(ARM_WINDOW),
+      "Segments that these have sent again." },
+    { NULL, "{arm=\"holdout\"}", AGAIN(ARM_HOLDOUT), NULL },
+    { NULL, "{arm=\"smaller\"}", AGAIN(ARM_SMALLER), NULL },
+    { NULL, "{arm=\"larger\"}", AGAIN(ARM_LARGER), NULL },
+#define LEFT_OUT(arm, reason, is_arm, entry)                                                       \
+    { NULL, "{arm=\"" arm "\",reason=\"" reason "\"}", FIGURE(left_out[is_arm][entry]), NULL }
+    { "riptide_books_left_out_total", "{arm=\"window\",reason=\"small\"}",
+      FIGURE(left_out[ARM_WINDOW][BOOK_SMALL]),
+      "Connections to destinations with a window that have closed and do not count, and why." },
+    LEFT_OUT("window", "unmeasured", ARM_WINDOW, BOOK_UNMEASURED),
+    LEFT_OUT("window", "application", ARM_WINDOW, BOOK_APPLICATION),
+    LEFT_OUT("holdout", "small", ARM_HOLDOUT, BOOK_SMALL),
+    LEFT_OUT("holdout", "unmeasured", ARM_HOLDOUT, BOOK_UNMEASURED),
+    LEFT_OUT("holdout", "application", ARM_HOLDOUT, BOOK_APPLICATION),
+    LEFT_OUT("smaller", "small", ARM_SMALLER, BOOK_SMALL),
+    LEFT_OUT("smaller", "unmeasured", ARM_SMALLER, BOOK_UNMEASURED),
+    LEFT_OUT("smaller", "application", ARM_SMALLER, BOOK_APPLICATION),
+    LEFT_OUT("larger", "small", ARM_LARGER, BOOK_SMALL),
+    LEFT_OUT("larger", "unmeasured", ARM_LARGER, BOOK_UNMEASURED),
+    LEFT_OUT("larger", "application", ARM_LARGER, BOOK_APPLICATION),
     { "riptide_route_writes_total", "", FIGURE(router.written),
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(router.failed),
@@ -198,12 +234,17 @@ static const struct sum {
 static void print_cell(FILE *out, const struct metrics *metrics, const struct sum *sum,
                        unsigned int class, enum arm arm)
 {
-    const struct book_cell *cell = &metrics->books->cells[class][arm];
-    uint64_t value = *(const uint64_t *)(const void *)((const char *)cell + sum->offset);
+    struct book_cell cell = { 0 };
     char labels[128];
+    uint64_t value;
 
-    if (cell->n == 0)
+    if (metrics->books)
+        book_cell_add(&cell, &metrics->books->cells[class][arm]);
+    if (metrics->ended)
+        book_cell_add(&cell, &metrics->ended->cells[class][arm]);
+    if (cell.n == 0)
         return;
+    value = *(const uint64_t *)(const void *)((const char *)&cell + sum->offset);
     snprintf(labels, sizeof(labels),
              "{arm=\"%s\",from_bytes=\"%" PRIu32 "\",from_rtt_ms=\"%" PRIu32
              "\",congestion_control=\"%s\"}",
@@ -232,7 +273,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
     struct verdict verdict;
 
     if (verdict_compute(&verdict, metrics->books, ARM_WINDOW, ARM_HOLDOUT,
-                        (struct verdict_classes){ 0 }, EFFECT_CONFIDENCE) != 0)
+                        (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
         return;
     print_interval(out, metrics, "riptide_effect_rounds_saved",
                    "Round trips that windows have saved, with the bounds of 95 %.",
@@ -250,18 +291,14 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 /* Nothing without connections: a metric has a series, or is not there. */
 static void print_books(FILE *out, const struct metrics *metrics)
 {
-    uint64_t n = 0;
+    uint64_t n = metrics->books ? books_count(metrics->books) : 0;
 
-    fputs("# HELP riptide_holdout_ratio The share of connections that is held out, as configured; "
-          "0 where none is.\n# TYPE riptide_holdout_ratio gauge\n",
+    fputs("# HELP riptide_holdout_ratio The share of connections to hold out; 0 where --apply or "
+          "--destroy-events allows none.\n# TYPE riptide_holdout_ratio gauge\n",
           out);
     print_name(out, metrics, "riptide_holdout_ratio", "");
     fprintf(out, "%g\n", metrics->holdout_percent / 100.0);
-    for (unsigned int i = 0; metrics->books && i < BOOK_CLASSES; i++) {
-        for (unsigned int arm = 0; arm < ARMS; arm++)
-            n += metrics->books->cells[i][arm].n;
-    }
-    if (n == 0)
+    if (n + (metrics->ended ? books_count(metrics->ended) : 0) == 0)
         return;
     for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
         fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", sum->name, sum->help, sum->name);
@@ -270,7 +307,12 @@ static void print_books(FILE *out, const struct metrics *metrics)
                 print_cell(out, metrics, sum, class, arm);
         }
     }
-    print_effect(out, metrics);
+    fputs("# HELP riptide_arm_held_out_due_total Of the connections that count, those that were to be "
+          "held out.\n# TYPE riptide_arm_held_out_due_total counter\n", out);
+    print_name(out, metrics, "riptide_arm_held_out_due_total", "");
+    fprintf(out, "%" PRIu64 "\n", metrics->held_out_due);
+    if (n > 0)
+        print_effect(out, metrics);
 }
 
 void metrics_print(FILE *out, const struct metrics *metrics)
@@ -287,6 +329,9 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     print_histogram(out, metrics, "riptide_initcwnd_segments",
                     "Initial windows, each time that a route was written.", &metrics->windows,
                     metrics_window_bounds, 1);
+    print_histogram(out, metrics, "riptide_connection_initcwnd_segments",
+                    "Windows that connections were given by the program per connection.",
+                    &metrics->given, metrics_window_bounds, 1);
     print_histogram(out, metrics, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);

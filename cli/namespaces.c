@@ -9,6 +9,7 @@
 #include "netns.h"
 #include "table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,18 +70,35 @@ static int print_table(const json_t *rows)
     return table_close(&table, stdout, "rlrlrrl", &style);
 }
 
+/* Where no socket is of a namespace: one that has none to serve yet says so. */
+static int list_none(const struct command_options *options)
+{
+    const char *path = options->settings.control;
+    struct riptide_error error;
+    json_t *answer = NULL;
+    int r = client_ask(path, json_pack("{s:s}", "request", "status"), &answer, NULL, &error);
+
+    json_decref(answer);
+    if (r != -ENONET) {
+        log_answer("netns: riptided is not running, or not with --all-netns and --control %s",
+                   path);
+        return EXIT_NOT_RUNNING;
+    }
+    log_answer("netns: %s", error.text);
+    if (!options->json)
+        print_table(NULL);
+    return command_print(options, json_pack("{s:[]}", "netns"), NULL, "");
+}
+
 int netns_run(const struct command_options *options)
 {
-    json_t *rows = json_array();
+    json_t *rows;
     uint64_t *cookies;
     glob_t found, names;
 
-    if (netns_find(options->settings.control, &found, &cookies) < 0) {
-        json_decref(rows);
-        log_answer("netns: riptided is not running, or not with --all-netns and --control %s",
-                   options->settings.control);
-        return EXIT_NOT_RUNNING;
-    }
+    if (netns_find(options->settings.control, &found, &cookies) < 0)
+        return list_none(options);
+    rows = json_array();
     glob("/run/netns/*", GLOB_NOSORT, NULL, &names);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (cookies[i])

@@ -5,6 +5,8 @@
  */
 #include "options.h"
 
+#include "lib/internal.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,7 @@
 static int fail(struct riptide_error *error, int code, const char *option, const char *value,
                 const char *reason)
 {
-    snprintf(error->text, sizeof(error->text), "%s%s%s: %s", option, value ? " " : "",
-             value ? value : "", reason);
+    error_set(error, "%s%s%s: %s", option, value ? " " : "", value ? value : "", reason);
     return code;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "settings.h"
 
+#include "lib/internal.h"
 #include "lib/tools.h"
 
 #include <errno.h>
@@ -79,7 +80,9 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     const char *field = given.field ? given.field : "";
     const char *of_hint = strncmp(field, hints, n) ? NULL : field + n;
     const struct option_row *row = find_row(settings_rows, field);
-    FILE *out = row || of_hint ? fmemopen(error->text, sizeof(error->text), "w") : NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *out = row || of_hint ? open_memstream(&text, &size) : NULL;
 
     if (!out)
         return;
@@ -91,8 +94,11 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         fprintf(out, "%s: sections for prefixes", settings->file);
     /* What was said of the field: all behind its name, which has neither blanks nor colons. */
     fputs(given.text + strcspn(given.text, ": "), out);
-    fclose(out);
-    error->text[sizeof(error->text) - 1] = '\0'; /* not there where it was filled */
+    if (fclose(out) == 0)
+        error_set(error, "%s", text);
+    error->field = given.field;
+    error->index = given.index;
+    free(text);
 }
 
 /* Where they are as many. */
@@ -120,9 +126,8 @@ int settings_compare(const struct settings *from, const struct settings *to, FIL
             separator = ", ";
         }
         if (is_changed && row->is_fixed && r == 0) {
-            snprintf(error->text, sizeof(error->text),
-                     "%s: %s; it cannot change from %s while riptided runs, restart it", row->name,
-                     *after ? after : "nothing", *before ? before : "nothing");
+            error_set(error, "%s: %s; it cannot change from %s while riptided runs, restart it",
+                      row->name, *after ? after : "nothing", *before ? before : "nothing");
             error->field = row->field;
             settings_explain_refusal(to, error);
             r = -EBUSY;

@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>
@@ -25,6 +26,10 @@ static void report_filter(const struct riptide_agent *agent)
 
 void report_start(const struct settings *settings, const struct riptide_agent *agent)
 {
+    const struct riptide_agent_config *config = &settings->agent;
+    struct arm_config arms = riptide_agent_get_arms(agent);
+    bool is_left_out = config->holdout_percent + config->trial_percent > 0 &&
+                       arms.holdout_percent + arms.trial_percent == 0;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -32,10 +37,10 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
     if (out) {
         options_print_values(out, settings_rows, settings);
         if (!fclose(out))
-            log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s",
+            log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s%s",
                      riptide_version(),
                      settings->file ? settings->file : "without a configuration file",
-                     settings->n_overrides, text);
+                     settings->n_overrides, text, is_left_out ? "; no connection is held out" : "");
         free(text);
     }
     report_filter(agent);
@@ -83,6 +88,7 @@ static void report_withdrawn(const struct settings *settings,
                              const struct riptide_agent_event *event, const char *dst)
 {
     const char *reason = event->route->reason;
+    bool is_harm = *reason && event->route->backend == RIPTIDE_CONNECTIONS;
 
     if (!*reason && !event->estimate)
         reason = settings_have_peer(settings, &event->route->dst)
@@ -91,7 +97,8 @@ static void report_withdrawn(const struct settings *settings,
     if (settings->router.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else
-        log_line(route_level(settings), "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
+        log_line(is_harm ? LOG_LEVEL_WARNING : route_level(settings), "%s: withdrawn%s%s", dst,
+                 *reason ? ", " : "", reason);
 }
 
 static void report_route(const struct settings *settings, const struct riptide_agent *agent,
@@ -153,7 +160,8 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
         log_line(LOG_LEVEL_INFO, "%s: on again", family);
 }
 
-static void report_backend(const struct riptide_agent_event *event, bool is_paused)
+static void report_backend(const struct settings *settings, const struct riptide_agent_event *event,
+                           bool is_paused)
 {
     static bool is_begun;
     bool is_program = event->backend != RIPTIDE_ROUTES;
@@ -163,6 +171,11 @@ static void report_backend(const struct riptide_agent_event *event, bool is_paus
                  "windows per connection: off: %s", event->reason);
     else if (is_begun)
         log_line(LOG_LEVEL_INFO, "windows per connection: on again");
+    else if (is_program && settings->router.dry_run)
+        log_line(LOG_LEVEL_INFO,
+                 "windows would be given per connection%s, if the kernel takes the "
+                 "program, which a dry run does not load",
+                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "");
     else if (is_program)
         log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
                  event->backend == RIPTIDE_BOTH ? ", and by routes" : "; no route or rule is ours");
@@ -229,7 +242,7 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         report_failed(event->error);
         break;
     case RIPTIDE_AGENT_BACKEND:
-        report_backend(event, is_paused);
+        report_backend(settings, event, is_paused);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
         report_destroy_events(event->error);

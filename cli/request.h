@@ -72,7 +72,10 @@ int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_repl
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change,
                      size_t *np);
 
-/* An answer that says no, for a client whose line is not even looked at. */
-char *request_refuse(const char *reason, size_t *np);
+/*
+ * An answer that says no, for a client whose line is not even looked at. `is_served`: its network
+ * namespace; where not, no other request would be answered either.
+ */
+char *request_refuse(const char *reason, bool is_served, size_t *np);
 
 #endif

@@ -48,9 +48,10 @@ static const struct command commands[] = {
       "what stands in the way on this host, and what to do", ", 3 warnings, 4 errors" },
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
       "open a connection, send nothing, see whether it got our window",
-      ", 3 bounded, 4 overridden" },
-    { "verdict", NULL, proof_rows, proof_run,
-      "whether windows help: connections that got them against those that were held out",
+      ", 3 bounded, 4 overridden, 5 unknown" },
+    { "verdict", "[FILE...]", verdict_rows, verdict_run,
+      "whether windows help: connections that got them against those that were held out; with FILE: "
+      "by what the states of several hosts have seen together",
       NEEDS_DAEMON ", 4 they harm" },
     { "netns", NULL, netns_rows, netns_run, "which network namespaces --all-netns serves",
       NEEDS_DAEMON },
@@ -132,8 +133,8 @@ static int help_run(const struct command_options *options)
         "is not given here is as it says there.\n"
         "Windows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
-        "running. Of doctor and verify, 3 and 4 are verdicts: doctor has warnings, errors; verify\n"
-        "found the window bounded, overridden.\n");
+        "running. Of doctor and verify, 3 to 5 are verdicts: doctor has warnings, errors; verify\n"
+        "found the window bounded, overridden, or cannot tell.\n");
     return EXIT_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 /* From here on a block is the kernel's own, and goes back to it when it is freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
@@ -94,8 +95,15 @@ static int check(struct settings *settings)
 /* Routes in namespaces of others: a riptided that is killed would leave them, and nobody finds them. */
 static bool refuse_all_netns(const struct settings *settings)
 {
+    struct sockaddr_un address;
+    const size_t most_bytes = sizeof(address.sun_path) - sizeof(".18446744073709551615");
+
     if (settings->netns)
         log_answer("--all-netns and --netns: not both");
+    else if (strlen(settings->control) > most_bytes)
+        log_answer("--control: with --all-netns at most %zu bytes, as each network namespace has "
+                   "its own socket, with a number in its name",
+                   most_bytes);
     else if (settings->agent.apply != RIPTIDE_CONNECTIONS)
         log_answer("--all-netns gives windows per connection alone, and leaves routes in no "
                    "network namespace: --apply connections");

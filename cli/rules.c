@@ -4,6 +4,7 @@
  */
 #include "rules.h"
 
+#include "lib/proof/arm.h"
 #include "lib/tools.h"
 
 #include <inttypes.h>
@@ -11,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* TCP_INIT_CWND in include/net/tcp.h: what a route without an initcwnd gives. */
-enum { DEFAULT_CWND = 10 };
 
 bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family)
 {
@@ -71,7 +69,7 @@ void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint3
     char described[96];
 
     *start = (struct start){
-        .cwnd = answer->initcwnd ? answer->initcwnd : DEFAULT_CWND,
+        .cwnd = answer->initcwnd ? answer->initcwnd : KERNEL_CWND,
         .table = answer->table,
     };
     if (answer->error) {

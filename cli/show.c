@@ -43,7 +43,8 @@ struct sides {
     size_t n_rows;
     bool is_running; /* the daemon */
     bool is_paused;
-    bool is_per_connection; /* the daemon's program gives each destination its window as well */
+    bool is_per_connection; /* the daemon's program gives each destination its window as well, */
+    char why_off[256];      /* unless this says why not */
     int64_t step_segments; /* what it wants may be so far from what it has written */
     int64_t step_percent;
     struct riptide_error absence; /* why the daemon could not be asked */
@@ -90,6 +91,7 @@ static int ask_daemon(struct sides *sides, const struct command_options *options
             break;
         sides->is_paused = json_is_true(get(page, "paused"));
         sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
+        snprintf(sides->why_off, sizeof(sides->why_off), "%s", text_of(page, "why_off"));
         sides->step_segments = number(page, "step_segments");
         sides->step_percent = number(page, "step_percent");
         next = get(page, "next");
@@ -162,7 +164,7 @@ static int merge(struct sides *sides)
         }
         if (order >= 0)
             row->told = &sides->told[k];
-        if (sides->is_per_connection && !sides->is_paused && row->told &&
+        if (sides->is_per_connection && !sides->why_off[0] && row->told &&
             row->starts_with < row->told->cwnd)
             row->starts_with = row->told->cwnd;
         /* A walk over a table that changes may name one twice. */
@@ -294,9 +296,11 @@ static void put_row(const struct sides *sides, const struct destination *row)
 static void print_json(const struct sides *sides, const struct riptide_router_config *router)
 {
     printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
-           "  \"daemon_is_paused\": %s,\n  \"differences\": %zu,\n  \"routes\": [",
+           "  \"daemon_is_paused\": %s,\n  \"differences\": %zu",
            router->table, router->protocol, sides->is_running ? "true" : "false",
            sides->is_paused ? "true" : "false", sides->n_differences);
+    put_text(",\n  \"why_off\": ", sides->why_off[0] ? sides->why_off : NULL);
+    fputs(",\n  \"routes\": [", stdout);
     for (size_t i = 0; i < sides->n_rows; i++) {
         fputs(i ? ",\n    " : "\n    ", stdout);
         put_row(sides, &sides->rows[i]);
@@ -395,6 +399,8 @@ int show_run(const struct command_options *options)
             log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
+        else if (sides.why_off[0] && !options->json)
+            printf("nothing is given per connection: %s\n", sides.why_off);
         if (options->json)
             print_json(&sides, router);
         else

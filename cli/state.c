@@ -8,8 +8,12 @@
 #include "log.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How much may be lost where the power fails. */
 #define SAVE_INTERVAL_NS UINT64_C(60000000000)
@@ -22,23 +26,46 @@ static const char *find_path(const struct daemon *daemon)
     return path && strcmp(path, "none") ? path : NULL;
 }
 
+static void remove_left(const char *path)
+{
+    char pattern[PATH_MAX];
+    glob_t left;
+
+    if (!path)
+        return;
+    snprintf(pattern, sizeof(pattern), "%s.tmp-??????", path);
+    if (glob(pattern, GLOB_NOESCAPE, NULL, &left) != 0)
+        return;
+    for (size_t i = 0; i < left.gl_pathc; i++)
+        unlink(left.gl_pathv[i]);
+    globfree(&left);
+}
+
+void state_remove_left(const struct daemon *daemon)
+{
+    remove_left(find_path(daemon));
+    remove_left(daemon->settings->metrics);
+}
+
 void state_load(const struct daemon *daemon)
 {
     const char *path = find_path(daemon);
     struct riptide_load_counts counts;
-    struct riptide_error error;
-    uint64_t n_outcomes;
+    struct riptide_error error, outcomes;
     int r;
 
     if (!path)
         return;
-    r = riptide_state_read(daemon->agent, path, &counts, &n_outcomes, &error);
+    r = riptide_state_read(daemon->agent, path, &counts, &outcomes, &error);
     if (r == 0)
         log_line(LOG_LEVEL_INFO,
                  "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
-                 "; outcomes of connections: %" PRIu64,
+                 "; %s",
                  path, counts.loaded, counts.expired,
-                 counts.skipped + counts.older + counts.regrouped + counts.overflow, n_outcomes);
+                 counts.skipped + counts.older + counts.regrouped + counts.overflow, outcomes.text);
+    else if (outcomes.text[0])
+        log_line(LOG_LEVEL_WARNING, "%s; no destinations taken over; %s", log_error_text(&error, r),
+                 outcomes.text);
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
                  log_error_text(&error, r));

@@ -29,6 +29,8 @@ static const char screen[] =
     "destinations with a window, kept the kernel's own\n]"
     "[  effect     {effect}\n]"
     "[{?/apply.stepped_back_s}  retry      windows are given again in {/apply.stepped_back_s:clock}\n]"
+    "[{?/apply.destinations_stepped_back}  withdrawn  {/apply.destinations_stepped_back} "
+    "destination[{!/apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` says which\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"

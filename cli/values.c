@@ -212,6 +212,27 @@ static void u32_print(FILE *out, const void *target)
     fprintf(out, "%" PRIu32, *(const uint32_t *)target);
 }
 
+static const char at_once[] = "at-once";
+
+/* 0 would be as for all others. */
+static int pacing_parse(void *target, const char *text)
+{
+    uint32_t percent = RIPTIDE_AT_ONCE;
+
+    if (strcmp(text, at_once) && (u32_parse(&percent, text) || percent == 0))
+        return -EINVAL;
+    *(uint32_t *)target = percent;
+    return 0;
+}
+
+static void pacing_print(FILE *out, const void *target)
+{
+    if (*(const uint32_t *)target == RIPTIDE_AT_ONCE)
+        fputs(at_once, out);
+    else
+        u32_print(out, target);
+}
+
 static void mark_print(FILE *out, const void *target)
 {
     fprintf(out, "0x%" PRIx32, *(const uint32_t *)target);
@@ -343,8 +364,10 @@ KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, 
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL);
 KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL);
+KIND(price, "N", "not a price (write 1 or 0.5)", weight, number, NULL);
 KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL);
-KIND(percent, "N", "not a percentage from 0 to 100", u32, u32, NULL);
+KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", u32, u32, NULL);
+KIND(pacing, "N", "not a number of percent from 1 to 100, nor at-once", pacing, pacing, NULL);
 KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL);
 KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name);
@@ -353,7 +376,7 @@ KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
      "a blank)",
      path, path, NULL);
-KIND(directory, "DIRECTORY", "not a directory's name", path, path, NULL);
+KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", path, path, NULL);
 KIND(address, "ADDRESS", "not an address", path, path, NULL);
 KIND(user, "NAME", "not a user name", path, path, NULL);
 KIND(group, "GROUP", "not a group", path, path, NULL);

@@ -42,9 +42,11 @@ extern const struct value_kind value_auto_flag; /* int8_t; -1: auto; else as a f
 extern const struct value_kind value_duration;  /* uint64_t, ns */
 extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
+extern const struct value_kind value_price;     /* double */
 extern const struct value_kind value_max_share; /* double; a share, or "on" (the default), "off" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_percent;   /* uint32_t */
+extern const struct value_kind value_pacing;    /* uint32_t, percent, or RIPTIDE_AT_ONCE */
 extern const struct value_kind value_u8;        /* uint8_t */
 extern const struct value_kind value_mark;      /* uint32_t, written in hexadecimal */
 extern const struct value_kind value_policy;    /* const struct riptide_policy * */

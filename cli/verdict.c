@@ -1,99 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From figures to sentences. The first step that ends the way to a route is the verdict.
+ * riptide verdict: what riptided's books say of its windows, or those of several hosts' states.
  */
-#include "verdict.h"
+#include "client.h"
+#include "effect.h"
+#include "log.h"
 
-#include "explanation.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* With what connections start all the same. */
-#define STARTS "[; connections start with {lookup.starts_with} segments]"
+/* Beside those of all commands. */
+enum { EXIT_HARM = 4 };
 
-/* Why there is no window: what is the first thing missing. */
-#define WITHOUT_WINDOW                                                                             \
-    "[{!in_scope}nothing: it is outside of --scope, or in --exclude"                               \
-    "|nothing, and a window would not help: it is left alone: {left_alone}" STARTS                 \
-    "|{?seen}{!seen.counted}nothing: none of the {seen.connections} connections that riptided "    \
-    "saw last counts (unused {seen.left_out.unused}, idle {seen.left_out.idle}, unmeasured "       \
-    "{seen.left_out.unmeasured})"                                                                  \
-    "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
+const struct option_row verdict_rows[] = {
+    COMMAND_ROW("json", flag, json, "print JSON"),
+    COMMAND_CONTROL,
+    COMMAND_NETNS,
+    COMMAND_END,
+};
 
-#define BY_PROGRAM                                                                                 \
-    "connections start with [{program.kept} segments, their route's, which is no less than the "  \
-    "{program.initcwnd} per connection|{program.initcwnd} segments, given per connection]"
+static void print_classes(const json_t *rows)
+{
+    const json_t *row;
+    size_t i;
 
-#define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(text_of(row, "verdict"), "few") == 0)
+            continue;
+        fputs("  ", stdout);
+        render(stdout, effect_sentence, row, NULL, NULL);
+        fputs("\n", stdout);
+    }
+}
 
-#define OF_DAEMON                                                                                  \
-    "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
-    "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
-    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
-    "|nothing at present, per connection: {route.reason}" STARTS                                   \
-    "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
-    "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
-    "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
-    "|; the route is not looked at: {rules.reason}"                                                \
-    "|{!kernel}; the kernel does not have the route that riptided has written"                     \
-    "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
-    "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
-    "|{?dry_run}" DRY_RUN                                                                          \
-    "|{!kernel}the kernel does not have the route that riptided has written"                       \
-    "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
-    "|connections start with {lookup.starts_with} segments[, without us, the route is not looked " \
-    "at: {rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
+/* Of the operands, as of one host. */
+static int add_states(const struct command_options *options, json_t **answerp)
+{
+    size_t n = (size_t)options->n_operands, n_read = 0, at = 0;
+    char **states = calloc(n, sizeof(*states));
+    size_t *sizes = calloc(n, sizeof(*sizes));
+    struct books *books = calloc(1, sizeof(*books));
+    struct riptide_error error = { .text = "" };
+    struct arm_config arms = { 0 };
+    int r = states && sizes && books ? 0 : -ENOMEM;
 
-/* Of a route, where no riptided answers. */
-#define OF_KERNEL                                                                                  \
-    VERDICT_MANAGER "[{-holder}, and left a route]"                                                \
-    "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: {lookup.not_ours}"    \
-    "|; connections start with {lookup.starts_with} segments[, {lookup.not_ours}]"                 \
-    "[{-holder}: see `riptide flush`]]"
+    for (; r == 0 && n_read < n; n_read += r == 0)
+        r = riptide_file_read(options->operands[n_read], RIPTIDE_STATE_MAX_BYTES,
+                              (void **)&states[n_read], &sizes[n_read], &error);
+    if (r < 0) {
+        log_answer("verdict: %s", log_error_text(&error, r));
+    } else {
+        r = riptide_states_add_books(books, &arms, (const char *const *)states, sizes, n, &at,
+                                     &error);
+        if (r < 0)
+            log_answer("verdict: %s: %s", options->operands[at], log_error_text(&error, r));
+        else
+            *answerp = effect_document(NULL, books, &arms, 0);
+    }
+    while (n_read > 0)
+        free(states[--n_read]);
+    free(states);
+    free(sizes);
+    free(books);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
-const char verdict_sentence[] =
-    "[{?daemon_is_running}" OF_DAEMON "|{?kernel}" OF_KERNEL
-    "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" VERDICT_MANAGER
-    "; what it would give: riptided --dry-run --once --scope {dst}]";
+int verdict_run(const struct command_options *options)
+{
+    json_t *answer;
+    const json_t *row;
+    size_t i;
+    int status = options->n_operands > 0
+                     ? add_states(options, &answer)
+                     : client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL,
+                                         &answer);
+    bool is_harm;
 
-#define EVIDENCE                                                                                   \
-    "  evidence     capacity [{window.evidence.capacity:.1}|-], "                                  \
-    "burst [{window.evidence.burst:.1}|-] segments, sharers [{window.evidence.sharers}|-], "       \
-    "brake [{window.evidence.brake:.2}|-]"                                                         \
-    "[, rtt {window.evidence.min_rtt_ms:.1} to {window.evidence.max_rtt_ms:.1} ms"                 \
-    "|, smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n"
-
-#define ROUTE(name)                                                                                \
-    "[{!" name "}none|{?" name ".state=" PER_CONNECTION "}"                                        \
-    "none: the window is given per connection[, not at present: {" name ".reason}]"                \
-    "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
-    "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
-    "[ dev {" name ".dev}| via several next hops]]\n"
-
-const char verdict_steps[] =
-    "{dst}[{!/is_itself}, counted as {destination}]\n"
-    "[{?seen}  seen last    {seen.connections} connection[{!seen.connections=1}s], "
-    "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
-    "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
-    "{window.left_out:left_out}\n"
-    "[{?window.evidence.capacity}" EVIDENCE "|{?window.evidence.sharers}" EVIDENCE "]"
-    "  combined     {window.combined:.1} segments (policy {window.policy})\n"
-    "  smoothed     {window.smoothed:.1} segments"
-    "[{?window.is_drop}, the drop guard had history forgotten]\n"
-    "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
-    "[ by \\[prefix {window.override}\\]][, times {window.override_scale}]"
-    "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
-    "[, hint times {window.hint_scale}][{?window.bounds}; what bit: {window.bounds:list}]\n"
-    "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
-    "[, expires in {window.expires_s:.0} s]\n"
-    "|  window       none\n]"
-    "[{?daemon_is_running}  route        " ROUTE(
-        "route") "]"
-                 "[{?program}  program      initcwnd {program.initcwnd}"
-                 "[{?program.pacing_percent=50}, paced as TCP does itself, over half a round trip"
-                 "|{?program.pacing_percent}, paced over {program.pacing_percent} % of a round "
-                 "trip]"
-                 "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-                 "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as "
-                 "many a larger one]"
-                 "[, not at present: {program.reason}]\n]"
-                 "[  apply        by routes, not per connection: {why_routes}\n]"
-                 "  kernel       " ROUTE("kernel") "  => {verdict}\n";
+    if (status != EXIT_SUCCESS)
+        return status;
+    is_harm = strcmp(text_of(get(answer, "pooled"), "verdict"), "harms") == 0;
+    if (!options->json && json_is_object(get(answer, "pooled"))) {
+        render(stdout, effect_sentence, get(answer, "pooled"), NULL, NULL);
+        fputs("\n", stdout);
+        print_classes(get(answer, "classes"));
+    }
+    json_array_foreach(get(answer, "trials"), i, row)
+    {
+        if (options->json)
+            break;
+        render(stdout, effect_trial_sentence, row, NULL, NULL);
+        fputs("\n", stdout);
+    }
+    status = command_print(options, answer, NULL,
+                           "[nothing is compared: {reason}\n]"
+                           "[counted since {since}\n]"
+                           "[{?stepped_back_s}stepped back: windows are given again in "
+                           "{stepped_back_s:clock}, `riptide status` says why\n]");
+    return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
+}

@@ -82,6 +82,7 @@ struct workers {
     bool are_ready;            /* each has had a round, or failed */
     bool are_full, are_hidden; /* and the log has said so */
     const char *reason;        /* likewise: why the program gives nothing */
+    struct riptide_error why_none; /* what whoever has no worker is answered */
     bool is_child;
 };
 
@@ -273,6 +274,7 @@ static int work(struct workers *workers, const struct worker *worker, struct bea
 
     workers->is_child = true;
     close(workers->daemon.signals_fd);
+    workers->daemon.control = control_close(workers->daemon.control);
     service_close(&workers->daemon.service);
     unsetenv("NOTIFY_SOCKET");
     if (!served.is_home && (r = enter(worker)) < 0)
@@ -386,6 +388,11 @@ static void check_program(struct workers *workers)
     else if (!reason && workers->reason)
         log_line(LOG_LEVEL_INFO, "windows per connection: on again");
     workers->reason = reason;
+    snprintf(workers->why_none.text, sizeof(workers->why_none.text),
+             "riptided does not serve this network namespace: %s",
+             reason ? reason
+                    : "it has no process below --cgroup (`riptide netns` lists those that it "
+                      "serves)");
 }
 
 /* Ready with the first round of each; alive while this is done, at such intervals. */
@@ -465,7 +472,9 @@ static int run(struct workers *workers)
 {
     struct daemon *daemon = &workers->daemon;
     struct pollfd fds[] = { { .fd = daemon->signals_fd, .events = POLLIN },
-                            { .fd = daemon->service.timer_fd, .events = POLLIN } };
+                            { .fd = daemon->service.timer_fd, .events = POLLIN },
+                            { .fd = daemon->control ? control_get_fd(daemon->control) : -1,
+                              .events = POLLIN } };
     int status = 0;
 
     while (daemon->ending == ENDING_NONE || workers->n_running > 0) {
@@ -486,12 +495,14 @@ static int run(struct workers *workers)
             workers->next_ns = now_ns + END_NS;
             continue;
         }
-        if (poll(fds, 2, (int)(wait_ns / NS_PER_MS) + 1) < 0 && errno != EINTR)
+        if (poll(fds, 3, (int)(wait_ns / NS_PER_MS) + 1) < 0 && errno != EINTR)
             return EXIT_FAILURE;
         if (fds[0].revents)
             on_signals(workers);
         if (fds[1].revents)
             service_pet(&daemon->service);
+        if (fds[2].revents)
+            control_dispatch(daemon->control);
     }
     log_line(LOG_LEVEL_INFO, "all workers have ended");
     return EXIT_SUCCESS;
@@ -500,8 +511,11 @@ static int run(struct workers *workers)
 static int open_all(struct workers *workers, struct riptide_error *error)
 {
     struct daemon *daemon = &workers->daemon;
-    int r = riptide_agent_new(&daemon->agent, &daemon->settings->agent, error);
+    struct privileges privileges;
+    int r = privileges_find(&privileges, daemon->settings->user, error);
 
+    if (r == 0)
+        r = riptide_agent_new(&daemon->agent, &daemon->settings->agent, error);
     if (r == 0)
         r = riptide_agent_keep_program(daemon->agent, error);
     if (r == 0)
@@ -510,6 +524,10 @@ static int open_all(struct workers *workers, struct riptide_error *error)
         r = -errno;
     if (r == 0 && !(workers->shared = make_shared(sizeof(*workers->shared))))
         r = -ENOMEM;
+    if (r == 0)
+        daemon_open_control(daemon, &privileges);
+    if (daemon->control)
+        control_serve_none(daemon->control, workers->why_none.text);
     return r;
 }
 
@@ -539,6 +557,7 @@ int workers_serve(struct settings *settings)
         if (!workers->is_child)
             service_close(&workers->daemon.service);
     }
+    control_close(workers->daemon.control);
     riptide_agent_free(workers->daemon.agent);
     for (size_t i = 0; i < workers->n; i++)
         free(workers->list[i].cgroup);

@@ -52,6 +52,27 @@ void closep(const int *fdp)
         close(*fdp);
 }
 
+/* What is too long is a value in the middle: what it is of and the reason are at both ends. */
+static void put_text(char *text, size_t size, const char *format, va_list arguments)
+{
+    const size_t head = size / 2;
+    char *whole = NULL;
+    va_list again;
+    int n;
+
+    va_copy(again, arguments);
+    n = vsnprintf(text, size, format, arguments);
+    if (n >= (int)size)
+        whole = malloc((size_t)n + 1);
+    if (whole) {
+        vsnprintf(whole, (size_t)n + 1, format, again);
+        memcpy(text + head, "...", 3);
+        memcpy(text + head + 3, whole + n + 1 - (size - head - 3), size - head - 3);
+    }
+    va_end(again);
+    free(whole);
+}
+
 void error_set(struct riptide_error *error, const char *format, ...)
 {
     va_list arguments;
@@ -59,7 +80,7 @@ void error_set(struct riptide_error *error, const char *format, ...)
     if (!error)
         return;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof(error->text), format, arguments);
+    put_text(error->text, sizeof(error->text), format, arguments);
     va_end(arguments);
     error->field = NULL;
     error->index = -1;
@@ -84,7 +105,7 @@ int error_set_element(struct riptide_error *error, const char *field, size_t i, 
         n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]%s: ", (int)head, field, i,
                      field + head + strlen("[]"));
     va_start(arguments, format);
-    vsnprintf(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
+    put_text(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
     va_end(arguments);
     error->field = field;
     error->index = i == SIZE_MAX ? -1 : (int64_t)i;

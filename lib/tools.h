@@ -10,7 +10,8 @@
 #include "connections/window.h"
 #include "prefix.h"
 #include "proof/books.h"
-#include "proof/harm.h"
+#include "proof/ladder.h"
+#include "proof/watch.h"
 
 #include <riptide/agent.h>
 
@@ -24,18 +25,32 @@
 int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
                        bool is_synced, struct riptide_error *error);
 
-/* The state of now: *np bytes, to be given to free(3). NULL: no memory. */
-char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np);
+/*
+ * The state of now, as riptide_state_write has it: *np bytes, to be given to free(3). NULL: no
+ * memory.
+ */
+char *riptide_state_text(const struct riptide_agent *agent, size_t *np);
 
 /*
- * riptide_state_save and riptide_state_load for an agent, and its books with them: those of shares
- * that are others now are left; *n_outcomesp is how many connections the others are of.
+ * Adds the books of n states, *arms: their shares, to those in `pool`, empty before. Errors, with a
+ * part of them added, and a line about the state with the number *atp: as
+ * riptide_states_get_verdict.
+ */
+int riptide_states_add_books(struct books *pool, struct arm_config *arms, const char *const *states,
+                             const size_t *sizes, size_t n, size_t *atp,
+                             struct riptide_error *error);
+
+/*
+ * riptide_state_save and riptide_state_load for an agent, with its books and the wait of a step
+ * back, also where destinations are refused. Books of shares that are others now are left:
+ * `outcomes` is a line that says so, and of how many connections books are then; empty where there
+ * is no file.
  * `is_synced` as of riptide_file_write.
  */
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error);
 int riptide_state_read(struct riptide_agent *agent, const char *path,
-                       struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                       struct riptide_load_counts *counts, struct riptide_error *outcomes,
                        struct riptide_error *error);
 
 /*
@@ -108,14 +123,41 @@ void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
 /* How often windows were given per connection. */
 struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
+/*
+ * Of destinations with a window, connections that have closed after no more data than two windows:
+ * that can only be in the flights which the first window allowed. By that of the destination,
+ * whatever the arm, so that arms compare.
+ */
+struct first_flights {
+    uint64_t segs, again_segs; /* without those sent again; and those */
+};
+
+/* By arm; all in that with the window where nothing is held out. */
+const struct first_flights *riptide_agent_get_flights(const struct riptide_agent *agent);
+
 /* What connections the program draws by lot, in force; all 0: none. */
 struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent);
 
 /* Outcomes of connections since the shares are what they are; NULL: has_arms says no. */
 const struct books *riptide_agent_get_books(const struct riptide_agent *agent);
 
+/*
+ * Sums of those that ended before, with a step back or other shares; NULL: none has. *duep: so many
+ * connections of all books were to be held out.
+ */
+const struct books *riptide_agent_get_ended(const struct riptide_agent *agent, uint64_t *duep);
+
+/* When the books began; seconds of CLOCK_REALTIME. */
+uint64_t riptide_agent_get_books_since(const struct riptide_agent *agent);
+
+/* Connections of an arm that no books have, by enum book_entry. */
+const uint64_t *riptide_agent_get_left_out(const struct riptide_agent *agent, enum arm arm);
+
 /* Whether windows have stepped back, and how often. */
 const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent);
+
+/* Destinations that are judged each by its own, and those that have stepped back. */
+const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);
@@ -170,12 +212,22 @@ const struct riptide_policy *riptide_policy_get(size_t n);
 
 /*
  * riptide_estimator_add for n samples; outcomes[i] is what the one of samples[i] would be, cwnds[i]
- * the window of its destination; 0: none. Where there are many it is much faster: it waits for the memory of several destinations at once.
- * Errors: -ENOMEM, with a part of them added.
+ * the window of its destination; 0: none. Where there are many it is much faster: it waits for the
+ * memory of several destinations at once. Errors: -ENOMEM, with a part of them added.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n, int *outcomes,
                               uint16_t *cwnds);
+
+/*
+ * Of the destination that this is, or is counted as, with what other hosts have shown; empty where
+ * trials do not move its window.
+ */
+struct ladder riptide_estimator_get_ladder(const struct riptide_estimator *estimator,
+                                           const struct riptide_prefix *dst);
+
+/* How often trials have moved a window. */
+uint64_t riptide_estimator_count_steered(const struct riptide_estimator *estimator);
 
 /*
  * Walks over the hints in force, as riptide_estimator_next over destinations; a scale that was not

@@ -3,10 +3,10 @@
  * Our rules and routes among those of others.
  */
 #include "checks.h"
+#include "explain_words.h"
 #include "lib/tools.h"
 #include "render.h"
 #include "rules.h"
-#include "verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ void check_daemon(const struct host *host, struct finding *finding)
     if (!is_riptided) {
         json_t *numbers = json_pack("{s:i}", "holder", host->holder_pid);
 
-        render_string(manager, sizeof(manager), VERDICT_MANAGER, numbers);
+        render_string(manager, sizeof(manager), EXPLAIN_MANAGER, numbers);
         json_decref(numbers);
     }
     if (host->has_holder && host->holder_pid > 0)
@@ -82,6 +82,9 @@ void check_daemon(const struct host *host, struct finding *finding)
                    "rules or routes of ours are there, and nobody looks after them: left by --once "
                    "or by a crash");
         finding_do(finding, "systemctl start riptided, or riptide flush");
+    } else if (!host->has_holder && host->control_error == -ENONET) {
+        finding_is(finding, SEVERITY_NOTE, "%s", host->control_failure.text);
+        finding_do(finding, "for this one to have windows, move a process of it below --cgroup");
     } else if (!host->has_holder) {
         finding_is(finding, SEVERITY_NOTE, "no riptided runs in this network namespace");
         finding_do(finding, "systemctl start riptided");

@@ -248,7 +248,9 @@ static uint64_t read_status(int pid, const char *name, int base)
 
 void host_read_keeper(struct host *host)
 {
-    host->keeper_pid = (int)read_status(host->control_pid, "PPid:", 10);
+    host->keeper_pid = host->control_error == -ENONET
+                           ? host->control_pid
+                           : (int)read_status(host->control_pid, "PPid:", 10);
     host->keeper_capabilities = read_status(host->keeper_pid, "CapEff:", 16);
 }
 

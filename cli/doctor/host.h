@@ -96,7 +96,7 @@ struct host {
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
               struct riptide_error *error);
 
-/* Whose socket answered is a worker of --all-netns: its parent. */
+/* Whose socket answered is of --all-netns: the first process, or a worker, whose parent that is. */
 void host_read_keeper(struct host *host);
 
 /* Whoever manages this namespace is the riptided that was asked; it may not have answered. */

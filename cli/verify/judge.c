@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct verdict *verdict, c
 
 const char *verdict_name(enum verdict_kind kind)
 {
-    static const char *const names[] = { "applied", "bounded", "overridden" };
+    static const char *const names[] = { "applied", "bounded", "overridden", "unknown" };
 
     return names[kind];
 }
@@ -36,11 +36,13 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
 {
     if (evidence->why_off[0])
         say(verdict, "riptided gives nothing per connection: %s", evidence->why_off);
-    else if (evidence->silent_pid)
+    else if (evidence->silent_pid) {
+        verdict->kind = VERDICT_UNKNOWN;
         say(verdict,
-            "windows are given per connection by process %d, which does not say how much",
+            "process %d gives windows per connection and does not say which (no answer on "
+            "--control): whether it got its window cannot be told",
             evidence->silent_pid);
-    else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
+    } else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
         say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
     else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
         say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);
@@ -48,7 +50,7 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
         say(verdict, "no route of ours holds it, and no riptided runs here (or its --table and "
                      "--protocol are others)");
     else
-        say(verdict, "no route of ours holds it: riptided has seen no connection to it within the "
+        say(verdict, "riptided has no window for it: it has seen no connection to it within the "
                      "time to live, or it is not in --scope");
 }
 

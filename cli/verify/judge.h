@@ -47,6 +47,7 @@ enum verdict_kind {
     VERDICT_APPLIED,    /* it starts with our window */
     VERDICT_BOUNDED,    /* it does, but the peer takes less */
     VERDICT_OVERRIDDEN, /* it does not */
+    VERDICT_UNKNOWN,    /* windows are another process's, which cannot be asked */
 };
 
 struct verdict {

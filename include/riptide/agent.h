@@ -86,26 +86,30 @@ struct riptide_agent_config {
     /*
      * An agent of another network namespace, by whose program this one gives its windows as well:
      * one program serves 4,096 namespaces. It is on the cgroup of the agent that was made first,
-     * both belong to one thread, and either may be freed first. In a child of fork(2) it may be an
-     * agent of the parent: the program then ends with the parent at the latest. NULL (default), or
-     * an agent that has none: a program of its own.
+     * both belong to one thread, and either may be freed first; `cgroup` is not read then. In a
+     * child of fork(2) it may be an agent of the parent: the program then ends with the parent at
+     * the latest, whose rounds see whether somebody has detached it, and put it back. NULL
+     * (default), or an agent that has none: a program of its own. To reconfigure, NULL stands for
+     * the one that the agent was made with.
      */
     struct riptide_agent *program_of;
     /*
-     * So many of all connections to destinations with a window start as without us, 0 to 50 percent:
-     * what becomes of them is what riptide_agent_get_verdict compares the others with. Drawn from the socket's cookie and
-     * the seed, which is for each host to choose. Default 0: none. In force where windows are given per
-     * connection alone and with destroy_events, without which no end is known; with
-     * RIPTIDE_BOTH none is, as the route would give the window to those that the program passes by.
+     * So many of all connections to destinations with a window start as without us, 0 to 50
+     * percent: what becomes of them is what riptide_agent_get_verdict compares the others with.
+     * Drawn from the socket's cookie and the seed, which is for each host to choose. Default 0:
+     * none. In force where windows are given per connection alone and with destroy_events, without
+     * which no end is known; with RIPTIDE_BOTH none is, as the route would give the window to those
+     * that the program passes by.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
     /*
      * As many more start with a smaller window, and again as many with a larger one, by the square
      * root of two: not below the kernel's 10, not above cwnd_max. Both are paced over the same part
-     * of a round trip, so at a rate as much lower or higher. In force where holdout_percent is, with
-     * which half of all at least keep the window: 0 to 25 percent, less half of holdout_percent. No
-     * policy sees the samples of either. Default 0: none.
+     * of a round trip, so at a rate as much lower or higher. In force where holdout_percent is,
+     * with which half of all at least keep the window: 0 to 25 percent, less half of
+     * holdout_percent. No policy sees the samples of either; each destination's window moves to
+     * the side that does better, near the policy's own (docs/proof.md). Default 0: none.
      */
     uint32_t trial_percent;
     /*
@@ -114,9 +118,16 @@ struct riptide_agent_config {
      * never; default 2. None is given then, as in a pause but apart from that, while the agent goes
      * on to learn; RIPTIDE_AGENT_BACKEND says why. They are tried again after step_back_wait_ns,
      * 1 s to a day, default 10 min; twice as late each time that they do harm again, a day at most.
+     * Where only one destination's do, beyond chance, it alone has none: RIPTIDE_AGENT_ROUTE has it
+     * withdrawn, with why as its reason.
      */
     uint32_t step_back_percent;
     uint64_t step_back_wait_ns;
+    /*
+     * A point of segments sent again is worth so many per cent of time, 0 to 10, default 1: where
+     * trials move a window by both, and for a gain of time that makes up for what is sent again.
+     */
+    double again_price;
 };
 
 /* One round of the three stages. */
@@ -151,7 +162,10 @@ struct riptide_verdict {
     struct riptide_interval time;         /* -0.25: a quarter less time */
     struct riptide_interval rounds_saved; /* smallest round trip times; above 0 is less */
     struct riptide_interval again;        /* 0.01: of 100 segments one more was sent again */
-    /* Held out, of all that count. Where holdout_percent is not within, nothing above can be believed. */
+    /*
+     * Held out, of all that count: 0.05 is one in twenty. Where holdout_percent / 100.0 is below
+     * `low` or above `high` the verdict is void: believe nothing above.
+     */
     struct riptide_interval share;
 };
 
@@ -177,7 +191,7 @@ struct riptide_agent_event {
     int error;                               /* -errno */
     uint8_t family;                          /* AF_INET or AF_INET6 */
     const char *reason;                      /* riptide_router_get_reason; NULL: regained */
-    enum riptide_backend backend;
+    enum riptide_backend backend;            /* of RIPTIDE_AGENT_BACKEND alone */
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
@@ -185,25 +199,30 @@ void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 /*
  * Without a configuration (NULL) all is by default, as for riptide_agent_reconfigure.
  * Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL
- * where the time to live is not longer than the interval.
+ * where the time to live is not longer than the interval. With RIPTIDE_CONNECTIONS or _BOTH also
+ * -ENOENT where cgroup is not there, -EINVAL where it is no directory of cgroup2, -EOPNOTSUPP
+ * before Linux 5.15; RIPTIDE_AUTO takes routes then.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
-/* Closes. What is in the kernel stays there; see riptide_agent_stop. */
+/* Closes. Routes and rules stay, see riptide_agent_stop; windows per connection end here. */
 struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
 /*
- * Starts the router (errors: riptide_router_start) and the first tick at once. -EALREADY: it has
- * started before, and goes on.
+ * Starts the router (errors: riptide_router_start), the program per connection, and the first tick
+ * at once. -EALREADY: it has started before, and goes on. Errors of the program, for which
+ * RIPTIDE_AUTO takes routes: -EPERM (CAP_BPF or CAP_NET_ADMIN is missing, or somebody else's
+ * program has the cgroup to itself), -E2BIG (64 programs are on it), -EBUSY (another agent gives
+ * windows to the namespace by this program), those of bpf(2), but -EOPNOTSUPP in place of EINVAL.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Removes all from the kernel: riptide_router_stop. The agent does nothing any more: what it knows
- * may be read and saved, and riptide_agent_dispatch finds nothing to do; but start, reconfigure
- * and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such as its exit handlers:
- * the parent's agent goes on.
+ * Removes all from the kernel: riptide_router_stop, and the program. The agent does nothing any
+ * more: what it knows may be read and saved, and riptide_agent_dispatch finds nothing to do; but
+ * start, reconfigure and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such as
+ * its exit handlers: the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
 
@@ -224,9 +243,10 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
  * their policies know where that is the same one. What is no destination any more, or lies outside
  * the new scope, is withdrawn with the next round.
  * Errors, with nothing changed: as riptide_agent_new; -EINVAL also where the configuration's hints
- * and those that end are more than RIPTIDE_MAX_HINTS; -EBUSY where the router's table, protocol,
- * rule_priority, mark, dry_run or the network namespace would be another one (error names the
- * field); the fd may be another one on the same namespace; -ECHILD in a child of fork(2).
+ * and those that end are more than RIPTIDE_MAX_HINTS; -EBUSY where apply, cgroup, program_of, the
+ * router's table, protocol, rule_priority, mark, dry_run or the network namespace would be another
+ * one (error names the field); the fd may be another one on the same namespace; -ECHILD in a child
+ * of fork(2).
  */
 int riptide_agent_reconfigure(struct riptide_agent *agent,
                               const struct riptide_agent_config *config,
@@ -265,7 +285,10 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 #define RIPTIDE_STATE_MODE      0600u
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 
-/* riptide_router_set_paused on the agent's router. */
+/*
+ * riptide_router_set_paused on the agent's router; the program gives no window meanwhile either.
+ * Errors: as there, those of bpf(2), -ESHUTDOWN, -ECHILD.
+ */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
@@ -274,6 +297,19 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
  */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
+
+/*
+ * The verdict of several hosts as one, by the sums of their books: `states` are n texts, of
+ * sizes[i] bytes each, of riptided's state files or `riptide save`, one of each host, of about the
+ * same time. Give those of all hosts: a choice by outcome biases the verdict. Pure; needs no agent.
+ * Outcomes: RIPTIDE_E_UNKNOWN: fewer than 20 connections of either, or none is held out. Errors,
+ * each with a line: -ENOENT, a state has no books; -EEXIST, it is of the same host as another;
+ * -EINVAL, other shares are held out than by the first one, books are damaged, or void, one host's
+ * or all together; -ENOMEM. Nothing is written then.
+ */
+int riptide_states_get_verdict(const char *const *states, const size_t *sizes, size_t n,
+                               struct riptide_verdict *verdict, size_t size,
+                               struct riptide_error *error);
 
 /*
  * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the

@@ -177,22 +177,21 @@ struct riptide_wanted {
      */
     uint32_t pmtu_bytes;
     /*
-     * The rest is for the program alone; routes leave it out. The first flight leaves over so many
-     * percent of a round trip, at most 100, and no fewer than an agent's configuration says;
-     * RIPTIDE_AT_ONCE: it is not paced. Up to 50 is TCP's
-     * own rate in slow start, two windows a round trip; more is a lower rate, until the first
-     * acknowledgement of data. A limit of the application's own stays, and there is no pacing then,
-     * nor before Linux 6.1, which does not tell of one.
+     * The rest is for the program alone, which an agent has (apply of its configuration) and fills
+     * from its estimator; routes leave it out. The first flight leaves over so many percent of a
+     * round trip, at most 100, and no fewer than an agent's configuration says; RIPTIDE_AT_ONCE: it
+     * is not paced. Up to 50 is TCP's own rate in slow start, two windows a round trip; more is a
+     * lower rate, until the first acknowledgement of data. A limit of the application's own stays,
+     * and there is no pacing then, nor before Linux 6.1, which does not tell of one.
      */
     uint32_t pacing_percent;
-    uint32_t pacing_rate; /* bytes/s, in place of the one that pacing_percent makes; 0: none */
-    uint32_t rtt_us;      /* of the path, where a handshake measures none; 0: not known */
+    uint32_t rtt_us; /* of the path, where a handshake measures none; 0: not known */
     /*
      * The first receive window of connections that this host opens; 0: as without us. By
      * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.
      */
     uint32_t receive_bytes;
-    uint32_t reserved[3]; /* 0 */
+    uint32_t reserved[4]; /* 0 */
 };
 
 /*

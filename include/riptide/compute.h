@@ -42,12 +42,12 @@ struct riptide_explanation;
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;                               /* combine: of this tick */
+    uint64_t now_ns;    /* combine: of this tick; add: when the sample was read, 0: unknown */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
     uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     /*
-     * The destination's present window, segments; 0: none. add: 0 also for a connection that has not
-     * started with it, as it was held out or none is given at present.
+     * The destination's present window, segments; 0: none. add: 0 also for a connection that has
+     * not started with it, as it was held out or none is given at present.
      */
     uint32_t cwnd;
     uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
@@ -96,7 +96,7 @@ struct riptide_policy {
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
-    /* Optional: fills the explanation's evidence; of the rest `cwnd` is there. */
+    /* Optional: fills the explanation's evidence and adds bounds; of the rest `cwnd` is there. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
      * Optional: whether losses took the window down, so that it may be below what connections start
@@ -120,7 +120,7 @@ const struct riptide_policy *riptide_policy_find(const char *name);
  * What is different for the destinations within `dst`; what is 0 or NULL is as for all others.
  *
  * One without an end takes the place of what the configuration says for all: of several that hold a
- * destination the longest alone decides, by cwnd_min, cwnd_max, policy and scale.
+ * destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale and pacing_percent.
  *
  * One that ends is for what the host knows and connections cannot (paper, Sec. V: "higher level
  * information"): that traffic is about to be moved to these destinations, for example. It only
@@ -133,7 +133,12 @@ struct riptide_hint {
     /* Passes by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
     uint64_t until_ns;
     uint32_t cwnd_min;                   /* segments; of one without an end alone */
-    uint32_t reserved[5];                /* 0 */
+    /*
+     * Likewise: over how much of a round trip first flights leave, whatever the policy says; as in
+     * struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds pacing_rtt_min_us 0.
+     */
+    uint32_t pacing_percent;
+    uint32_t reserved[4];                /* 0 */
     const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
 
@@ -145,9 +150,9 @@ struct riptide_estimator_config {
     /*
      * Must outlive the estimator. Default "careful", which learns from first flights: most of them
      * it is shown where the observer has congestion_control, which is on by default, and
-     * destroy_events, which an agent turns on for it; an observer that stands alone has to be given both.
-     * Without them "careful" is a window of 24 that comes down where that loses, and saves 13.7 %
-     * of the time, not 21.7 (`./dev lab duel`).
+     * destroy_events, which an agent turns on for it; an observer that stands alone has to be given
+     * both. Without them "careful" is a window of 24 that comes down where that loses, and
+     * saves 13.7 % of the time, not 21.7 (`./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*
@@ -222,7 +227,7 @@ struct riptide_estimate {
      */
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, as its policy explains it; 0: unknown */
-    uint32_t pacing_percent; /* likewise, as in the explanation */
+    uint32_t pacing_percent; /* its hint's, or as the policy explains it */
     uint32_t reserved[3];
 };
 
@@ -236,6 +241,8 @@ enum riptide_bound {
     RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint that ends scaled it down */
     RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of one that ends lowered it */
     RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
+    RIPTIDE_BOUND_MANY_PATHS = 1 << 8,     /* its first flights disagree as on several paths: it is
+                                              what the worst of these take ("careful") */
 };
 
 /*
@@ -256,6 +263,7 @@ struct riptide_explanation {
     uint32_t cwnd_min;                           /* that hold for it, */
     uint32_t cwnd_max;                           /* segments */
     double override_scale;                       /* 1: none */
+    uint32_t override_pacing_percent;            /* 0: none */
     double hint_scale;                           /* of the hints that end; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
     uint32_t base_cwnd;                          /* as in riptide_policy_input */
@@ -398,8 +406,10 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
  * Takes over the destinations of a state, each with the age it has by now; of a destination that is
  * known here, the newer window wins. Where it is replacing, nothing is known here: what the state
  * does not name, or names with an age beyond the time to live, is withdrawn. Of another policy than
- * the destination has here, only the window counts. What is taken over waits to be popped. `counts`
- * and `error` may be NULL.
+ * the destination has here, only the window counts. What is taken over waits to be popped. What
+ * trials have shown (docs/proof.md) is added to what this host and others have seen, in the place
+ * of what the state's host had said before, until its time to live has passed. `counts` and `error`
+ * may be NULL.
  * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's. Errors: -EINVAL with a line
  * in `error` and nothing changed (foreign, of another version, from the future); -ENOMEM, with a
  * part of it loaded.

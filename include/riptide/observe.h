@@ -2,7 +2,8 @@
 /*
  * Observe: what the open TCP connections of this network namespace know about their paths.
  *
- * An observer dumps the established sockets through sock_diag(7), one netlink buffer per call:
+ * An observer dumps the established sockets, and those that have closed with data under way, through
+ * sock_diag(7), one netlink buffer per call:
  *
  *     riptide_observer_start(observer)
  *     while the fd is readable:

@@ -79,12 +79,12 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
 
     if (agent->books && memcmp(&had->arms, &has->arms, sizeof(had->arms)) == 0)
         return;
+    books_end(agent);
     free(agent->books);
     /* Without memory for them windows are given all the same. */
     agent->books =
         has_arms(&has->arms) && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
     agent->recent = agent->books ? agent->books + 1 : NULL;
-    agent->n_recent = 0;
     agent->books_wait = BOOKS_WAIT;
     if (agent->books)
         netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,
@@ -108,6 +108,8 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     r = stages_take(&stages, config, error);
     if (r < 0)
         return r;
+    if (stages.agent.program_of)
+        stages.connections.program_of = stages.agent.program_of->backends.connections;
     agent = calloc(1, sizeof(*agent));
     if (!agent)
         return -ENOMEM;
@@ -124,8 +126,11 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, riptide_observer_get_fd(agent->observer));
     if (r < 0)
         return r;
+    watch_init(&agent->watch, stages.estimator.hash_seed);
     begin_books(agent, &stages);
     keep_stages(agent, &stages);
+    /* Two hosts do not begin in the same nanosecond. */
+    agent->estimator->hosts[0].id = read_clock(CLOCK_REALTIME);
     agent->observed = netns_identify(stages.observer.netns_fd);
     agent->routed = netns_identify(stages.router.netns_fd);
 
@@ -153,6 +158,8 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->books);
+    free(agent->ended);
+    watch_deinit(&agent->watch);
     free(agent);
     return NULL;
 }
@@ -216,6 +223,20 @@ static int check_netns(const struct riptide_agent *agent, const struct stages *s
     return -EBUSY;
 }
 
+/* It may be freed by now: its address alone tells. */
+static int check_program_of(const struct riptide_agent *agent, struct stages *stages,
+                            struct riptide_error *error)
+{
+    struct riptide_agent *had = agent->stages.agent.program_of;
+
+    if (stages->agent.program_of && stages->agent.program_of != had) {
+        error_set_field(error, "program_of", "cannot change while windows are in place; start anew");
+        return -EBUSY;
+    }
+    stages->agent.program_of = had;
+    return 0;
+}
+
 /* The router first: it can go back to what it had, if the estimator refuses. */
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                        const struct riptide_observer *observer, struct riptide_error *error)
@@ -249,6 +270,8 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
         r = riptide_observer_new(&observer, &stages.observer, error);
     if (r == 0)
         r = check_netns(agent, &stages, error);
+    if (r == 0)
+        r = check_program_of(agent, &stages, error);
     if (r == 0)
         r = backends_compare(&agent->backends, stages.agent.apply, stages.agent.cgroup, error);
     if (r == 0)
@@ -347,8 +370,8 @@ static bool pop_backend(struct riptide_agent *agent)
 
     if (!agent->is_backend_news && reason == agent->program_reason)
         return false;
-    if (agent->is_backend_news && backends->why_routes.text[0])
-        reason = backends->why_routes.text;
+    if (agent->is_backend_news)
+        reason = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
     else
         agent->program_reason = reason;
     agent->is_backend_news = false;
@@ -383,6 +406,11 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     if (backends_pop(&agent->backends, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
+        if (route->state == RIPTIDE_ROUTE_WITHDRAWN) {
+            agent->route = *route;
+            describe_step_back(agent, &agent->route);
+            agent->event.route = &agent->route;
+        }
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
     } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
@@ -436,22 +464,10 @@ riptide_agent_get_router(const struct riptide_agent *agent)
     return agent->router;
 }
 
-STRUCT_ENDS_WITH(struct riptide_verdict, share);
-
 RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
     const struct books *books = agent->backends.connections ? agent->books : NULL;
-    struct riptide_verdict given;
-    struct verdict found;
-    int r = books ? verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT,
-                                    (struct verdict_classes){ 0 }, 0.95)
-                  : RIPTIDE_E_UNKNOWN;
 
-    if (r != 0)
-        return r;
-    given = (struct riptide_verdict){ found.n,     found.n_control, found.time, found.rounds_saved,
-                                      found.again, found.share };
-    struct_give(verdict, size, &given, sizeof(given));
-    return 0;
+    return books ? books_get_verdict(books, verdict, size) : RIPTIDE_E_UNKNOWN;
 }

@@ -4,6 +4,7 @@
  */
 #include "agent/backends.h"
 
+#include "compute/evidence.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -93,13 +94,30 @@ int backends_start(struct backends *backends, struct riptide_error *error)
     return error_fill(error, r);
 }
 
+/*
+ * A route gives its window also where nothing paces it: outside of the program's cgroup, and behind
+ * an agent that was killed. What fits only paced gets no more of it than careful begins with.
+ */
+static uint32_t route_cwnd(const struct riptide_wanted *wanted)
+{
+    bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
+
+    return is_paced && wanted->initcwnd > START_CWND ? START_CWND : wanted->initcwnd;
+}
+
 /* A destination that does not fit in one may be in the other. */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
 {
     int first = 0;
 
     for (uint32_t i = 0; i < backends->n; i++) {
-        int r = backends->list[i].backend->set(backends->list[i].self, wanted);
+        const struct listed *listed = &backends->list[i];
+        struct riptide_wanted one = *wanted;
+        int r;
+
+        if (listed->backend == &backend_routes)
+            one.initcwnd = route_cwnd(wanted);
+        r = listed->backend->set(listed->self, &one);
 
         if (r < 0)
             return r;

@@ -12,13 +12,13 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, step_back_wait_ns);
+STRUCT_ENDS_WITH(struct riptide_agent_config, again_price);
 
 /* Half a round trip is TCP's own rate: it needs no callback and no rate of ours. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
 /* The other half has the window, with which all others are compared. */
 enum { MOST_IN_ARMS_PERCENT = 50 };
-enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
+enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600, MOST_AGAIN_PRICE = 10 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -30,7 +30,8 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
                                                    .pacing_rtt_min_us = PACING_RTT_MIN_US,
                                                    .step_back_percent = STEP_BACK_PERCENT,
                                                    .step_back_wait_ns =
-                                                       STEP_BACK_WAIT_S * NS_PER_S };
+                                                       STEP_BACK_WAIT_S * NS_PER_S,
+                                                   .again_price = 1 };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -85,6 +86,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.step_back_wait_ns < NS_PER_S ||
         stages->agent.step_back_wait_ns > 24 * 3600 * NS_PER_S)
         return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
+    if (!(agent->again_price >= 0 && agent->again_price <= MOST_AGAIN_PRICE))
+        return error_set_field(error, "again_price", "%g; must be 0 to 10", agent->again_price);
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -111,8 +114,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .arms = { can_draw(stages) ? agent->holdout_percent : 0,
                   can_draw(stages) ? agent->trial_percent : 0, agent->holdout_seed },
         .dry_run = router->dry_run,
-        .program_of =
-            stages->agent.program_of ? stages->agent.program_of->backends.connections : NULL,
     };
     /* Books without those that a dump has shown would miss the slow ones. */
     if (has_arms(&stages->connections.arms))
@@ -129,7 +130,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", step_back_wait_ns);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", again_price);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

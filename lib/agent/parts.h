@@ -10,7 +10,8 @@
 #include "internal.h"
 #include "netns.h"
 #include "proof/books.h"
-#include "proof/harm.h"
+#include "proof/watch.h"
+#include "tools.h"
 
 #include <riptide/agent.h>
 #include <time.h>
@@ -60,13 +61,20 @@ struct riptide_agent {
     struct riptide_router *router;
     struct backends backends; /* that windows are given to */
     bool is_started;
-    struct books *books;      /* of what closes; NULL: none is held out */
-    struct books *recent;     /* behind them, of the last up to RECENT that count */
+    struct books *books;  /* of what closes; NULL: none is held out */
+    struct books *recent; /* behind them, of the last up to RECENT that count */
     uint32_t n_recent;
-    uint32_t books_wait;      /* rounds until they begin */
-    uint32_t flights_wait;    /* rounds until first flights are judged, which had no window */
+    uint32_t books_wait;   /* rounds until they begin */
+    uint64_t books_since_s; /* CLOCK_REALTIME */
+    struct books *ended;    /* sums of all books that have ended; NULL: none has */
+    uint64_t ended_due;     /* connections of these that were to be held out */
+    uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that no books have, and why */
+    uint32_t flights_wait; /* rounds until first flights are judged, which had no window */
+    struct first_flights flights[ARMS];
     struct harm harm;
-    char why_back[256]; /* harm_describe, while windows step back */
+    struct watch watch;
+    bool are_books_tainted; /* they have the harm of a destination that has stepped back */
+    char why_back[256];        /* harm_describe, while windows step back */
     unsigned int book_control; /* of the namespace's default, as a destroy event has no name */
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
@@ -86,6 +94,7 @@ struct riptide_agent {
     int events_error;       /* why there are no destroy events, likewise */
     int failure;
     struct riptide_estimate estimate;
+    struct riptide_route route;
     struct riptide_agent_event event;
 };
 
@@ -95,11 +104,28 @@ struct riptide_agent {
  */
 enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 
+/* step_back.c: for each round, before its connections. */
+void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
+
+/* Adds the books to `ended`, whose sums are exported, and empties them. */
+void books_end(struct riptide_agent *agent);
+struct books *books_get_ended(struct riptide_agent *agent); /* NULL: no memory */
+uint64_t books_due(const struct books *books, uint32_t holdout_percent);
+
+/* Where the destination has no window as it did harm: says so of the route, and why. */
+void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route);
+
+/* pool.c */
+
 /*
- * Connections after which `recent` begins anew. What a month of gains has in the books outweighs
- * harm that begins today, for about another month.
+ * The books behind a state, *booksp, which are *np bytes, and the shares that they are of. Errors:
+ * -ENOENT, there are none; -EINVAL, they are cut off; each with a line.
  */
-enum { RECENT = 20000 };
+int books_find(const char *state, size_t size, const char **booksp, size_t *np,
+               struct arm_config *arms, struct riptide_error *error);
+
+/* As riptide_agent_get_verdict, of these. */
+int books_get_verdict(const struct books *books, struct riptide_verdict *verdict, size_t size);
 
 /* round.c: observe, compute, apply, once per interval. */
 

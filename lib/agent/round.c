@@ -6,8 +6,7 @@
 
 #include "apply/router.h"
 #include "compute/estimator.h"
-#include "proof/verdict.h"
-#include "tools.h"
+#include "compute/evidence.h"
 
 #include <errno.h>
 #include <string.h>
@@ -91,7 +90,7 @@ static int hand_over(struct riptide_agent *agent)
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
-            .initcwnd = estimate->cwnd,
+            .initcwnd = watched_is_back(watch_find(&agent->watch, &estimate->dst)) ? 0 : estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
@@ -153,60 +152,13 @@ static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
     return config->pacing_rtt_min_us > 0 ? config->pacing_rtt_min_us : 1;
 }
 
-/*
- * Books of windows that were none would end in no effect. What was entered before windows step back
- * stays to be read, and ends when they return: it is of another time then.
- */
-static void judge_windows(struct riptide_agent *agent, uint64_t now_ns)
-{
-    const struct harm_config config = { agent->stages.agent.step_back_percent,
-                                        agent->stages.connections.arms.holdout_percent,
-                                        agent->stages.agent.step_back_wait_ns };
-    struct connections *connections = agent->backends.connections;
-    const struct books *const books[] = { agent->books, agent->recent };
-    enum harm_step step = HARM_STAYS;
-    struct verdict verdict;
-
-    if (!connections || (!agent->books && agent->harm.until_ns == 0))
-        return;
-    for (int i = 0; i < 2 && step == HARM_STAYS; i++) {
-        bool is_known =
-            books[i] && verdict_compute(&verdict, books[i], ARM_WINDOW, ARM_HOLDOUT,
-                                        (struct verdict_classes){ 0 }, HARM_CONFIDENCE) == 0;
-
-        step = harm_judge(&agent->harm, &config, is_known ? &verdict : NULL, now_ns);
-    }
-    switch (step) {
-    case HARM_STEPS_BACK:
-        harm_describe(&agent->harm, &verdict, agent->why_back, sizeof(agent->why_back));
-        connections_step_back(connections, agent->why_back);
-        break;
-    case HARM_RETURNS:
-        connections_step_back(connections, NULL);
-        if (agent->books)
-            *agent->books = (struct books){ 0 };
-        agent->n_recent = RECENT;
-        break;
-    case HARM_STAYS:
-        break;
-    }
-    if (agent->recent && agent->n_recent >= RECENT) {
-        *agent->recent = (struct books){ 0 };
-        agent->n_recent = 0;
-    }
-    if (connections_get_reason(connections))
-        agent->books_wait = BOOKS_WAIT;
-    else
-        agent->books_wait -= agent->books_wait > 0;
-}
-
 /* What opens without a window of ours says nothing of it. */
 static void wait_for_flights(struct riptide_agent *agent)
 {
     const struct arm_config *arms = &agent->stages.connections.arms;
     const struct backends *backends = &agent->backends;
-    bool is_off = backends->chosen == RIPTIDE_CONNECTIONS &&
-                  connections_get_reason(backends->connections);
+    bool is_off =
+        backends->chosen == RIPTIDE_CONNECTIONS && connections_get_reason(backends->connections);
 
     if (is_off || backends->is_paused)
         agent->flights_wait = FLIGHTS_WAIT;
@@ -216,6 +168,7 @@ static void wait_for_flights(struct riptide_agent *agent)
     agent->estimator->shares =
         backends->connections ? arm_shares_of(arms) : (struct arm_shares){ 0 };
     agent->estimator->arms_seed = arms->seed;
+    agent->estimator->again_price = agent->stages.agent.again_price;
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -230,7 +183,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
-    judge_windows(agent, now_ns);
+    step_back_where_harm_is(agent, now_ns);
     wait_for_flights(agent);
     agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
     agent->phase = PHASE_OBSERVING;
@@ -264,9 +217,25 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 
+static void count_flight(struct riptide_agent *agent, const struct riptide_sample *sample,
+                         uint32_t cwnd)
+{
+    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct arm_shares shares = arm_shares_of(arms);
+    uint32_t segs = evidence_segs_sent_once(sample);
+    struct first_flights *flights;
+
+    if (segs == 0 || segs > 2 * cwnd)
+        return;
+    flights = &agent->flights[arm_of(sample->cookie, arms->seed, &shares)];
+    flights->segs += segs;
+    flights->again_segs += sample->retrans_segs;
+}
+
 /*
- * Into the books. Most ends are of connections that no window can have moved: these leave at once.
- * Without a window of ours all arms have started alike.
+ * Into the books, and of trials to what moves windows. Most ends are of connections that no window
+ * can have moved: these leave at once. Without a window of ours all arms have started alike. What
+ * counts for ladders is the same whichever rung the window is on.
  */
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
@@ -275,15 +244,29 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
                                 ? KERNEL_CWND
                                 : arm_cwnd(ARM_SMALLER, cwnd, 0);
+    enum book_entry entry;
+    struct riptide_prefix dst;
     enum arm arm;
 
-    if (cwnd == 0 || sample->acked_bytes <= (uint64_t)smaller_cwnd * sample->mss_bytes)
+    if (cwnd == 0)
         return;
     arm = arm_of(sample->cookie, arms->seed, &shares);
-    if (books_enter(agent->books, arm, agent->book_control, sample, smaller_cwnd) == BOOK_ENTERED) {
-        books_enter(agent->recent, arm, agent->book_control, sample, smaller_cwnd);
-        agent->n_recent++;
+    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
+        agent->left_out[arm][BOOK_SMALL]++;
+        return;
     }
+    if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
+        book_judge(sample, KERNEL_CWND) == BOOK_ENTERED)
+        estimator_enter(agent->estimator, sample, arm, cwnd);
+    entry = books_enter(agent->books, arm, agent->book_control, sample, smaller_cwnd);
+    if (entry != BOOK_ENTERED) {
+        agent->left_out[arm][entry]++;
+        return;
+    }
+    books_enter(agent->recent, arm, agent->book_control, sample, smaller_cwnd);
+    agent->n_recent++;
+    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
+    watch_enter(&agent->watch, &dst, arm, sample, agent->tick.started_ns);
 }
 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
@@ -299,10 +282,13 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
         if (!samples[i]->shown)
             config->on_sample(config->user, samples[i]);
     }
+    agent->estimator->input.now_ns = now();
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
+        if (agent->flights_wait == 0 && samples[i]->closed)
+            count_flight(agent, samples[i], cwnds[i]);
         if (has_books && samples[i]->closed)
             enter(agent, samples[i], cwnds[i]);
         count_sample(tick, samples[i], outcomes[i]);
@@ -313,10 +299,12 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
 
 int round_add(struct riptide_agent *agent, const struct riptide_sample *sample)
 {
-    int r = riptide_scope_matches(agent->estimator->scope, sample)
-                ? riptide_estimator_add(agent->estimator, sample)
-                : RIPTIDE_E_UNKNOWN;
+    int r;
 
+    agent->estimator->input.now_ns = now();
+    r = riptide_scope_matches(agent->estimator->scope, sample)
+            ? riptide_estimator_add(agent->estimator, sample)
+            : RIPTIDE_E_UNKNOWN;
     count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);
     return r;
 }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,8 +42,8 @@ static int write_state(int fd, const struct riptide_estimator *estimator)
 {
     enum { PIECE_BYTES = 4096 };
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME);
-    char text[PIECE_BYTES + STATE_LINE_BYTES];
-    size_t n = state_put_head(text, read_clock(CLOCK_REALTIME));
+    char text[PIECE_BYTES + STATE_LINE_BYTES + LADDER_BYTES];
+    size_t n = state_put_head(text, estimator, read_clock(CLOCK_REALTIME));
     int r = 0;
 
     FOR_EACH_DESTINATION(estimator, slot) {
@@ -75,7 +76,7 @@ static int replace(const char *path, const struct riptide_estimator *estimator, 
     struct stat there;
     int r;
 
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp-XXXXXX", path) >= sizeof(temporary))
         return fail(error, path, "write: ", ENAMETOOLONG);
     /* A rename replaces all that it finds: devices, FIFOs and links are somebody else's. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
@@ -145,56 +146,175 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
-char *riptide_state_text(const struct riptide_estimator *estimator, size_t *np)
-{
-    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    size_t n = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0);
-    char *text = malloc(n);
-
-    if (text)
-        *np = riptide_estimator_save(estimator, now_ns, realtime_ns, text, n);
-    return text;
-}
-
 enum { SHARES_BYTES = 64 };
 
-/* Behind the last cell, so that books that were cut off are of no known shares, and not taken. */
-static size_t put_shares(char text[SHARES_BYTES], const struct arm_config *arms)
+/* Of the destinations whose windows did harm, a line each; as large as it may be. */
+enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
+
+static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
+                         uint64_t realtime_ns)
 {
-    return (size_t)snprintf(text, SHARES_BYTES, "\nholdout_percent=%u trial_percent=%u\n",
-                            arms->holdout_percent, arms->trial_percent);
+    size_t n = 0;
+
+    FOR_EACH_WATCHED(watch, slot) {
+        const struct watched *watched = watched_at(watch, slot);
+        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        if (harm_is_over(&watched->harm, now_ns))
+            continue;
+        riptide_prefix_format(&watched->dst, dst);
+        n += (size_t)snprintf(text + n, HARMED_BYTES, "harmed=%s ", dst);
+        n += harm_save(&watched->harm, now_ns, realtime_ns, text + n);
+    }
+    return n;
+}
+
+/* The books and the waits of steps back, as they stand behind a state; empty where there are none. */
+static int put_books(const struct riptide_agent *agent, char **textp, size_t *np)
+{
+    const struct books *books = riptide_agent_get_books(agent);
+    const struct arm_config *arms = &agent->stages.connections.arms;
+    size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
+    size_t ended_size = agent->ended ? books_save(agent->ended, NULL, 0) : 0;
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
+    char *text = malloc(size + ended_size + (size_t)3 * SHARES_BYTES + HARM_LINE_BYTES +
+                        (size_t)agent->watch.table.n * HARMED_BYTES);
+
+    if (!text)
+        return ENOMEM;
+    if (books) {
+        n = books_save(books, text, size);
+        /* Behind the last cell, so that books that were cut off are of no known shares. */
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u\n",
+                              arms->holdout_percent, arms->trial_percent);
+        n += harm_save(&agent->harm, now_ns, realtime_ns, text + n);
+        n += put_harmed(text + n, &agent->watch, now_ns, realtime_ns);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n",
+                              agent->books_since_s);
+    }
+    if (books && agent->ended) {
+        n += books_save(agent->ended, text + n, ended_size);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "ended_due=%" PRIu64 "\n", agent->ended_due);
+    }
+    *textp = text;
+    *np = n;
+    return 0;
+}
+
+char *riptide_state_text(const struct riptide_agent *agent, size_t *np)
+{
+    const struct riptide_estimator *estimator = agent->estimator;
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
+    size_t size = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0), n_books = 0;
+    CLEANUP(freep) char *books = NULL;
+    char *text = put_books(agent, &books, &n_books) == 0 ? malloc(size + n_books) : NULL;
+
+    if (!text)
+        return NULL;
+    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, text, size);
+    memcpy(text + *np, books, n_books);
+    *np += n_books;
+    return text;
 }
 
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error)
 {
-    const struct books *books = riptide_agent_get_books(agent);
-    size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
-    CLEANUP(freep) char *text = books ? malloc(size + SHARES_BYTES) : NULL;
+    CLEANUP(freep) char *books = NULL;
+    size_t n = 0;
+    int r = put_books(agent, &books, &n);
 
-    if (books && !text)
-        return fail(error, path, "write: ", ENOMEM);
-    if (books) {
-        n = books_save(books, text, size) - 1; /* which ends with a newline as well */
-        n += put_shares(text + n, &agent->stages.connections.arms);
-    }
-    return replace(path, agent->estimator, text, n, RIPTIDE_STATE_MODE, is_synced, error);
+    if (r != 0)
+        return fail(error, path, "write: ", r);
+    return replace(path, agent->estimator, books, n, RIPTIDE_STATE_MODE, is_synced, error);
 }
 
-/* Returns how many connections the agent's books are of then. */
-static uint64_t load_books(struct riptide_agent *agent, const char *text, size_t n)
+/* Books that ended before these, and those of other shares: they count on. */
+static void load_ended(struct riptide_agent *agent, const char *at, const char *others, size_t n,
+                       uint32_t holdout_percent)
 {
-    const char *begin = strstr(text, "\nriptide books ");
-    char shares[SHARES_BYTES];
-    uint64_t n_connections = 0;
+    const char *begin = strstr(at, "\nriptide books ");
+    const char *end = begin ? strstr(begin, "\nended_due=") : NULL;
+    uint64_t due = 0;
 
-    put_shares(shares, &agent->stages.connections.arms);
-    if (!agent->books || !begin || !strstr(begin, shares))
-        return 0;
-    books_load(agent->books, begin + 1, (size_t)(text + n - begin - 1), NULL, NULL);
-    for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++)
-        n_connections += agent->books->cells[i / ARMS][i % ARMS].n;
-    return n_connections;
+    if ((!end && !others) || !books_get_ended(agent))
+        return;
+    if (others && books_load(agent->ended, others, n, NULL, NULL) == 0)
+        agent->ended_due += books_due(agent->ended, holdout_percent);
+    if (end && books_load(agent->ended, begin + 1, (size_t)(end - begin), NULL, NULL) == 0 &&
+        sscanf(end, "\nended_due=%" SCNu64, &due) == 1)
+        agent->ended_due += due;
+}
+
+/* `outcomes` is of how many connections the agent's books are then, and what was not taken. */
+static void load_books(struct riptide_agent *agent, const char *state, size_t size,
+                       struct riptide_error *outcomes)
+{
+    const struct arm_config *arms = &agent->stages.connections.arms;
+    struct riptide_error reason = { .text = "" };
+    struct arm_config had = { 0 };
+    uint32_t n_skipped = 0;
+    const char *text, *since;
+    size_t n;
+    int r = books_find(state, size, &text, &n, &had, &reason);
+    bool are_other = had.holdout_percent != arms->holdout_percent ||
+                     had.trial_percent != arms->trial_percent;
+
+    if (r == -ENOENT)
+        reason.text[0] = '\0';
+    else if (r == 0 && are_other)
+        error_set(&reason,
+                  "books of --holdout-percent %u, --trial-percent %u are not taken, as these are "
+                  "%u and %u now",
+                  had.holdout_percent, had.trial_percent, arms->holdout_percent,
+                  arms->trial_percent);
+    else if (r == 0 && agent->books && books_load(agent->books, text, n, &n_skipped, &reason) == 0 &&
+             (since = strstr(text + n, "\nbooks_since_s=")))
+        sscanf(since, "\nbooks_since_s=%" SCNu64, &agent->books_since_s);
+    if (r == 0 && agent->books)
+        load_ended(agent, text + n, are_other ? text : NULL, n, had.holdout_percent);
+    if (n_skipped > 0)
+        error_set(&reason, "lines that cannot be true: %u", n_skipped);
+    error_set(outcomes, "outcomes of connections: %llu%s%s",
+              (unsigned long long)(agent->books ? books_count(agent->books) : 0),
+              reason.text[0] ? ": " : "", reason.text);
+}
+
+static void load_harmed(struct riptide_agent *agent, const char *at, uint64_t now_ns,
+                        uint64_t realtime_ns)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_prefix dst;
+    struct watched *watched;
+    int n = 0;
+
+    while ((at = strstr(at, "\nharmed="))) {
+        at++;
+        if (sscanf(at, "harmed=%49s %n", text, &n) != 1 || riptide_prefix_parse(&dst, text) != 0 ||
+            !(watched = watch_get(&agent->watch, &dst, now_ns)) || watched->harm.n > 0)
+            continue;
+        harm_load(&watched->harm, at + n, now_ns, realtime_ns);
+        agent->watch.n_back += watched_is_back(watched);
+        watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
+        agent->are_books_tainted = true;
+    }
+}
+
+/* Where windows had stepped back they go on to, until the same time. */
+static void load_harm(struct riptide_agent *agent, const char *text)
+{
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
+    const char *line = strstr(text, "\nstepped_back=");
+
+    load_harmed(agent, text, now_ns, realtime_ns);
+    if (line)
+        harm_load(&agent->harm, line + 1, now_ns, realtime_ns);
+    if (agent->harm.until_ns == 0 || !agent->backends.connections)
+        return;
+    snprintf(agent->why_back, sizeof(agent->why_back),
+             "stepped back before the last start, for another %llu s; `riptide verdict` has why",
+             (unsigned long long)((agent->harm.until_ns - now_ns) / NS_PER_S));
+    connections_step_back(agent->backends.connections, agent->why_back);
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
@@ -203,9 +323,9 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* The agent whose books are loaded as well, or NULL. */
+/* The agent whose books are loaded as well, or NULL: these need no clock that is right. */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
-                struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                struct riptide_load_counts *counts, struct riptide_error *outcomes,
                 struct riptide_error *error)
 {
     CLEANUP(freep) void *text = NULL;
@@ -215,20 +335,26 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
 
     if (r < 0)
         return r;
+    /* What it has saved itself: to others it stays the same host. */
+    if (agent && state_host(text, n) > 0)
+        estimator->hosts[0].id = state_host(text, n);
     r = riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
                                text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
-    else if (agent)
-        *n_outcomesp = load_books(agent, text, n);
+    if (agent) {
+        load_books(agent, text, n, outcomes);
+        load_harm(agent, text);
+    }
     return r;
 }
 
 int riptide_state_read(struct riptide_agent *agent, const char *path,
-                       struct riptide_load_counts *counts, uint64_t *n_outcomesp,
+                       struct riptide_load_counts *counts, struct riptide_error *outcomes,
                        struct riptide_error *error)
 {
-    return load(agent->estimator, agent, path, counts, n_outcomesp, error);
+    outcomes->text[0] = '\0';
+    return load(agent->estimator, agent, path, counts, outcomes, error);
 }
 
 RIPTIDE_PUBLIC int riptide_state_load(struct riptide_estimator *estimator, const char *path,

@@ -2,9 +2,26 @@
 /*
  * What riptide's own programs ask of an agent beside its public functions: see lib/tools.h.
  */
-#include "tools.h"
-
 #include "agent/parts.h"
+
+#include "proof/verdict.h"
+
+#include <stdio.h>
+
+void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route)
+{
+    const struct watched *watched = watch_find(&agent->watch, &route->dst);
+    struct verdict verdict;
+
+    if (!watched_is_back(watched))
+        return;
+    route->state = RIPTIDE_ROUTE_WITHDRAWN;
+    route->initcwnd = 0;
+    if (watched_verdict(watched, &verdict) == 0)
+        harm_describe(&watched->harm, &verdict, route->reason, sizeof(route->reason));
+    else
+        snprintf(route->reason, sizeof(route->reason), "stepped back before the last start");
+}
 
 /* Per connection nothing is in between: what the estimator has is what connections get. */
 static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
@@ -16,6 +33,8 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
                                      .backend = RIPTIDE_CONNECTIONS };
     if (agent->phase == PHASE_STOPPED || estimate->cwnd == 0)
         route->state = RIPTIDE_ROUTE_WITHDRAWN;
+    else
+        describe_step_back(agent, route);
 }
 
 int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -108,6 +127,35 @@ struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent)
 const struct books *riptide_agent_get_books(const struct riptide_agent *agent)
 {
     return agent->backends.connections ? agent->books : NULL;
+}
+
+const struct books *riptide_agent_get_ended(const struct riptide_agent *agent, uint64_t *duep)
+{
+    const struct books *books = riptide_agent_get_books(agent);
+
+    *duep = agent->ended_due +
+            (books ? books_due(books, agent->stages.connections.arms.holdout_percent) : 0);
+    return agent->backends.connections ? agent->ended : NULL;
+}
+
+uint64_t riptide_agent_get_books_since(const struct riptide_agent *agent)
+{
+    return agent->books_since_s;
+}
+
+const uint64_t *riptide_agent_get_left_out(const struct riptide_agent *agent, enum arm arm)
+{
+    return agent->left_out[arm];
+}
+
+const struct first_flights *riptide_agent_get_flights(const struct riptide_agent *agent)
+{
+    return agent->flights;
+}
+
+const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent)
+{
+    return &agent->watch;
 }
 
 const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent)

@@ -18,7 +18,7 @@ struct backend {
     int (*set_paused)(void *self, bool is_paused);
     /* For each round, which are so far apart: tries again what was refused. */
     void (*check)(void *self, uint64_t round_ns);
-    /* NULL: what is set is done. */
+    /* NULL: the backend reads no fd, and `set` completes at once. */
     int (*get_fd)(const void *self);
     int (*dispatch)(void *self);
 };

@@ -138,9 +138,8 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
 static enum arm arm_of_sample(const struct riptide_estimator *estimator,
                               const struct riptide_sample *sample)
 {
-    return estimator->gives_none
-               ? ARM_HOLDOUT
-               : arm_of(sample->cookie, estimator->arms_seed, &estimator->shares);
+    return estimator->gives_none ? ARM_HOLDOUT
+                                 : arm_of(sample->cookie, estimator->arms_seed, &estimator->shares);
 }
 
 /*
@@ -151,7 +150,7 @@ static bool is_trial(const struct riptide_estimator *estimator, const struct rip
                      const struct riptide_prefix *dst, uint32_t slot)
 {
     return estimator->shares.smaller > 0 && is_at(estimator, slot, dst) &&
-           destination_at(estimator, slot)->cwnd > 0 &&
+           given_cwnd(destination_at(estimator, slot)) > 0 &&
            arm_of_sample(estimator, sample) > ARM_HOLDOUT;
 }
 
@@ -172,7 +171,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     *cwndp = 0;
     if (sample->shown || is_trial(estimator, sample, dst, slot)) {
         if (is_at(estimator, slot, dst))
-            *cwndp = destination_at(estimator, slot)->cwnd;
+            *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;
     }
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* no window: 0, or from 2^31 on */
@@ -187,10 +186,9 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     }
     destination = destination_at(estimator, slot);
     policy = destination->policy;
-    *cwndp = destination->cwnd;
+    *cwndp = given_cwnd(destination);
     /* What a held out flight lost is no judge of another one. */
-    estimator->input.cwnd =
-        arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : destination->cwnd;
+    estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)
@@ -235,8 +233,8 @@ static int add_together(struct riptide_estimator *estimator,
 }
 
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
-                              const struct riptide_sample *const *samples, size_t n,
-                              int *outcomes, uint16_t *cwnds)
+                              const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                              uint16_t *cwnds)
 {
     int r = 0;
 

@@ -19,7 +19,7 @@ struct bdp {
     float capacities[2];
     uint32_t rtts_us[2];
     uint32_t kept_min_rtt_us;
-    uint32_t half_since_ms;
+    uint16_t half_since;
     uint8_t sharers[2];
 };
 ASSERT_MEMORY_FITS(struct bdp);
@@ -48,7 +48,7 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
 static double bdp_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct bdp *bdp = memory;
-    enum halves_step step = halves_turn(&bdp->half_since_ms, input);
+    enum halves_step step = halves_turn(&bdp->half_since, input);
     uint8_t sharers = opening_sharers(&bdp->opening);
 
     HALVES_TAKE(step, bdp->capacities, bdp->capacity);
@@ -62,7 +62,7 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory, 
 {
     struct bdp *bdp = memory;
 
-    halves_turn(&bdp->half_since_ms, input);
+    halves_turn(&bdp->half_since, input);
     bdp->capacities[0] = (float)cwnd;
     bdp->sharers[0] = 1;
 }

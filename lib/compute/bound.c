@@ -25,15 +25,24 @@ static double scale_down(struct limits *limits, double cwnd)
     return cwnd * limits->scale;
 }
 
+uint32_t to_segments(double cwnd)
+{
+    return (uint32_t)(greater(lesser(cwnd, RIPTIDE_CWND_LIMIT), 0) + 0.5);
+}
+
 /*
  * The order is the meaning. Without us there would be what the base route says, unless that was
  * shown to be too much. A share is one of the window that there would be without it, not of a
  * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
  */
-static void limits_apply(struct limits *limits, const struct destination *destination)
+static void limits_apply(struct limits *limits, const struct destination *destination,
+                         const struct ladder *ladder)
 {
     const struct riptide_hint *kept = limits->kept;
     double cwnd = destination->smoothed;
+
+    if (ladder && ladder_cwnd(ladder, to_segments(cwnd)) != to_segments(cwnd))
+        cwnd = ladder_cwnd(ladder, to_segments(cwnd));
 
     if (cwnd < destination->base_cwnd && !limits->is_cut) {
         cwnd = destination->base_cwnd;
@@ -93,7 +102,7 @@ struct limits limits_of(const struct riptide_estimator *estimator,
         limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
     if (limits.most < limits.min)
         limits.most = limits.min;
-    limits_apply(&limits, destination);
+    limits_apply(&limits, destination, ladder_of(estimator, destination));
     return limits;
 }
 
@@ -178,10 +187,15 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
         return error_set_element(error, HINT "until_ns", i, "not here: it is of the configuration");
     if (has_end && hint->until_ns <= estimator->now_ns)
         return error_set_element(error, HINT "until_ns", i, "has passed already");
-    if (has_end && (hint->cwnd_min > 0 || hint->policy))
+    if (hint->pacing_percent > 100 && hint->pacing_percent != RIPTIDE_AT_ONCE)
+        return error_set_element(error, HINT "pacing_percent", i,
+                                 "%u; must be up to 100, or RIPTIDE_AT_ONCE", hint->pacing_percent);
+    if (has_end && (hint->cwnd_min > 0 || hint->policy || hint->pacing_percent > 0))
         return error_set_element(error, HINT "until_ns", i,
                                  "not with %s: what ends only lowers windows",
-                                 hint->policy ? "policy" : "cwnd_min");
+                                 hint->policy          ? "policy"
+                                 : hint->cwnd_min > 0 ? "cwnd_min"
+                                                      : "pacing_percent");
     if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
         return error_set_element(error, HINT "cwnd_max", i,
                                  "0 and no scale: the hint says nothing");

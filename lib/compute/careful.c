@@ -31,33 +31,34 @@ struct careful {
     uint8_t n_doubtful : 7; /* connections that lost something, maybe of their first flights */
     /* kept */
     struct {
-        uint8_t n_fit;        /* ticks since the last cut whose first flights fit */
+        uint8_t n_fit;        /* ticks whose first flights fit, since a cut or in a row */
         uint8_t n_cuts : 3;   /* that count still; each doubles the wait */
         uint8_t n_settle : 2; /* ticks that are not judged */
         bool is_bbr : 1;      /* of the newest open connection */
         bool is_cut : 1;      /* the window is what a cut has left, or what came of that */
         bool is_paced : 1;    /* the path carries more in a round trip than it takes at once */
+        bool is_many : 1;     /* the destination is several paths, by what follows */
+        uint8_t n_mixed : 4;  /* MIXED for each time that flights disagreed, less quiet ticks */
+        uint8_t n_easy : 2;   /* flights alone that did not wait, less twice those that lost, */
+        bool is_lost : 1;     /* of which there was one, with this window */
+        uint8_t start : 5;    /* of the newest flight, in round trips */
+        uint8_t alone : 2;    /* enum alone: what that says unless the next began with it */
+        bool is_far : 1;      /* flights may end that had quite another window */
     } known;
     uint16_t fitted;          /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
+    uint8_t sharers[2];
     uint32_t path_min_rtt_us; /* under which the evidence was gathered */
     struct flights past;      /* of the ticks before with this window, fading */
-    uint8_t sharers[2];
     uint16_t bursts[2];
     uint16_t capacities[2];
     uint16_t cwnd_before : 12; /* the last raise, segments */
     uint16_t n_raised : 2;     /* ticks to come in which connections end that began before it */
     uint16_t n_lossy : 2;      /* so many more of the ticks before were lossy than clean, or more */
-    uint32_t half_since_ms;
+    uint16_t half_since;
 };
 ASSERT_MEMORY_FITS(struct careful);
 
 enum { FITTED_ONE = 16, MOST_COUNTED = 127, MOST_BEFORE = (1 << 12) - 1 };
-
-/*
- * Where nothing is known of first flights: an initial window that is in wide use, and harmless.
- * What the owner of a host gives its connections is no less.
- */
-enum { START = 24 };
 
 /*
  * Until some connection has met the path's limit a window that was filled without a loss doubles,
@@ -96,8 +97,8 @@ enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
  * Where flights can be paced, a cut is answered by that first. Of more than FEW that open together
  * one after the other arrives where flights leave at once, and all end last where they are paced:
  * there the cut has to leave less than half of the share of capacity, or less than the share and
- * SHALLOW segments. A paced window is START at least, where the path carries that, and begins with
- * as much of the share as may be claimed. By measurement, all four: docs/decisions.md, "First
+ * SHALLOW segments. A paced window is START_CWND at least, where the path carries that, and begins
+ * with as much of the share as may be claimed. By measurement, all four: docs/decisions.md, "First
  * flights are paced where a burst has lost, not always", has the figures of other values.
  */
 enum { FEW = 2, SHALLOW = 16 };
@@ -107,9 +108,21 @@ static const double paced_share = 0.5, pacing_gain = 1.25;
  * A paced flight that fits the path loses where others fill it, as a smaller one would. So what
  * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without:
  * where one tick in three is lossy that comes about once in fifty. LOSSY_TO_PACE are reason to pace
- * a window that leaves at once, while the path carries more in a round trip.
+ * a window that leaves at once, while the path carries more in a round trip. One in which a quarter
+ * of LOST_OF flights and more was lost counts twice.
  */
-enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2 };
+enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2, LOST_OF = 4 };
+
+/*
+ * One path is not empty for some flights and too full for others of the same window, unless these
+ * collide. So a flight counts that began alone, with no other in the same and the next round trip,
+ * of ALONE_LEAST_US at least for what clocks do. EASY_MOST that waited in no queue of a quarter of
+ * the smallest round trip time, and one that lost more than a quarter and waited for half of that,
+ * disagree: MIXED, less one for each tick of easy ones alone. From MANY on it is several paths.
+ */
+enum alone { ALONE_NOTHING, ALONE_EASY, ALONE_LOST };
+enum { EASY_SHARE = 4, EASY_US = 4000, EASY_MOST = 3, ALONE_LEAST_US = 16000, ALONE_SPANS = 32 };
+enum { MIXED = 4, MANY = 12, MOST_MIXED = 15 };
 
 static uint16_t to_u16(double value)
 {
@@ -123,6 +136,51 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
     unsigned int half = all > UINT16_MAX;
 
     *flights = (struct flights){ (uint16_t)(all >> half), (uint16_t)(all_lost >> half) };
+}
+
+static enum alone alone_of(const struct riptide_sample *sample, const struct first_flight *first)
+{
+    double easy_us = greater(sample->min_rtt_us / EASY_SHARE, EASY_US);
+    double queue_us = (double)sample->rtt_us - sample->min_rtt_us;
+
+    if (first->kind != FLIGHT_WHOLE)
+        return ALONE_NOTHING;
+    if (first->lost_segs > 0)
+        return first->lost_segs * 4 > first->segs && queue_us >= 2 * easy_us ? ALONE_LOST
+                                                                             : ALONE_NOTHING;
+    return queue_us < easy_us ? ALONE_EASY : ALONE_NOTHING;
+}
+
+/* The flight before this one is judged: by their ends, those that began together are neighbours. */
+static void note_alone(struct careful *careful, const struct riptide_sample *sample,
+                       uint64_t now_ns, enum alone alone)
+{
+    uint64_t rtt_us = careful->path_min_rtt_us;
+    uint64_t span_us = rtt_us > ALONE_LEAST_US ? rtt_us : ALONE_LEAST_US;
+    uint64_t sent_us = (uint64_t)sample->last_data_sent_ms * 1000;
+    uint64_t idle_us = sent_us > sample->rtt_us ? sent_us - sample->rtt_us : 0;
+    uint64_t start = (now_ns / 1000 - idle_us - sample->busy_time_us) / span_us % ALONE_SPANS;
+    uint64_t apart = (start - careful->known.start) % ALONE_SPANS;
+    bool is_alone = apart > 1 && apart < ALONE_SPANS - 1;
+    unsigned int before = is_alone && !careful->known.is_far ? careful->known.alone : 0u;
+    unsigned int n_easy = careful->known.n_easy, n_mixed = careful->known.n_mixed;
+
+    if (before == ALONE_EASY && n_easy < EASY_MOST)
+        n_easy++;
+    if (before == ALONE_LOST && careful->known.is_lost) {
+        n_mixed -= n_easy < 2 && n_mixed > 0;
+        n_easy = n_easy > 2 ? n_easy - 2 : 0;
+    }
+    careful->known.is_lost |= before == ALONE_LOST;
+    if (careful->known.is_lost && n_easy == EASY_MOST) {
+        n_mixed = n_mixed + MIXED < MOST_MIXED ? n_mixed + MIXED : MOST_MIXED;
+        n_easy = 0;
+        careful->known.is_lost = false;
+    }
+    careful->known.n_easy = n_easy & 3;
+    careful->known.n_mixed = n_mixed & MOST_MIXED;
+    careful->known.alone = (is_alone ? alone : 0u) & 3;
+    careful->known.start = start & (ALONE_SPANS - 1);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
@@ -139,6 +197,8 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         add_flight(&careful->flights, first.segs, first.lost_segs);
     if (first.kind == FLIGHT_WHOLE && first.lost_segs == 0 && careful->n_filled < MOST_COUNTED)
         careful->n_filled++;
+    if (first.kind != FLIGHT_NONE && input->now_ns > 0)
+        note_alone(careful, sample, input->now_ns, alone_of(sample, &first));
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
         /* Those that closed did so all over the interval, not together. */
@@ -215,7 +275,30 @@ static bool are_few(const struct careful *careful)
 
 static double least_paced(const struct careful *careful)
 {
-    return lesser(HALVES_MAX(careful->capacities), START);
+    return lesser(HALVES_MAX(careful->capacities), START_CWND);
+}
+
+/* What flights of this tick had sent of which some lost, segments. */
+static uint32_t lossy_segs_of(const struct careful *careful, uint32_t cwnd)
+{
+    uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
+
+    return fit_segs < segs ? segs - fit_segs : 0;
+}
+
+/* Whether flights of about one window have disagreed often enough. */
+static bool are_many(struct careful *careful)
+{
+    if (careful->known.is_far) {
+        careful->known.alone = ALONE_NOTHING;
+        careful->known.n_easy = 0;
+        careful->known.is_lost = false;
+        careful->known.is_far = careful->known.n_settle > 0 || careful->n_raised > 0;
+    } else if (careful->known.n_easy == EASY_MOST && careful->flights.segs > 0 &&
+               careful->known.n_mixed > 0) {
+        careful->known.n_mixed--;
+    }
+    return careful->known.n_mixed >= MANY;
 }
 
 /* Of flights with another window than the next ones have. */
@@ -265,22 +348,34 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
     return segs > together ? segs : together;
 }
 
+/* Whether a quarter of several flights was lost, of each more than arrived. */
+static bool are_lost(const struct careful *careful, uint32_t cwnd)
+{
+    uint32_t segs = careful->flights.segs, lossy_segs = lossy_segs_of(careful, cwnd);
+
+    return segs >= LOST_OF * cwnd && lossy_segs * LOST_OF >= segs &&
+           careful->flights.lost_segs * 2 >= lossy_segs;
+}
+
 /*
  * How many more ticks with this window were lossy than clean; 0: this one is clean. One is lossy
- * where flights that lost, and those that opened together with them, sent more than the others.
+ * where flights that lost, and those that opened together with them, sent more than the others; of
+ * several paths, where half of what these others did.
  */
 static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
-    uint32_t lossy_segs = fit_segs < segs ? segs - fit_segs : 0;
-    unsigned int n = careful->n_lossy + 1u;
+    unsigned int n = careful->n_lossy + (are_lost(careful, cwnd) ? 2u : 1u);
+    unsigned int weight = careful->known.is_many ? 2 : HALVES_MAX(careful->sharers);
 
     if (careful->flights.lost_segs * LOSS_SHARE <= segs ||
-        lossy_segs * HALVES_MAX(careful->sharers) < fit_segs) {
+        lossy_segs_of(careful, cwnd) * weight < fit_segs) {
         if (careful->n_lossy > 0)
             careful->n_lossy--;
         return 0;
     }
+    if (careful->known.n_cuts == 0)
+        careful->known.n_fit = 0;
     careful->n_lossy = (n < LOSSY_TICKS ? n : LOSSY_TICKS - 1) & 3;
     return n;
 }
@@ -298,7 +393,7 @@ static bool is_too_large(struct careful *careful, const struct riptide_policy_in
     if (careful->flights.segs == 0)
         return false;
     n_lossy = count_lossy(careful, cwnd);
-    if (careful->known.is_paced)
+    if (careful->known.is_paced || careful->known.is_many)
         return n_lossy >= LOSSY_TICKS;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
@@ -312,13 +407,22 @@ static bool is_too_large(struct careful *careful, const struct riptide_policy_in
            (uint32_t)past->lost_segs * LOSS_SHARE > (uint32_t)past->segs + BENEFIT;
 }
 
+static void note_cut(struct careful *careful, unsigned int n)
+{
+    n += careful->known.n_cuts;
+    careful->known.n_cuts = (n < MOST_CUTS ? n : MOST_CUTS) & 7;
+    careful->known.n_fit = 0;
+    careful->known.is_cut = true;
+    careful->known.n_settle = SETTLE;
+    start_over(careful);
+}
+
 /*
  * What this tick left of a window of `cwnd` fits, rounded up; a thirty-second less leaves room for
  * what comes and goes in the buffer. A path that lost a quarter is another one: an eighth less, and
- * it counts twice.
+ * it counts twice. No less than `least` is left.
  */
-static double lower(struct careful *careful, const struct riptide_policy_input *input,
-                    uint32_t cwnd)
+static double lower(struct careful *careful, uint32_t cwnd, double least)
 {
     /* Again without a flight that fit since, of several: these are all, and all of them lose. */
     bool is_sure =
@@ -328,17 +432,13 @@ static double lower(struct careful *careful, const struct riptide_policy_input *
     uint32_t lost = careful->flights.lost_segs;
     uint32_t fits = segs > 0 ? (uint32_t)(((uint64_t)cwnd * (segs - lost) + segs - 1) / segs) : 0;
     double share = share_of(careful);
-    unsigned int n_cuts = careful->known.n_cuts + (lost > segs / 4 ? 2u : 1u);
 
-    careful->known.n_cuts = (n_cuts < MOST_CUTS ? n_cuts : MOST_CUTS) & 7;
-    careful->known.n_fit = 0;
-    careful->known.is_cut = true;
-    careful->known.n_settle = SETTLE;
-    start_over(careful);
+    note_cut(careful, lost > segs / 4 ? 2 : 1);
+    careful->known.is_many = false;
     fits -= fits / (lost > segs / 4 ? 8 : 32);
     if (careful->known.is_paced)
         return greater(lesser(fits, share), least_paced(careful));
-    return fits > input->config->cwnd_min ? fits : input->config->cwnd_min;
+    return greater(fits, least);
 }
 
 /* In the next `n_ticks` connections end that may have begun with `cwnd`. */
@@ -348,6 +448,25 @@ static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ti
     careful->n_raised = n_ticks & 3;
 }
 
+/*
+ * Several paths: twice what the worst of them took of a flight at once, as half a flight is
+ * repaired in the round trip that half a window would have needed more; no less than `start`. At
+ * once, as paced ones fill the buffers of the worst for longer.
+ */
+static double hold(struct careful *careful, uint32_t cwnd, double start, double fitted)
+{
+    uint32_t lossy_segs = lossy_segs_of(careful, cwnd);
+    uint32_t fit_segs = lossy_segs - careful->flights.lost_segs;
+    double next = greater(lesser(fitted, 2.0 * cwnd * fit_segs / lossy_segs), start);
+
+    if (!careful->known.is_many || next < fitted)
+        note_cut(careful, 1);
+    careful->known.n_fit = 0;
+    careful->known.is_many = true;
+    careful->known.is_paced = false;
+    return next;
+}
+
 /* Flights took the whole window and lost nothing, most of them for certain. */
 static double raise(struct careful *careful, const struct riptide_policy_input *input,
                     double fitted)
@@ -355,8 +474,12 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     uint32_t wait = (uint32_t)WAIT << careful->known.n_cuts >> 1;
     double next;
 
-    if (careful->known.n_cuts > 0 && ++careful->known.n_fit >= 2 * wait)
+    if (careful->known.n_fit < UINT8_MAX)
+        careful->known.n_fit++;
+    if (careful->known.n_cuts > 0 && careful->known.n_fit >= 2 * wait) {
         careful->known.n_cuts = 0;
+        careful->known.is_many = false;
+    }
     if (careful->known.n_cuts > 0 && careful->known.n_fit < wait)
         return fitted;
     next = grow(careful, input->config, input->cwnd);
@@ -381,7 +504,8 @@ static double pace(struct careful *careful, const struct riptide_policy_input *i
         careful->known.is_paced = false;
         return fitted;
     }
-    if (careful->known.is_paced || !careful->known.is_cut || !is_too_little)
+    if (careful->known.is_paced || careful->known.is_many || !careful->known.is_cut ||
+        !is_too_little)
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;
@@ -394,25 +518,31 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
 {
     double fitted = (double)careful->fitted / FITTED_ONE;
     bool is_raised = careful->n_raised > 0 && input->since_ns <= input->interval_ns;
-    double start = greater(START, input->base_cwnd);
+    double start = greater(START_CWND, input->base_cwnd);
     uint32_t cwnd = input->cwnd;
+    bool is_mixed = are_many(careful) && lossy_segs_of(careful, cwnd) > 0;
 
+    if (is_raised && careful->cwnd_before < cwnd)
+        cwnd = careful->cwnd_before;
     if (careful->n_raised > 0)
         careful->n_raised--;
+    if (is_mixed && (!careful->known.is_many || careful->known.n_settle == 0))
+        return hold(careful, input->cwnd, start, fitted);
     if (careful->known.n_settle > 0) {
         careful->known.n_settle--;
         return fitted;
     }
     if (fitted == 0)
         return start;
-    if (is_raised && careful->cwnd_before < cwnd)
-        cwnd = careful->cwnd_before;
+    /* Until that is settled no cut goes below the start. */
     if (is_too_large(careful, input, cwnd))
-        return lower(careful, input, cwnd);
+        return lower(careful, cwnd,
+                     careful->known.n_mixed > 0 ? lesser(fitted, start) : input->config->cwnd_min);
     /* What ends in the ticks after a raise may have begun before it. */
     if (is_raised)
         start_over(careful);
-    else if (careful->n_filled > careful->n_doubtful)
+    else if (careful->n_filled > careful->n_doubtful &&
+             !(careful->known.is_many ? careful->flights.lost_segs > 0 : are_lost(careful, cwnd)))
         return raise(careful, input, fitted);
     if (careful->known.n_cuts > 0 && fitted < start)
         return lesser(fitted * (1 + (double)input->since_ns / healing_ns), start);
@@ -434,19 +564,28 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     struct careful *careful = memory;
     uint8_t opening = opening_sharers(&careful->opening);
     uint8_t sharers = opening > careful->n_filled ? opening : careful->n_filled;
+    /* What was delivered below the path's limit says nothing of it. */
+    double capacity = careful->is_full ? (double)careful->capacity : 0, fitted, before;
     enum halves_step step;
-    double fitted;
 
     if (is_other_path(careful))
         forget_path(careful);
-    step = halves_turn(&careful->half_since_ms, input);
+    step = halves_turn(&careful->half_since, input);
     keep_min_rtt(careful, step);
-    /* What was delivered below the path's limit says nothing of it. */
-    HALVES_TAKE(step, careful->capacities,
-                careful->is_full ? to_u16((double)careful->capacity) : 0);
+    /*
+     * Paced flights that lost nothing were carried in a round trip. Rates of short connections show
+     * less; but where others send, too, that takes WAIT ticks in a row.
+     */
+    if (careful->known.is_paced && careful->known.n_cuts == 0 && careful->known.n_fit >= WAIT &&
+        careful->flights.lost_segs == 0 && careful->n_filled > careful->n_doubtful)
+        capacity = greater(capacity, input->cwnd);
+    HALVES_TAKE(step, careful->capacities, to_u16(capacity));
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = pace(careful, input, learn(careful, input));
+    before = (double)careful->fitted / FITTED_ONE;
+    if (fitted * 4 > before * 5 || fitted * 4 < before * 3)
+        careful->known.is_far = true;
     careful->fitted = to_u16(fitted * FITTED_ONE + 0.999999); /* rounded up */
     return (double)careful->fitted / FITTED_ONE;
 }
@@ -484,6 +623,7 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.brake =
         careful->known.n_cuts > 0 && capacity > fitted ? fitted / capacity : 1;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
+    explanation->bounds = careful->known.is_many ? RIPTIDE_BOUND_MANY_PATHS : 0;
     explanation->evidence.pacing_percent = pacing_percent(careful, explanation->cwnd);
 }
 
@@ -506,10 +646,10 @@ const struct riptide_policy policy_careful = {
     .name = "careful",
     .help = "what first flights fit: more while they lose nothing, less at once where they lose",
     .needs = "cwnd delivery_rate_Bps app_limited min_rtt_us rtt_us mss_bytes data_segs_out "
-             "retrans_segs acked_bytes last_data_sent_ms congestion_control closed",
+             "retrans_segs acked_bytes last_data_sent_ms busy_time_us congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),
     .bytes = sizeof(struct careful),
-    .version = 1,
+    .version = 2,
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,

@@ -38,6 +38,9 @@ void choose_policy(struct riptide_estimator *estimator, struct destination *dest
     const struct riptide_policy *policy =
         kept && kept->policy ? kept->policy : estimator->config.policy;
 
+    destination->flags &= (uint8_t)~IS_AT_ONCE;
+    if (kept && kept->pacing_percent == RIPTIDE_AT_ONCE)
+        destination->flags |= IS_AT_ONCE;
     if (destination->policy == policy)
         return;
     destination->policy = policy;
@@ -70,6 +73,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination->smoothed = NO_HISTORY;
     destination->pmtu_bytes = 0;
     forget_kept(destination);
+    ladders_forget(estimator, slot);
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
 }
@@ -128,6 +132,24 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     else
         estimator->changed_head = slot;
     estimator->changed_tail = slot;
+}
+
+void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                         bool is_held_back, bool is_news)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    struct destination *destination;
+
+    if (slot == NONE)
+        return;
+    destination = destination_at(estimator, slot);
+    destination->flags &= (uint8_t)~IS_HELD_BACK;
+    if (is_held_back)
+        destination->flags |= IS_HELD_BACK;
+    if (!is_news || destination->cwnd == 0)
+        return;
+    destination->flags |= IS_NEWS;
+    mark_changed(estimator, slot);
 }
 
 void forget_kept(struct destination *destination)

@@ -64,6 +64,8 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     prefix_table_deinit(&estimator->table);
     free(estimator->aggregates);
     free(estimator->hints);
+    for (size_t i = 0; i < TRIALS_HOSTS; i++)
+        free(estimator->hosts[i].ladders);
     free(estimator);
     return NULL;
 }
@@ -134,6 +136,9 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     const struct riptide_policy *policy = destination->policy;
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     uint32_t pacing_percent = pacing_of(estimator, destination);
+    uint32_t pacing_rtt_min_us = estimator->config.pacing_rtt_min_us;
+    uint16_t had_cwnd = destination->cwnd;
+    bool is_steered;
     double combined;
 
     /* Idle connections say nothing of the path, but use it: Algorithm 1 keeps what has any. */
@@ -141,8 +146,11 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
          !policy->combines_idle))
         return;
+    if (destination->flags & IS_AT_ONCE)
+        estimator->config.pacing_rtt_min_us = 0;
     combined = policy->combine(input_of(estimator, destination, now_ns),
                                destination->memory);
+    estimator->config.pacing_rtt_min_us = pacing_rtt_min_us;
     if (combined == RIPTIDE_NO_EVIDENCE)
         return;
     if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
@@ -151,7 +159,10 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     }
     destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
+    is_steered = ladder_steer(estimator, slot);
     set_window(estimator, destination, limits_of(estimator, destination).cwnd, (int64_t)now_ns);
+    if (is_steered && policy->raised && destination->cwnd > had_cwnd && had_cwnd > 0)
+        policy->raised(destination->memory, had_cwnd);
     if (rto_min_of(estimator, destination) != rto_min_us ||
         pacing_of(estimator, destination) != pacing_percent)
         destination->flags |= IS_NEWS;
@@ -215,6 +226,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->has_made_room = false;
+    estimator->input.now_ns = 0;
     estimator->stats.ticks++;
     return 0;
 }

@@ -9,7 +9,8 @@
 
 #include "internal.h"
 #include "prefix_table.h"
-#include "proof/arm.h"
+#include "proof/books.h"
+#include "proof/ladder.h"
 
 #include <assert.h>
 #include <riptide/compute.h>
@@ -27,6 +28,8 @@ enum {
     IS_CHANGED = 1 << 1, /* waits to be popped */
     IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
     IS_DROP = 1 << 3,    /* the drop guard had its history forgotten */
+    IS_HELD_BACK = 1 << 4, /* its connections start without its window: see estimator_hold_back */
+    IS_AT_ONCE = 1 << 5,   /* by its hint: nothing paces its flights */
 };
 
 /*
@@ -60,6 +63,16 @@ static_assert(sizeof(struct destination) == 128, "two cache lines, the budget of
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
+/* What trials of a host have shown: its sums alone, so that those that come again count once. */
+struct trials_host {
+    uint64_t id;       /* of its states; 0: it saves none */
+    uint64_t until_ns; /* then it is forgotten, as the windows of its state; this one never is */
+    struct ladder *ladders; /* NULL: none */
+};
+
+/* With this one. Where there are more, what was merged last counts. */
+enum { TRIALS_HOSTS = 16 };
+
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
@@ -70,9 +83,14 @@ struct riptide_estimator {
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
     uint64_t first_tick_ns;
-    bool gives_none; /* connections start without our windows at present, as in a pause */
+    bool gives_none;          /* connections start without our windows at present, as in a pause */
     struct arm_shares shares; /* which of them start without also while others do not: see arm_of */
     uint64_t arms_seed;
+    double again_price; /* of ladder_enter */
+    struct trials_host hosts[TRIALS_HOSTS]; /* this one first */
+    uint32_t n_ladders;                     /* slots that theirs are of */
+    struct ladder_class classes[BOOK_RTTS];
+    uint64_t n_steered; /* windows that trials have moved */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;
@@ -92,6 +110,12 @@ static inline struct destination *destination_at(const struct riptide_estimator 
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
+
+/* What its connections start with; 0: without us. */
+static inline uint16_t given_cwnd(const struct destination *destination)
+{
+    return destination->flags & IS_HELD_BACK ? 0 : destination->cwnd;
+}
 
 /* How long ago it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
@@ -165,7 +189,7 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 /* Takes the window away, to be popped, and all that is kept of it. */
 void forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Gives it the policy that hints say now; where it had another, that begins anew. */
+/* Gives it policy and pacing that hints say now; where it had another policy, that begins anew. */
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination);
 
 /* Forgets all that the policy keeps from tick to tick; or restores it from the window. */
@@ -180,7 +204,41 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 void set_window(struct riptide_estimator *estimator, struct destination *destination,
                 uint16_t cwnd, int64_t updated_ns);
 
+/*
+ * Whether connections of the destination start without its window, as held out ones; `is_news`:
+ * whether they are given one has changed, and it is to be popped.
+ */
+void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                         bool is_held_back, bool is_news);
+
+/* trials.c */
+
+/* Of the destination, where trials move its window; or NULL. */
+struct ladder *ladder_at(const struct riptide_estimator *estimator, uint32_t slot);
+struct ladder *ladder_of(const struct riptide_estimator *estimator,
+                         const struct destination *destination);
+
+/* Each slot in use has one from here on. Errors: -ENOMEM. */
+int ladders_reserve(struct riptide_estimator *estimator);
+
+/* The slot is another destination's. */
+void ladders_forget(struct riptide_estimator *estimator, uint32_t slot);
+
+/* Another host, of which nothing is known, whatever was; NULL: no memory. */
+struct trials_host *trials_host_begin(struct riptide_estimator *estimator, uint64_t id,
+                                      uint64_t until_ns);
+
+/* Behind a policy's step, of samples of this round. Returns whether trials have moved the window. */
+bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot);
+
+/* One that has closed and counts (book_judge, KERNEL_CWND), of this arm of the window `cwnd`. */
+void estimator_enter(struct riptide_estimator *estimator, const struct riptide_sample *sample,
+                     enum arm arm, uint32_t cwnd);
+
 /* explain.c */
+
+/* The slot of a destination, or of what a peer is counted as; or NONE. */
+uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* The policy's evidence for its window, all else but `cwnd` empty. */
 struct riptide_explanation evidence_of(const struct destination *destination);
@@ -202,6 +260,9 @@ struct limits {
     uint32_t bounds;   /* enum riptide_bound: what limited the window, */
     uint16_t cwnd;     /* rounded to the nearest segment */
 };
+
+/* To the nearest; a policy's may be negative: there is none. */
+uint32_t to_segments(double cwnd);
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
@@ -239,12 +300,16 @@ uint32_t rto_min_of(const struct riptide_estimator *estimator,
 
 /*
  * A line at a time, so that a file of it need not be in memory as a whole. Each returns how many
- * bytes it has written, STATE_LINE_BYTES at most; of a destination without a window that is 0.
+ * bytes it has written, STATE_LINE_BYTES at most, and LADDER_BYTES where there are ladders; of a
+ * destination without a window that is 0.
  */
 enum { STATE_LINE_BYTES = 320 + 2 * RIPTIDE_POLICY_MEMORY_BYTES };
-size_t state_put_head(char *at, uint64_t realtime_ns);
+size_t state_put_head(char *at, const struct riptide_estimator *estimator, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
+
+/* Of the host whose state that is; 0: it does not say. */
+uint64_t state_host(const char *text, size_t size);
 
 /* reconfigure.c */
 

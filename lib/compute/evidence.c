@@ -4,6 +4,7 @@
  */
 #include "evidence.h"
 #include "internal.h"
+#include "proof/arm.h"
 
 enum { US_PER_S = 1000000, NS_PER_MS = 1000000 };
 
@@ -88,7 +89,7 @@ struct first_flight first_flight_of(const struct riptide_sample *sample,
 
 void opening_add(struct opening *opening, const struct riptide_sample *sample, uint32_t cwnd)
 {
-    uint64_t window = cwnd > 0 ? cwnd : DEFAULT_CWND;
+    uint64_t window = cwnd > 0 ? cwnd : KERNEL_CWND;
     uint64_t ago_us = (uint64_t)sample->last_data_sent_ms * 1000;
     uint64_t rtt_us = sample->rtt_us > 1000 ? sample->rtt_us : 1000, i = ago_us / rtt_us;
     bool is_opening = sample->data_segs_out > 0 && evidence_segs_sent_once(sample) <= 2 * window;
@@ -108,15 +109,15 @@ uint8_t opening_sharers(const struct opening *opening)
     return most;
 }
 
-enum halves_step halves_turn(uint32_t *since_ms, const struct riptide_policy_input *input)
+enum halves_step halves_turn(uint16_t *since, const struct riptide_policy_input *input)
 {
-    uint32_t now_ms = (uint32_t)(input->now_ns / NS_PER_MS);
-    uint32_t past_ms = now_ms - *since_ms;
-    uint64_t half_ms = input->config->evidence_ns / NS_PER_MS / 2;
-    bool is_begun = *since_ms != 0;
+    enum { UNIT_BITS = 26 };
+    uint16_t now = (uint16_t)(input->now_ns >> UNIT_BITS), past = (uint16_t)(now - *since);
+    uint64_t half = input->config->evidence_ns >> UNIT_BITS >> 1;
+    bool is_begun = *since != 0;
 
-    if (is_begun && past_ms < half_ms)
+    if (is_begun && past < half)
         return HALVES_STAY;
-    *since_ms = now_ms > 0 ? now_ms : 1;
-    return is_begun && past_ms < 2 * half_ms ? HALVES_SHIFT : HALVES_FORGET;
+    *since = now > 0 ? now : 1;
+    return is_begun && past < 2 * half ? HALVES_SHIFT : HALVES_FORGET;
 }

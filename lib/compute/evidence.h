@@ -9,8 +9,11 @@
 
 #include <riptide/compute.h>
 
-/* What a new connection starts with where nobody says otherwise, segments (RFC 6928). */
-enum { DEFAULT_CWND = 10 };
+/*
+ * An initial window that is in wide use, and harmless: where nothing is known of first flights, and
+ * by a route where what is known fits only paced.
+ */
+enum { START_CWND = 24 };
 
 /*
  * Connections in their first two windows by how many round trips ago they last sent. Those of one
@@ -81,9 +84,10 @@ enum halves_step {
 
 /*
  * The highest of the last evidence_ns at most, and of half of that at least: values are kept as
- * {this half, the half before}. *since_ms is when this half began, 0 where none has; it may wrap.
+ * {this half, the half before}. *since is when this half began, in 2^26 ns (67 ms), 0 where none
+ * has; it wraps after 73 minutes.
  */
-enum halves_step halves_turn(uint32_t *since_ms, const struct riptide_policy_input *input);
+enum halves_step halves_turn(uint16_t *since, const struct riptide_policy_input *input);
 
 /* Applies the step to one pair of values and takes the newest in. */
 #define HALVES_TAKE(step, pair, value)                                                             \

@@ -22,6 +22,11 @@ struct riptide_explanation evidence_of(const struct destination *destination)
     return explanation;
 }
 
+static uint32_t kept_pacing(const struct limits *limits)
+{
+    return limits->kept ? limits->kept->pacing_percent : 0;
+}
+
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination)
 {
@@ -45,13 +50,13 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .may_lower = limits.is_cut || limits.bounds & LOWERING,
         .pmtu_bytes = destination->pmtu_bytes,
         .min_rtt_us = explanation.evidence.min_rtt_us,
-        .pacing_percent = explanation.evidence.pacing_percent,
+        .pacing_percent = kept_pacing(&limits) > 0 ? kept_pacing(&limits)
+                                                   : explanation.evidence.pacing_percent,
     };
 }
 
 /* A peer is no destination itself where several are one. */
-static uint32_t find_slot(const struct riptide_estimator *estimator,
-                          const struct riptide_prefix *dst)
+uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst);
     struct riptide_prefix group;
@@ -106,6 +111,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
     const struct destination *destination;
     struct riptide_explanation full;
     struct riptide_estimate known;
+    struct riptide_explanation by_policy;
     struct limits limits;
 
     if (slot == NONE)
@@ -115,6 +121,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         return RIPTIDE_E_UNKNOWN;
     limits = limits_of(estimator, destination);
     known = destination_estimate(estimator, destination);
+    by_policy = evidence_of(destination);
     full = (struct riptide_explanation){
         .dst = known.dst,
         .policy = destination->policy->name,
@@ -122,11 +129,12 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .combined = known.combined,
         .smoothed = known.cwnd > 0 ? known.smoothed : 0,
         .is_drop = known.cwnd > 0 && destination->flags & IS_DROP,
-        .bounds = known.cwnd > 0 ? limits.bounds : 0,
+        .bounds = known.cwnd > 0 ? limits.bounds | by_policy.bounds : 0,
         .override = limits.kept ? limits.kept->dst : (struct riptide_prefix){ 0 },
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,
         .override_scale = limits.kept ? limits.kept->scale : 1,
+        .override_pacing_percent = kept_pacing(&limits),
         .hint_scale = limits.scale,
         .hint_cwnd_max = limits.hint_max,
         .base_cwnd = destination->base_cwnd,
@@ -134,7 +142,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .rto_min_us = known.rto_min_us,
         .updated_ns = known.updated_ns,
         .expires_ns = known.expires_ns,
-        .evidence = evidence_of(destination).evidence,
+        .evidence = by_policy.evidence,
     };
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         full.left_out[i] = destination->left_out[i];

@@ -27,7 +27,7 @@ ASSERT_MEMORY_FITS(struct mean);
 __attribute__((noinline)) static bool has_used_window(const struct riptide_policy_input *input,
                                                       const struct riptide_sample *sample)
 {
-    uint32_t given = input->cwnd > 0 ? input->cwnd : DEFAULT_CWND;
+    uint32_t given = input->cwnd > 0 ? input->cwnd : KERNEL_CWND;
 
     return evidence_segs_sent_once(sample) >=
            (sample->cwnd > given ? (sample->cwnd + 1) / 2 : sample->cwnd);

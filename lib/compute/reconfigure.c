@@ -26,7 +26,8 @@ static void go_on(struct riptide_estimator *estimator, const struct riptide_esti
         return;
     rebound_destination(estimator, slot);
     now = destination_estimate(estimator, destination);
-    if (now.cwnd_max != old.cwnd_max || now.rto_min_us != old.rto_min_us)
+    if (now.cwnd_max != old.cwnd_max || now.rto_min_us != old.rto_min_us ||
+        now.pacing_percent != old.pacing_percent)
         destination->flags |= IS_NEWS;
     mark_changed(estimator, slot);
 }

@@ -6,8 +6,11 @@
  * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
  * behind it is a destination:
  *
- *     riptide state 2 saved_ns=1790000000000000000
+ *     riptide state 2 saved_ns=1790000000000000000 host=1789999990123456789
  *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
+ *
+ * Behind it, where trials move the window, is `ladder`: ladder_save of lib/proof/ladder.h. Its sums
+ * are those of `host` alone, so that whoever reads several states knows what has come before.
  *
  * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
  * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
@@ -37,6 +40,8 @@ enum { HEAD_BYTES = 64 };
 /* Windows are kept in millionths of a segment, and a million segments at most. */
 enum { MICROS = 1000000, MICRO_DIGITS = 6, MOST_SEGMENTS = 1000000 };
 
+static const char ladder_name[] = " ladder=";
+
 static const char hex[] = "0123456789abcdef";
 
 /* Part of a line. */
@@ -63,9 +68,10 @@ static uint64_t to_micros(double segments)
     return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-size_t state_put_head(char *at, uint64_t realtime_ns)
+size_t state_put_head(char *at, const struct riptide_estimator *estimator, uint64_t realtime_ns)
 {
-    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
+    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 " host=%" PRIu64 "\n", magic,
+                            realtime_ns, estimator->hosts[0].id);
 }
 
 size_t state_put_line(char *begin, const struct riptide_estimator *estimator, uint32_t slot,
@@ -76,6 +82,7 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
     const unsigned char *kept = (const unsigned char *)destination->memory;
     uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
+    const struct ladder *ladder;
     char *at = begin;
 
     if (destination->cwnd == 0)
@@ -95,6 +102,12 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
         *at++ = hex[kept[i] >> 4];
         *at++ = hex[kept[i] & 15];
     }
+    ladder = slot < estimator->n_ladders ? &estimator->hosts[0].ladders[slot] : NULL;
+    if (ladder && ladder->at > 0) {
+        memcpy(at, ladder_name, sizeof(ladder_name) - 1);
+        at += sizeof(ladder_name) - 1;
+        at += ladder_save(ladder, at);
+    }
     *at++ = '\n';
     return (size_t)(at - begin);
 }
@@ -103,11 +116,12 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t most = (1 + (size_t)estimator->n_windows) * STATE_LINE_BYTES, n;
+    size_t line = STATE_LINE_BYTES + (estimator->n_ladders > 0 ? LADDER_BYTES : 0);
+    size_t most = (1 + (size_t)estimator->n_windows) * line, n;
 
     if (size < most)
         return most;
-    n = state_put_head(text, realtime_ns);
+    n = state_put_head(text, estimator, realtime_ns);
     FOR_EACH_DESTINATION(estimator, slot)
         n += state_put_line(text + n, estimator, slot, now_ns);
     return n;
@@ -212,8 +226,46 @@ struct load {
     struct riptide_estimator *estimator;
     uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
+    uint64_t host;
+    struct trials_host *other; /* that this is, from its first ladder on */
     struct riptide_load_counts counts;
 };
+
+/* What a host has seen takes the place of what it had; what this one has, it knows itself. */
+static void take_ladder(struct load *load, uint32_t slot, struct word line)
+{
+    struct riptide_estimator *estimator = load->estimator;
+    const char *at = memmem(line.at, line.len, ladder_name, sizeof(ladder_name) - 1);
+    char text[LADDER_BYTES];
+    struct ladder ladder, *own;
+    size_t len;
+
+    if (!at)
+        return;
+    at += sizeof(ladder_name) - 1;
+    len = strcspn(at, " \n");
+    if (len >= sizeof(text))
+        return;
+    memcpy(text, at, len);
+    text[len] = 0;
+    if (!ladder_load(&ladder, text) || ladders_reserve(estimator) < 0)
+        return;
+    own = &estimator->hosts[0].ladders[slot];
+    if (load->host == estimator->hosts[0].id) {
+        if (own->at == 0)
+            *own = ladder;
+        return;
+    }
+    if (!load->other)
+        load->other = trials_host_begin(estimator, load->host,
+                                        load->now_ns - load->passed_ns + estimator->config.ttl_ns);
+    if (load->other)
+        load->other->ladders[slot] = ladder;
+    if (own->at == 0) {
+        own->at = ladder.at;
+        own->policy_at = ladder.policy_at;
+    }
+}
 
 /* The window of the record, as if it had been computed here at updated_ns. */
 static void adopt(struct load *load, uint32_t slot, const struct record *record, int64_t updated_ns)
@@ -254,6 +306,7 @@ static int load_record(struct load *load, const struct record *record)
     slot = prefix_table_find(&estimator->table, &record->dst);
     known = slot == NONE ? NULL : destination_at(estimator, slot);
     if (known && known->cwnd > 0 && known->updated_ns >= updated_ns) {
+        take_ladder(load, slot, record->line);
         counts->older++;
         return 0;
     }
@@ -263,10 +316,21 @@ static int load_record(struct load *load, const struct record *record)
         return 0;
     }
     if (r == 0) {
+        take_ladder(load, slot, record->line);
         adopt(load, slot, record, updated_ns);
         counts->loaded++;
     }
     return r;
+}
+
+uint64_t state_host(const char *text, size_t size)
+{
+    const char *end = memchr(text, '\n', size);
+    uint64_t host = 0;
+
+    return end && find_number((struct word){ text, (size_t)(end - text) }, " host=", 0, &host)
+               ? host
+               : 0;
 }
 
 /* The first line, without which nothing is a state. Sets when it was saved, and where it ends. */
@@ -332,6 +396,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
             forget(estimator, slot);
     }
     load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
+    load.host = state_host(text, size);
     r = load_lines(&load, head_end + 1, text + size);
     if (r < 0)
         return r;

@@ -9,11 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* What this kernel does not know or allow is EINVAL, as is a wrong option of those who call us. */
 static int call(enum bpf_cmd command, union bpf_attr *attr)
 {
     long r = syscall(SYS_bpf, command, attr, sizeof(*attr));
 
-    return r < 0 ? -errno : (int)r;
+    if (r < 0)
+        return errno == EINVAL ? -EOPNOTSUPP : -errno;
+    return (int)r;
 }
 
 static uint64_t address_of(const void *pointer)
@@ -66,6 +69,7 @@ int bpf_remove_element(int map_fd, const void *key)
 int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
                      size_t log_bytes)
 {
+    enum { LOG_STATS = 4 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */
     union bpf_attr attr = {
         .prog_type = BPF_PROG_TYPE_SOCK_OPS,
         .expected_attach_type = BPF_CGROUP_SOCK_OPS,
@@ -79,12 +83,11 @@ int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, ch
     fd = call(BPF_PROG_LOAD, &attr);
     if (fd >= 0 || fd == -EPERM || !log)
         return fd;
-    /* Once more, for the words: a log that they do not fit fails a program that is right. */
-    attr.log_level = 1;
+    /* Once more, for the words; before Linux 6.4 a trace of the program would crowd them out. */
+    attr.log_level = LOG_STATS;
     attr.log_buf = address_of(log);
     attr.log_size = (uint32_t)log_bytes;
-    call(BPF_PROG_LOAD, &attr);
-    return fd;
+    return call(BPF_PROG_LOAD, &attr);
 }
 
 int bpf_link_sockops(int program_fd, int cgroup_fd)
@@ -98,16 +101,24 @@ int bpf_link_sockops(int program_fd, int cgroup_fd)
     return call(BPF_LINK_CREATE, &attr);
 }
 
-bool bpf_link_is_attached(int link_fd)
+static int get_info(int fd, void *info, size_t size)
 {
-    struct bpf_link_info info = { 0 };
     union bpf_attr attr = { .info = {
-                                .bpf_fd = (uint32_t)link_fd,
-                                .info_len = sizeof(info),
-                                .info = address_of(&info),
+                                .bpf_fd = (uint32_t)fd,
+                                .info_len = (uint32_t)size,
+                                .info = address_of(info),
                             } };
 
-    return call(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0 && info.cgroup.cgroup_id != 0;
+    return call(BPF_OBJ_GET_INFO_BY_FD, &attr);
+}
+
+bool bpf_link_has(int link_fd, int program_fd)
+{
+    struct bpf_link_info link = { 0 };
+    struct bpf_prog_info program = { 0 };
+
+    return get_info(link_fd, &link, sizeof(link)) == 0 && link.cgroup.cgroup_id != 0 &&
+           get_info(program_fd, &program, sizeof(program)) == 0 && link.prog_id == program.id;
 }
 
 int bpf_detach_link(int link_fd)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of bpf(2) that a program on a cgroup needs; see bpf(2) and include/uapi/linux/bpf.h.
- * Each returns -errno where it fails, and an fd that is closed by exec(3) where it makes one.
+ * Each returns -errno where it fails, -EOPNOTSUPP in place of the kernel's EINVAL, and an fd that is
+ * closed by exec(3) where it makes one.
  * Not libbpf: with libelf and zlib it would be 500 kB for these (docs/decisions.md).
  */
 #ifndef RIPTIDE_LIB_CONNECTIONS_BPF_H
@@ -22,7 +23,8 @@ int bpf_remove_element(int map_fd, const void *key);
 
 /*
  * Loads a program of cgroup sockops under the licence "Dual MIT/GPL". Where the verifier refuses
- * it, `log` has the end of its words; it may be NULL.
+ * it, `log` has its words, then figures from "verification time" on; it may be NULL. With a log it
+ * is tried twice.
  */
 int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
                      size_t log_bytes);
@@ -30,8 +32,8 @@ int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, ch
 /* Beside the programs that others have attached to the cgroup; ends when its fd is closed. */
 int bpf_link_sockops(int program_fd, int cgroup_fd);
 
-/* Whether it is still on its cgroup: neither detached nor gone with that. */
-bool bpf_link_is_attached(int link_fd);
+/* Whether it is still on its cgroup, neither detached nor gone with that, and has this program. */
+bool bpf_link_has(int link_fd, int program_fd);
 
 /* Ends it, also where a child of fork(2) has a copy of the fd. Since Linux 5.9. */
 int bpf_detach_link(int link_fd);

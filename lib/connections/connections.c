@@ -40,9 +40,10 @@ struct connections {
     uint64_t netns_cookie;
     bool is_stopped;
     bool is_paused;
-    const char *why_back; /* as it was given; NULL: windows are given */
+    const char *why_back;           /* as it was given; NULL: windows are given */
     struct riptide_error whys[2];   /* in turn: another reason has another address */
     const char *reason;             /* one of them; NULL: there is none */
+    uint32_t n_reasons;             /* of the program, so far */
     struct riptide_wanted *refused; /* what the kernel did not take, for the next check */
     uint32_t n_refused, refused_capacity;
     struct outcome outcomes[MAX_OUTCOMES]; /* a ring */
@@ -81,6 +82,8 @@ static int connections_make(struct connections **connectionsp,
     if (config->program_of)
         connections->program = program_share(config->program_of->program);
     r = connections->program ? 0 : program_new(&connections->program, config->cgroup, error);
+    if (r == 0)
+        connections->n_reasons = connections->program->state.n_reasons;
     if (r == 0 && config->netns_fd != -1) {
         connections->netns_fd = fcntl(config->netns_fd, F_DUPFD_CLOEXEC, 0);
         if (connections->netns_fd < 0)
@@ -225,12 +228,12 @@ static bool is_valid(const struct riptide_wanted *wanted)
            memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
 }
 
+/* -ENOENT: there is none to take away. */
 static int write_window(const struct connections *connections, const struct riptide_wanted *wanted)
 {
     const struct window_key key = window_key_of(&wanted->dst);
     struct window window = window_of(wanted);
     uint32_t step = window.initcwnd * connections->config.step_percent / 100;
-    int r;
 
     window.route_step =
         step > connections->config.step_segments ? step : connections->config.step_segments;
@@ -238,8 +241,7 @@ static int write_window(const struct connections *connections, const struct ript
         return 0;
     if (wanted->initcwnd > 0)
         return bpf_set_element(connections->windows_fd, &key, &window);
-    r = bpf_remove_element(connections->windows_fd, &key);
-    return r == -ENOENT ? 0 : r;
+    return bpf_remove_element(connections->windows_fd, &key);
 }
 
 /* Something newer is wanted. */
@@ -284,6 +286,8 @@ int connections_set(struct connections *connections, const struct riptide_wanted
         return -ESHUTDOWN;
     forget_refused(connections, &wanted->dst);
     r = write_window(connections, wanted);
+    if (r == -ENOENT)
+        return 0;
     if (r < 0 && keep_refused(connections, wanted) < 0)
         return -ENOMEM;
     if (r == -ENOSPC)
@@ -298,10 +302,11 @@ static void try_refused(struct connections *connections)
 
     for (uint32_t i = 0; i < connections->n_refused; i++) {
         const struct riptide_wanted wanted = connections->refused[i];
+        int r = write_window(connections, &wanted);
 
-        if (write_window(connections, &wanted) < 0)
+        if (r < 0 && r != -ENOENT)
             connections->refused[n++] = wanted;
-        else
+        else if (r == 0)
             note(connections, &wanted, 0);
     }
     connections->n_refused = n;
@@ -357,24 +362,20 @@ int connections_step_back(struct connections *connections, const char *why)
 
 void connections_check(struct connections *connections)
 {
-    struct riptide_error *why =
-        &connections->whys[connections->reason == connections->whys[0].text];
+    const struct program_state *state = &connections->program->state;
+    char *why = connections->whys[connections->reason == connections->whys[0].text].text;
 
     if (is_forked(connections->pid, NULL))
         return;
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
     try_refused(connections);
-    if (!program_is_detached(connections->program)) {
+    program_check(connections->program);
+    if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason))
+        connections->reason = strcpy(why, state->reason);
+    else if (!state->is_off)
         connections->reason = NULL;
-    } else if (program_attach(connections->program, why) == 0) {
-        /* Until the next check, for what was opened meanwhile; where a reason was said it is over. */
-        error_set(why, "somebody detached the program from %s; it is attached again",
-                  connections->program->cgroup);
-        connections->reason = connections->reason ? NULL : why->text;
-    } else if (!connections->reason || strcmp(connections->reason, why->text) != 0) {
-        connections->reason = why->text;
-    }
+    connections->n_reasons = state->n_reasons;
 }
 
 const char *connections_get_reason(const struct connections *connections)
@@ -386,13 +387,15 @@ const char *connections_get_reason(const struct connections *connections)
 
 bool connections_can_pace(const struct connections *connections)
 {
-    return !connections->reason && !connections->program->cannot_pace;
+    return !connections->program->state.is_off && !connections->program->cannot_pace;
 }
 
 bool connections_are_on(const struct connections *connections, const char *cgroup)
 {
     const struct program *program = connections->program;
 
+    if (connections->config.program_of) /* whose cgroup it is */
+        return true;
     return cgroup ? riptide_paths_are_same(cgroup, program->cgroup) : program->is_found;
 }
 
@@ -401,7 +404,10 @@ int connections_find(const struct connections *connections, const struct riptide
 {
     const struct window_key key = window_key_of(dst);
 
-    return bpf_get_element(connections->windows_fd, &key, window) < 0 ? RIPTIDE_E_UNKNOWN : 0;
+    if (bpf_get_element(connections->windows_fd, &key, window) < 0 ||
+        (window->is_ipv6_alone && dst->family == AF_INET))
+        return RIPTIDE_E_UNKNOWN;
+    return 0;
 }
 
 const char *connections_get_cgroup(const struct connections *connections)

@@ -28,17 +28,24 @@ struct connections_config {
     const struct connections *program_of; /* its program serves these as well; NULL: one of our own */
 };
 
-/* Opens the cgroup and changes nothing. Errors: -EINVAL (error names the field), -ENOMEM. */
+/*
+ * Opens the cgroup and changes nothing. Errors: -EINVAL and -ENOENT (error names the field),
+ * -ENOMEM, -EOPNOTSUPP (a kernel before 5.15).
+ */
 int connections_new(struct connections **connectionsp, const struct connections_config *config,
                     struct riptide_error *error);
 
-/* Closes, and by that ends the program, unless a child of fork(2) has a copy. */
+/*
+ * Closes. Behind the last whose program it is that is detached, whoever else has its fds; in a child
+ * of fork(2) all stays as it is.
+ */
 struct connections *connections_free(struct connections *connections);
 
 /*
  * Loads the program and attaches it. Errors, each with a line: -EPERM (CAP_BPF, CAP_NET_ADMIN, or
- * somebody else's program has the cgroup to itself), -EOPNOTSUPP (a kernel before 5.15), -ENOMEM;
- * -EBUSY where others that share the program give windows to the same namespace.
+ * somebody else's program has the cgroup to itself), -E2BIG (64 programs are on it), -ENOMEM;
+ * -EBUSY where others that share the program give windows to the same namespace. Where the kernel
+ * refuses the program, what bpf(2) says, but -EOPNOTSUPP in place of EINVAL.
  */
 int connections_start(struct connections *connections, struct riptide_error *error);
 
@@ -74,8 +81,8 @@ int connections_pop(struct connections *connections, const struct riptide_route 
 int connections_unload(struct connections *connections);
 
 /*
- * Goes on with another pacing and other arms, at once, and with other steps for windows to come; all else stays as
- * it was. Errors: those of bpf(2).
+ * Goes on with another pacing and other arms, at once, and with other steps for windows to come;
+ * all else stays as it was. Errors: those of bpf(2).
  */
 int connections_reconfigure(struct connections *connections,
                             const struct connections_config *config);

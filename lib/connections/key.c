@@ -32,7 +32,7 @@ struct window window_of(const struct riptide_wanted *wanted)
         .rto_min_us = wanted->rto_min_us,
         .receive_bytes = wanted->receive_bytes,
         .pacing_percent = wanted->pacing_percent,
-        .pacing_rate = wanted->pacing_rate,
         .rtt_us = wanted->rtt_us,
+        .is_ipv6_alone = wanted->dst.family == AF_INET6 && wanted->dst.len < 96,
     };
 }

@@ -11,7 +11,7 @@
 
 /* Of system headers that are not made for this target. */
 enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
-enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
+enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47, TCP_WINDOW_CLAMP = 10, TCP_SAVE_SYN = 27 };
 
 /* Each into the one function that is loaded: embed.py refuses calls. */
 #define INLINE static inline __attribute__((always_inline))
@@ -19,13 +19,23 @@ enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47 };
 #define NO_LIMIT 0xffffffffu
 
 /*
- * Callbacks are the socket's, not a program's, and there is no room beside them: ours are known by
- * two more that never come before the first data. Whoever writes header options parses them too.
+ * Callbacks are the socket's, not a program's. That for header options costs a call for each
+ * segment, and is taken back; two more show whether a program behind ours has set others since, and
+ * stay, as they may be wanted by now. Whoever writes header options parses them too.
  */
 #define OURS                                                                                       \
     (BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG)
 #define OURS_OR_THEIRS                                                                             \
     (OURS | BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
+
+/*
+ * A note of ours on a connection, whose callback for header options is ours or others' before us. It
+ * is in TCP_SAVE_SYN, which has an effect on listeners alone; theirs is inherited.
+ */
+enum { NO_NOTE, CALLED_BY_OTHERS, CALLED_BY_US };
+
+/* Which the kernel sends at once, whatever the pace (tcp_update_skb_after_send): no flight is less. */
+enum { UNPACED_SEGS = 10 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
 static long (*const set_sockopt)(void *ctx, int level, int name, void *value,
@@ -46,21 +56,38 @@ INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 valu
 }
 
 /* Kernels before 6.1 do not tell: there it is `otherwise`. */
-INLINE __u32 get_option(struct bpf_sock_ops *ctx, int name, __u32 otherwise)
+INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name, __u32 otherwise)
 {
     __u32 value = 0;
 
-    return get_sockopt(ctx, SOL_SOCKET, name, &value, sizeof(value)) ? otherwise : value;
+    return get_sockopt(ctx, level, name, &value, sizeof(value)) ? otherwise : value;
+}
+
+INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
+{
+    __u64 cookie = get_netns_cookie(ctx);
+
+    return map_lookup(&counts, &cookie);
 }
 
 #define COUNT(name)                                                                                \
     do {                                                                                           \
-        __u64 cookie_ = get_netns_cookie(ctx);                                                     \
-        struct window_counts *counts_ = map_lookup(&counts, &cookie_);                             \
+        struct window_counts *counts_ = find_counts(ctx);                                          \
                                                                                                    \
         if (counts_)                                                                               \
             __sync_fetch_and_add(&counts_->name, 1);                                               \
     } while (0)
+
+INLINE void count_given(struct bpf_sock_ops *ctx, __u32 cwnd)
+{
+    struct window_counts *found = find_counts(ctx);
+
+    if (!found)
+        return;
+    __sync_fetch_and_add(&found->given, 1);
+    __sync_fetch_and_add(&found->by_cwnd[window_bucket(cwnd)], 1);
+    __sync_fetch_and_add(&found->segments, cwnd);
+}
 
 /*
  * A member of the context at its own offset: the compiler would make one load of two, from an
@@ -82,6 +109,8 @@ INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
     struct window_key key = { .prefix_bits = 128 };
     void *of_netns = map_lookup(&windows, cookie);
     __u32 words[4] = { 0 };
+    struct window *window;
+    int is_ipv4;
 
     if (ctx->family == AF_INET) {
         words[2] = __builtin_bswap32(0xffff);
@@ -95,19 +124,22 @@ INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
         return 0;
     }
     __builtin_memcpy(key.address, words, sizeof(words));
-    return of_netns ? map_lookup(of_netns, &key) : 0;
+    window = of_netns ? map_lookup(of_netns, &key) : 0;
+    is_ipv4 = !words[0] && !words[1] && words[2] == __builtin_bswap32(0xffff);
+    return window && is_ipv4 && window->is_ipv6_alone ? 0 : window;
 }
 
 /*
  * A low-water mark grows the receive buffer without the lock that would end its autotuning
  * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back; where
- * it cannot be told the mark is left alone.
+ * it cannot be told, or has bounded the window, the mark is left alone.
  */
 INLINE void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 {
-    __u32 before = get_option(ctx, SO_RCVLOWAT, 0);
+    __u32 before = get_option(ctx, SOL_SOCKET, SO_RCVLOWAT, 0);
 
-    if (before && set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
+    if (before && !get_option(ctx, SOL_TCP, TCP_WINDOW_CLAMP, 0) &&
+        set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
 }
 
@@ -124,7 +156,7 @@ INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *
  */
 INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 {
-    if (get_option(ctx, SO_MAX_PACING_RATE, 0) != NO_LIMIT)
+    if (get_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, 0) != NO_LIMIT)
         return 0;
     set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, limit < NO_LIMIT ? (__u32)limit : NO_LIMIT - 1);
     set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
@@ -133,32 +165,50 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 
 /*
  * TCP's own rate is two windows a round trip in slow start. A slower one is for the first flight
- * alone, and set as that begins: nothing is to be undone, whatever becomes of the program. What
- * says so is the callback for options of a segment's header; where others use that it stays at
- * TCP's own.
+ * alone, and set as that begins: nothing is to be undone, whatever becomes of the program. So is
+ * any where TCP has measured no round trip yet, and has no rate. What says that it begins is the
+ * callback for options of a segment's header. A greeting or a handshake above TCP comes before it:
+ * each flight counts that begins within the first ten segments.
  */
-INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, __u32 percent)
+INLINE void pace(struct bpf_sock_ops *ctx, __u32 percent)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
+    __u32 is_theirs = callbacks & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
 
     if (!take_rate_down(ctx, NO_LIMIT))
         return;
     COUNT(paced);
-    if ((percent > 50 || window->pacing_rate) && !(callbacks & OURS_OR_THEIRS))
+    if (percent <= 50 && ctx->srtt_us)
+        return;
+    set_option(ctx, SOL_TCP, TCP_SAVE_SYN, is_theirs ? CALLED_BY_OTHERS : CALLED_BY_US);
+    if (!is_theirs)
         set_callbacks(ctx, (int)(callbacks | OURS));
 }
 
 /* Of as many segments as it may have by now: idling takes the congestion window down. */
 INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
-                                const struct window_settings *set)
+                         const struct window_settings *set)
 {
     __u32 percent = window_pacing_percent(window, set->pacing_percent);
     __u64 rtt_us = round_trip_us(ctx, window);
 
-    if (window->pacing_rate)
-        take_rate_down(ctx, window->pacing_rate);
-    else if (percent > 50 && rtt_us)
-        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent));
+    if (percent && rtt_us)
+        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 /
+                                (rtt_us * (percent < 50 ? 50 : percent)));
+}
+
+/* Whether pace() waits for it; behind the first ten segments it takes back what that has asked for. */
+INLINE int is_awaited(struct bpf_sock_ops *ctx)
+{
+    __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
+    __u32 note = get_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
+
+    if (note == NO_NOTE || ctx->data_segs_out < UNPACED_SEGS)
+        return note != NO_NOTE;
+    set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
+    if (note == CALLED_BY_US && (callbacks & OURS_OR_THEIRS) == OURS)
+        set_callbacks(ctx, (int)(callbacks & ~BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG));
+    return 1;
 }
 
 /*
@@ -166,20 +216,19 @@ INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
  * route's initcwnd, or 10.
  */
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd,
-                               const struct window_settings *set)
+                        const struct window_settings *set)
 {
     __u32 percent = window_pacing_percent(window, set->pacing_percent);
-    __u32 is_paced = percent || window->pacing_rate;
     __u64 rtt_us = round_trip_us(ctx, window);
 
+    if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+        set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
     if (ctx->total_retrans > 1) {
         COUNT(syn_lost);
         return;
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (!cwnd)
-        return;
     if (ctx->snd_cwnd > cwnd + window->route_step && !window->may_lower) {
         COUNT(kept);
         return;
@@ -187,14 +236,15 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
     /* Our own route's, which is left as it was within a step. */
     if (ctx->snd_cwnd > cwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
-    if (is_paced && !rtt_us) {
+    if (percent && !rtt_us) {
         COUNT(refused);
         return;
     }
-    set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
-    COUNT(given);
-    if (is_paced && rtt_us >= set->pacing_rtt_min_us)
-        pace(ctx, window, percent);
+    if (set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd))
+        return;
+    count_given(ctx, cwnd);
+    if (percent && rtt_us >= set->pacing_rtt_min_us)
+        pace(ctx, percent);
 }
 
 INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set)
@@ -204,22 +254,41 @@ INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set
     return arm_of(get_socket_cookie(ctx), set->seed, &set->shares);
 }
 
+/*
+ * The window is forgotten as the connection opens, but its first pacing rate is computed of it, and
+ * stays until data are acknowledged. A SYN that is lost takes the window down to one segment, and
+ * has TCP pace 1.2 windows a round trip in place of two. The callback that says so stays, as others
+ * may want it by now: a call for each segment that is sent again.
+ */
+INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd)
+{
+    int is_again = ctx->op == BPF_SOCK_OPS_RETRANS_CB;
+
+    set_option(ctx, SOL_TCP, TCP_BPF_IW, is_again ? cwnd * 5 / 3 : cwnd);
+    if (is_again)
+        return;
+    set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG));
+    if (window->receive_bytes)
+        open_receive_window(ctx, window->receive_bytes);
+}
+
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     const struct window_settings *set;
     const struct window *window;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
-    __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
+    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB;
     __u64 cookie;
     enum arm arm;
     __u32 cwnd;
 
-    /* The first segment that carries data. */
-    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
-        if (!ctx->skb_len || (callbacks & OURS_OR_THEIRS) != OURS)
+    /* Data that leave while none are under way begin a flight. */
+    if (is_data) {
+        if (!ctx->skb_len || (ctx->packets_out && ctx->data_segs_out < UNPACED_SEGS))
             return 1;
-    } else if (ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB && !is_established) {
+    } else if (!is_established && ctx->op != BPF_SOCK_OPS_TCP_CONNECT_CB &&
+               !(ctx->op == BPF_SOCK_OPS_RETRANS_CB && ctx->state == BPF_TCP_SYN_SENT)) {
         return 1;
     }
     cookie = get_netns_cookie(ctx);
@@ -227,8 +296,8 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     if (!set)
         return 1;
     /* Not before: the namespace may be that of another riptided on the cgroup. */
-    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB)
-        set_callbacks(ctx, (int)(callbacks & ~OURS));
+    if (is_data && !is_awaited(ctx))
+        return 1;
     if (set->is_paused)
         return 1;
     window = find_window(ctx, &cookie);
@@ -240,19 +309,14 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
             COUNT(held_out);
         return 1;
     }
-    if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
-        begin_flight(ctx, window, set);
-        return 1;
-    }
     cwnd = arm_cwnd(arm, window->initcwnd, window->cwnd_max);
-    if (is_established) {
-        established(ctx, window, cwnd, set);
+    if (is_data && !ctx->packets_out)
+        begin_flight(ctx, window, set);
+    else if (is_data)
         return 1;
-    }
-    /* Forgotten as the connection opens, but its first pacing rate is computed of it. */
-    if (cwnd)
-        set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
-    if (window->receive_bytes)
-        open_receive_window(ctx, window->receive_bytes);
+    else if (is_established)
+        established(ctx, window, cwnd, set);
+    else
+        open_connection(ctx, window, cwnd);
     return 1;
 }

@@ -22,6 +22,9 @@
 
 enum { LOG_BYTES = 4096, MAX_NETNS = 4096 };
 
+/* The key of what is for all network namespaces: no cookie. */
+static const uint64_t all_netns = UINT64_MAX;
+
 /* Where service managers and distributions mount it, alone or beside the first version. */
 static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
@@ -49,7 +52,7 @@ static int program_init(struct program *program, const char *cgroup, struct ript
                                  .n_references = 1,
                                  .is_found = !cgroup,
                                  .cgroup_fd = -1,
-                                 .maps = { -1, -1, -1 },
+                                 .maps = { -1, -1, -1, -1 },
                                  .program_fd = -1,
                                  .link_fd = -1 };
     if (cgroup)
@@ -100,6 +103,7 @@ static int create_maps(struct program *program)
         [MAP_WINDOWS] = { BPF_MAP_TYPE_HASH_OF_MAPS, "riptide_netns", sizeof(uint32_t) },
         [MAP_SETTINGS] = { BPF_MAP_TYPE_HASH, "riptide_set", sizeof(struct window_settings) },
         [MAP_COUNTS] = { BPF_MAP_TYPE_HASH, "riptide_counts", sizeof(struct window_counts) },
+        [MAP_STATE] = { BPF_MAP_TYPE_HASH, "riptide_state", sizeof(struct program_state) },
     };
 
     if (windows_fd < 0)
@@ -115,20 +119,9 @@ static int create_maps(struct program *program)
     return 0;
 }
 
-/* The last line that says something is the reason; what follows are figures. */
-static void say_refusal(struct riptide_error *error, char *log)
-{
-    char *end = strstr(log, "\nprocessed "), *line;
-
-    if (end)
-        *end = '\0';
-    line = strrchr(log, '\n');
-    error_set(error, "the kernel refuses the program: %s", line ? line + 1 : log);
-}
-
 /*
- * Whether it reads SO_MAX_PACING_RATE, which no load of a program tells. A helper of the same release
- * does, also in kernels that took the whole of BPF from a later one.
+ * Whether it reads SO_MAX_PACING_RATE, which no load of a program tells. A helper of the same
+ * release does, also in kernels that took the whole of BPF from a later one.
  */
 static bool is_before_6_1(void)
 {
@@ -141,7 +134,7 @@ static bool is_before_6_1(void)
     CLEANUP(closep) int fd =
         bpf_load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
 
-    return fd == -EINVAL;
+    return fd == -EOPNOTSUPP;
 }
 
 static int load(struct program *program, struct riptide_error *error)
@@ -163,10 +156,11 @@ static int load(struct program *program, struct riptide_error *error)
         program->cannot_pace = is_before_6_1();
         return 0;
     }
+    log[strcspn(log, "\n")] = '\0'; /* further lines say where, and figures */
     if (r == -EPERM)
         error_set(error, "a program per connection needs CAP_BPF and CAP_NET_ADMIN");
-    else if (log[0])
-        say_refusal(error, log);
+    else if (log[0] && strncmp(log, "verification time ", 18) != 0)
+        error_set(error, "the kernel refuses the program: %s", log);
     else
         error_set(error, "bpf(2): %s", strerror(-r));
     return r;
@@ -174,12 +168,12 @@ static int load(struct program *program, struct riptide_error *error)
 
 static void close_all(struct program *program)
 {
-    int *fds[] = { &program->link_fd, &program->program_fd, &program->maps[MAP_WINDOWS],
-                   &program->maps[MAP_SETTINGS], &program->maps[MAP_COUNTS] };
-
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-        closep(fds[i]);
-        *fds[i] = -1;
+    closep(&program->link_fd);
+    closep(&program->program_fd);
+    program->link_fd = program->program_fd = -1;
+    for (int map = 0; map < MAPS; map++) {
+        closep(&program->maps[map]);
+        program->maps[map] = -1;
     }
 }
 
@@ -220,17 +214,24 @@ int program_unuse(struct program *program)
 
     if (--program->n_users > 0)
         return 0;
-    if (program->link_fd >= 0 && bpf_link_is_attached(program->link_fd))
+    if (program->link_fd >= 0 && bpf_link_has(program->link_fd, program->program_fd))
         r = bpf_detach_link(program->link_fd);
     close_all(program);
     return r;
+}
+
+/* By somebody, or its cgroup was removed, whose open sockets may keep the program there. */
+static bool is_detached(const struct program *program)
+{
+    return program->link_fd >= 0 && !(bpf_link_has(program->link_fd, program->program_fd) &&
+                                      riptide_netns_is_at(program->cgroup_fd, program->cgroup));
 }
 
 int program_attach(struct program *program, struct riptide_error *error)
 {
     int fd;
 
-    if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !program_is_detached(program)))
+    if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !is_detached(program)))
         return 0;
     /* It may have been removed, and made again. */
     if (program->link_fd >= 0) {
@@ -248,6 +249,10 @@ int program_attach(struct program *program, struct riptide_error *error)
                             "%s: somebody else's program has it, or one above it, to itself; "
                             "detach that, or name another cgroup",
                             program->cgroup);
+        else if (fd == -E2BIG)
+            error_set_field(error, "cgroup",
+                            "%s: 64 programs are on it, the most that the kernel takes",
+                            program->cgroup);
         else
             error_set_field(error, "cgroup", "%s: %s", program->cgroup, strerror(-fd));
         return fd;
@@ -257,10 +262,36 @@ int program_attach(struct program *program, struct riptide_error *error)
     return 0;
 }
 
-bool program_is_detached(const struct program *program)
+/* That it was detached is a reason, too, for what was opened meanwhile; unless one was said. */
+static void note(struct program_state *state, const char *reason, bool is_off)
 {
-    return program->link_fd >= 0 && !(bpf_link_is_attached(program->link_fd) &&
-                                      riptide_netns_is_at(program->cgroup_fd, program->cgroup));
+    if (!state->is_off || (is_off && strcmp(state->reason, reason) != 0)) {
+        memcpy(state->reason, reason, sizeof(state->reason));
+        state->n_reasons++;
+    }
+    state->is_off = is_off;
+}
+
+void program_check(struct program *program)
+{
+    struct riptide_error why;
+
+    if (is_forked(program->pid, NULL)) {
+        bpf_get_element(program->maps[MAP_STATE], &all_netns, &program->state);
+        return;
+    }
+    if (!is_detached(program)) {
+        program->state.is_off = false;
+    } else if (program_attach(program, &why) < 0) {
+        note(&program->state, why.text, true);
+    } else {
+        error_set(&why,
+                  "somebody detached the program from %s, or put another in its place; it is "
+                  "attached again",
+                  program->cgroup);
+        note(&program->state, why.text, false);
+    }
+    bpf_set_element(program->maps[MAP_STATE], &all_netns, &program->state);
 }
 
 void program_forget_netns(const struct program *program, uint64_t netns_cookie)
@@ -272,21 +303,26 @@ void program_forget_netns(const struct program *program, uint64_t netns_cookie)
 int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t max_windows,
                       int *windows_fdp, struct riptide_error *error)
 {
-    CLEANUP(closep) int windows_fd = create_windows(max_windows);
+    CLEANUP(closep) int windows_fd = -1;
     struct window_counts counts = { 0 };
-    int r = windows_fd < 0 ? windows_fd : 0;
+    int r;
 
-    if (r == 0 && bpf_get_element(program->maps[MAP_COUNTS], &netns_cookie, &counts) == 0) {
+    if (bpf_get_element(program->maps[MAP_COUNTS], &netns_cookie, &counts) == 0) {
         error_set(error, "another agent gives windows to this network namespace by this program");
         return -EBUSY;
     }
+    windows_fd = create_windows(max_windows);
+    r = windows_fd < 0 ? windows_fd : 0;
     if (r == 0)
         r = bpf_set_element(program->maps[MAP_COUNTS], &netns_cookie, &counts);
     if (r == 0)
         r = bpf_set_element(program->maps[MAP_WINDOWS], &netns_cookie, &windows_fd);
     if (r < 0) {
         program_forget_netns(program, netns_cookie);
-        error_set(error, "a network namespace's windows: %s", strerror(-r));
+        if (r == -E2BIG)
+            error_set(error, "one program gives windows to at most %d network namespaces", MAX_NETNS);
+        else
+            error_set(error, "a network namespace's windows: %s", strerror(-r));
         return r;
     }
     *windows_fdp = windows_fd;

@@ -11,8 +11,15 @@
 #include <riptide/riptide.h>
 #include <sys/types.h>
 
-/* As program_code.h names them. */
-enum { MAP_WINDOWS, MAP_SETTINGS, MAP_COUNTS, MAPS };
+/* As program_code.h names them, and one that is for children of fork(2). */
+enum { MAP_WINDOWS, MAP_SETTINGS, MAP_COUNTS, MAP_STATE, MAPS };
+
+/* As the process that made it has found it at last; all 0: in its place since the start. */
+struct program_state {
+    uint32_t is_off;
+    uint32_t n_reasons; /* so far; who has seen fewer has missed one */
+    char reason[sizeof(((struct riptide_error *)NULL)->text)]; /* the last one */
+};
 
 struct program {
     pid_t pid; /* of the process that made it */
@@ -24,6 +31,7 @@ struct program {
     bool cannot_pace; /* before Linux 6.1; known once it is loaded */
     int program_fd;
     int link_fd; /* -1: not attached by us */
+    struct program_state state;
 };
 
 /* Opens the cgroup; NULL: the usual ones. Errors: -EINVAL, -ENOMEM. */
@@ -45,10 +53,10 @@ int program_unuse(struct program *program);
 int program_attach(struct program *program, struct riptide_error *error);
 
 /*
- * By somebody, or its cgroup was removed, whose open sockets may keep the program there: in a child
- * of fork(2) that cannot be seen.
+ * For each round: attaches it again where somebody has detached it, or its cgroup was removed, and
+ * notes in `state` why it gives nothing, or gave none until now. A child of fork(2) reads that.
  */
-bool program_is_detached(const struct program *program);
+void program_check(struct program *program);
 
 /*
  * A map for the windows of a namespace, which is to be closed. Errors, each with a line: -EBUSY

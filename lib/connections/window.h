@@ -19,9 +19,9 @@ struct window_key {
     __u8 address[16];
 };
 
-/* What new connections to it start with; in each member 0 leaves the kernel's own. */
+/* What new connections to it start with; in each member but the window 0 leaves the kernel's own. */
 struct window {
-    __u32 initcwnd;  /* segments; of trials what arm_cwnd says */
+    __u32 initcwnd;  /* segments, from 1; of trials what arm_cwnd says */
     __u32 cwnd_max;  /* no trial is larger */
     __u32 may_lower; /* also where the kernel's own, such as a route's, is larger */
     __u32 rto_min_us;
@@ -33,9 +33,9 @@ struct window {
      * lower rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 pacing_rate;    /* bytes/s; not 0: the rate, in place of the one from pacing_percent */
-    __u32 rtt_us;         /* of the path, for handshakes that measured none */
-    __u32 route_step;     /* so much above it a route of ours may be, segments */
+    __u32 rtt_us;     /* of the path, for handshakes that measured none */
+    __u32 route_step; /* so much above it a route of ours may be, segments */
+    __u32 is_ipv6_alone; /* of a prefix that holds ::ffff:0:0/96 as well: not for IPv4 */
 };
 
 /* One for all windows of a namespace. */
@@ -57,6 +57,19 @@ static inline __u32 window_pacing_percent(const struct window *window, __u32 lea
     return percent > 100 ? 0 : percent;
 }
 
+/* The most segments of each bucket of windows but the last, which has all above. */
+#define WINDOW_BOUNDS(each)                                                                        \
+    each(10) each(15) each(20) each(30) each(40) each(50) each(60) each(80) each(100) each(200)    \
+        each(500)
+#define WINDOW_PLUS_ONE(bound) +1
+#define WINDOW_PLUS_IF_ABOVE(bound) +(cwnd > (bound))
+enum { WINDOW_BUCKETS = 1 WINDOW_BOUNDS(WINDOW_PLUS_ONE) };
+
+static inline __u32 window_bucket(__u32 cwnd)
+{
+    return 0u WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
+}
+
 /* Connections of a namespace since it was joined, whose prefix had a window. */
 struct window_counts {
     __u64 given;
@@ -65,6 +78,8 @@ struct window_counts {
     __u64 syn_lost; /* start with one segment, RFC 6298 section 5.7 */
     __u64 refused;  /* not to be paced, for a window that may not leave at once */
     __u64 held_out; /* in none of the above */
+    __u64 by_cwnd[WINDOW_BUCKETS]; /* those given, by the segments that they start with */
+    __u64 segments;                /* of all of these */
 };
 
 #endif

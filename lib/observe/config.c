@@ -153,7 +153,8 @@ int observer_config_check(struct riptide_observer_config *checked,
     else if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
              checked->destroy_events > RIPTIDE_DESTROY_EVENTS_ALL)
         error_set_field(error, "observer.destroy_events",
-                        "%d; must be -1 (auto), 0 (no), 1 (yes) or 2 (all)", checked->destroy_events);
+                        "%d; must be -1 (auto), 0 (no), 1 (yes) or 2 (all)",
+                        checked->destroy_events);
     else
         return scope_check(&checked->scope, error);
     return -EINVAL;

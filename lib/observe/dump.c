@@ -29,8 +29,9 @@ static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *l
  */
 static int ask_for_sockets(struct dump *dump)
 {
+    /* A server that closes with its last data is in FIN_WAIT1 while these are under way. */
     struct inet_diag_req diag = {
-        .idiag_states = 1 << TCP_ESTABLISHED,
+        .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT1,
         .idiag_ext = 1 << (INET_DIAG_INFO - 1),
     };
     struct netlink_room room;

@@ -46,7 +46,7 @@ static inline int has_arms(const struct arm_config *config)
     return config->holdout_percent > 0 || config->trial_percent > 0;
 }
 
-/* In the kernel without us. */
+/* What a new connection starts with where nobody says otherwise, segments (RFC 6928). */
 enum { KERNEL_CWND = 10 };
 
 /*

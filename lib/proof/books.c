@@ -32,6 +32,11 @@ static inline unsigned int find_group(const uint32_t *begins, unsigned int n, ui
     return i;
 }
 
+unsigned int book_rtt_group(uint32_t min_rtt_us)
+{
+    return find_group(book_rtt_us, BOOK_RTTS, min_rtt_us);
+}
+
 unsigned int book_control_of(const char *name)
 {
     return name[0] == 0 ? 0 : strncmp(name, "bbr", 3) == 0 ? 2 : 1;
@@ -39,8 +44,9 @@ unsigned int book_control_of(const char *name)
 
 static struct book_cell half_of(struct book_cell cell)
 {
-    return (struct book_cell){ cell.n / 2,            cell.n_again / 2,   cell.time_sum / 2,
-                               cell.time_squares / 2, cell.again_sum / 2, cell.again_squares / 2 };
+    return (struct book_cell){ cell.n / 2,         cell.n_again / 2,
+                               cell.time_sum / 2,  cell.time_squares / 2,
+                               cell.again_sum / 2, cell.again_squares / 2 };
 }
 
 static inline void add(struct book_cell *cell, struct book_cell more)
@@ -79,7 +85,7 @@ bool book_cell_is_valid(const struct book_cell *cell)
            sums_fit(cell->n, cell->again_sum, cell->again_squares, BOOK_AGAIN_ONE);
 }
 
-static enum book_entry judge(const struct riptide_sample *sample, uint32_t smaller_cwnd)
+enum book_entry book_judge(const struct riptide_sample *sample, uint32_t smaller_cwnd)
 {
     uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
     uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
@@ -91,8 +97,6 @@ static enum book_entry judge(const struct riptide_sample *sample, uint32_t small
         return BOOK_UNMEASURED;
     if (sample->acked_bytes <= smaller_cwnd * mss_bytes)
         return BOOK_SMALL;
-    if (sample->limited_us > sample->busy_time_us / 2)
-        return BOOK_LIMITED;
     return sample->acked_bytes < once * mss_bytes / 2 ? BOOK_APPLICATION : BOOK_ENTERED;
 }
 
@@ -105,6 +109,14 @@ static uint64_t time_of(const struct riptide_sample *sample)
     return (uint64_t)(binary_log(lesser(greater(rounds, 1), most)) * BOOK_TIME_ONE + 0.5);
 }
 
+double book_doublings(const struct riptide_sample *sample)
+{
+    double rounds = greater((double)sample->busy_time_us / sample->min_rtt_us, 1);
+    double segs = greater((double)sample->acked_bytes / sample->mss_bytes, KERNEL_CWND);
+
+    return binary_log(rounds) - binary_log(binary_log(1 + segs / KERNEL_CWND));
+}
+
 static uint64_t again_of(const struct riptide_sample *sample)
 {
     uint64_t again = sample->retrans_segs, sent = sample->data_segs_out;
@@ -114,10 +126,20 @@ static uint64_t again_of(const struct riptide_sample *sample)
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
 }
 
+/* Of 2^64 bytes it is less than 6 doublings of a round trip: -5 is nobody's. */
+void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample)
+{
+    double doublings = lesser(greater(book_doublings(sample), -5), MOST_DOUBLINGS - 5) + 5;
+    uint64_t time = (uint64_t)(doublings * BOOK_TIME_ONE + 0.5), again = again_of(sample);
+
+    add(cell, (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again,
+                                  again * again });
+}
+
 enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
                             const struct riptide_sample *sample, uint32_t smaller_cwnd)
 {
-    enum book_entry entry = judge(sample, smaller_cwnd);
+    enum book_entry entry = book_judge(sample, smaller_cwnd);
     unsigned int size, rtt;
     uint64_t time, again;
 
@@ -126,7 +148,7 @@ enum book_entry books_enter(struct books *books, enum arm arm, unsigned int cont
     time = time_of(sample);
     again = again_of(sample);
     size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
-    rtt = find_group(book_rtt_us, BOOK_RTTS, sample->min_rtt_us);
+    rtt = book_rtt_group(sample->min_rtt_us);
     add(&books->cells[book_class(size, rtt, control)][arm],
         (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
     return BOOK_ENTERED;
@@ -138,4 +160,13 @@ void books_add(struct books *books, const struct books *others)
         for (size_t arm = 0; arm < ARMS; arm++)
             book_cell_add(&books->cells[i][arm], &others->cells[i][arm]);
     }
+}
+
+uint64_t books_count(const struct books *books)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++)
+        n += books->cells[i / ARMS][i % ARMS].n;
+    return n;
 }

@@ -22,6 +22,10 @@ enum {
 /* Where each class begins; the last ones have no end. */
 extern const uint32_t book_size_bytes[BOOK_SIZES];
 extern const uint32_t book_rtt_us[BOOK_RTTS];
+
+/* Which of these; the first one where it is less. */
+unsigned int book_rtt_group(uint32_t min_rtt_us);
+
 /*
  * Names that begin with bbr; "loss", which is all others; and "unknown", no name. A destroy event
  * has none: who enters it says which one its connection has had.
@@ -54,6 +58,14 @@ struct book_cell {
 bool book_cell_is_valid(const struct book_cell *cell);
 void book_cell_add(struct book_cell *cell, const struct book_cell *other);
 
+/*
+ * Doublings of a round trip that a connection took (see above) more than slow start from KERNEL_CWND
+ * takes for as many bytes, so that sizes compare; -5 to 20. And one that counts, into a cell of its
+ * own with that as time, 5 added, at most 20.
+ */
+double book_doublings(const struct riptide_sample *sample);
+void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample);
+
 /* All zero is empty. */
 struct books {
     struct book_cell cells[BOOK_CLASSES][ARMS];
@@ -76,9 +88,12 @@ enum book_entry {
     BOOK_OPEN,       /* sample.closed is false: there is more to come */
     BOOK_UNMEASURED, /* before Linux 4.10; or below 5 ms, as busy time is in jiffies (1 to 10 ms) */
     BOOK_SMALL,      /* acked_bytes within the smallest window that arms differ in */
-    BOOK_LIMITED,    /* limited_us is more than half of busy_time_us */
     BOOK_APPLICATION, /* writes pieces: segments are shorter than half of mss_bytes on average */
+    BOOK_ENTRIES,
 };
+
+/* Whether this one counts: as books_enter, for those that enter it elsewhere. */
+enum book_entry book_judge(const struct riptide_sample *sample, uint32_t smaller_cwnd);
 
 /*
  * Takes a connection that has closed into its arm. All that closed are to be given here, those
@@ -89,9 +104,9 @@ enum book_entry {
  * From tcp_info, of which a destroy event has all: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
  * tcpi_snd_mss, tcpi_data_segs_out (segments sent again included), tcpi_total_retrans (SYNs
- * included), tcpi_rwnd_limited and tcpi_sndbuf_limited (parts of tcpi_busy_time). Not
- * tcpi_delivery_rate_app_limited, as every transfer ends with too little to send. A connection that
- * was reset counts with what was acknowledged by then.
+ * included). Not tcpi_delivery_rate_app_limited, as every transfer ends with too little to send, nor
+ * tcpi_rwnd_limited, as a larger window meets the peer's sooner: that would leave out more of one
+ * arm. A connection that was reset counts with what was acknowledged by then.
  */
 enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
                             const struct riptide_sample *sample, uint32_t smaller_cwnd);
@@ -101,6 +116,9 @@ enum book_entry books_enter(struct books *books, enum arm arm, unsigned int cont
  * another, what differs between the hosts would look like an effect.
  */
 void books_add(struct books *books, const struct books *others);
+
+/* Connections in them, of all arms. */
+uint64_t books_count(const struct books *books);
 
 /*
  * As text: a line with the version, and one for each cell with connections:

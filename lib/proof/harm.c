@@ -9,40 +9,55 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const uint64_t most_wait_ns = 24 * 3600 * NS_PER_S;
 
-/*
- * That one of both is worse by more than the margin is beyond chance. A gain of the other may be
- * worth it, one per cent of time a point sent again: that is weighed by estimates, as it takes many
- * more connections until a gain as well is beyond chance, and would harm nobody but these.
- */
-static bool is_harm(const struct harm_config *config, const struct verdict *verdict)
+double harm_of(const struct harm_config *config, const struct verdict *verdict)
 {
-    double margin = config->margin_percent / 100.0;
-
-    return !verdict_is_void(verdict, config->holdout_percent) &&
-           (verdict->time.low > margin || verdict->again.low > margin) &&
-           verdict->time.estimate + verdict->again.estimate > margin;
+    return verdict->time.estimate + config->again_price * verdict->again.estimate;
 }
 
 /*
- * Twice the last one, unless windows did no harm for so long that this one is news: the last wait,
- * and twice what it took to see the last harm, as few connections show it late each time.
+ * That one of both is worse by more than the margin is beyond chance. A gain of the other may be
+ * worth it, by the price of a point sent again: that is weighed by estimates, as it takes many
+ * more connections until a gain as well is beyond chance, and would harm nobody but these. A verdict
+ * that is void counts as well: windows may be so bad that their connections end uncounted.
  */
-static uint64_t wait_ns_of(const struct harm *harm, uint64_t first_ns, uint64_t given_ns)
+bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict)
 {
-    bool is_news = harm->wait_ns == 0 || given_ns > harm->wait_ns + 2 * harm->shown_ns;
-    uint64_t wait_ns = is_news ? first_ns : 2 * harm->wait_ns;
+    double margin = config->margin_percent / 100.0;
+
+    return (verdict->time.low > margin || verdict->again.low > margin) &&
+           harm_of(config, verdict) > margin;
+}
+
+/* For the last wait, and twice what it took to see the last harm: few show it late each time. */
+bool harm_is_over(const struct harm *harm, uint64_t now_ns)
+{
+    return harm->wait_ns == 0 ||
+           (harm->until_ns == 0 && now_ns - harm->since_ns > harm->wait_ns + 2 * harm->shown_ns);
+}
+
+static uint64_t wait_ns_of(const struct harm *harm, uint64_t first_ns, uint64_t now_ns)
+{
+    uint64_t wait_ns = harm_is_over(harm, now_ns) ? first_ns : 2 * harm->wait_ns;
 
     return wait_ns < most_wait_ns ? wait_ns : most_wait_ns;
+}
+
+void harm_step_back(struct harm *harm, const struct harm_config *config, uint64_t now_ns)
+{
+    harm->wait_ns = wait_ns_of(harm, config->wait_ns, now_ns);
+    harm->shown_ns = now_ns - harm->since_ns;
+    harm->until_ns = now_ns + harm->wait_ns;
+    harm->n++;
 }
 
 enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
                           const struct verdict *verdict, uint64_t now_ns)
 {
     bool is_off = config->margin_percent == 0 || config->holdout_percent == 0;
-    uint64_t given_ns;
 
     if (harm->until_ns > 0) {
         if (now_ns < harm->until_ns && !is_off)
@@ -53,24 +68,57 @@ enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
     }
     if (harm->since_ns == 0)
         harm->since_ns = now_ns;
-    if (is_off || !verdict || !is_harm(config, verdict))
+    if (is_off || !verdict || !harm_is_shown(config, verdict))
         return HARM_STAYS;
-    given_ns = now_ns - harm->since_ns;
-    harm->wait_ns = wait_ns_of(harm, config->wait_ns, given_ns);
-    harm->shown_ns = given_ns;
-    harm->until_ns = now_ns + harm->wait_ns;
-    harm->n++;
+    harm_step_back(harm, config, now_ns);
     return HARM_STEPS_BACK;
 }
+
+#define LINE(number)                                                                               \
+    "stepped_back=%" number " until_ns=%" number " wait_ns=%" number " given_ns=%" number          \
+    " shown_ns=%" number
+
+size_t harm_save(const struct harm *harm, uint64_t now_ns, uint64_t realtime_ns,
+                 char text[HARM_LINE_BYTES])
+{
+    uint64_t left_ns = harm->until_ns > now_ns ? harm->until_ns - now_ns : 0;
+
+    if (harm->n == 0)
+        return 0;
+    return (size_t)snprintf(text, HARM_LINE_BYTES, LINE(PRIu64) "\n", harm->n,
+                            harm->until_ns > 0 ? realtime_ns + left_ns : 0, harm->wait_ns,
+                            now_ns - harm->since_ns, harm->shown_ns);
+}
+
+void harm_load(struct harm *harm, const char *line, uint64_t now_ns, uint64_t realtime_ns)
+{
+    uint64_t until_ns, left_ns, given_ns;
+    struct harm loaded = { 0 };
+
+    if (sscanf(line, LINE(SCNu64), &loaded.n, &until_ns, &loaded.wait_ns, &given_ns,
+               &loaded.shown_ns) != 5 ||
+        loaded.wait_ns > most_wait_ns || loaded.shown_ns > INT64_MAX / 2)
+        return;
+    loaded.since_ns = now_ns > given_ns ? now_ns - given_ns : 1;
+    left_ns = until_ns > realtime_ns ? until_ns - realtime_ns : 0;
+    if (until_ns > 0)
+        loaded.until_ns = now_ns + (left_ns < loaded.wait_ns ? left_ns : loaded.wait_ns);
+    *harm = loaded;
+}
+
+enum { HARM_COUNTS_BYTES = 80 };
 
 void harm_describe(const struct harm *harm, const struct verdict *verdict, char *text, size_t size)
 {
     const struct riptide_interval *time = &verdict->time, *again = &verdict->again;
 
-    snprintf(text, size,
-             "stepped back for %" PRIu64 " s: time %+.1f %% (%+.1f to %+.1f), sent again %+.1f "
-             "points (%+.1f to %+.1f); %" PRIu64 " connections against %" PRIu64 " held out",
-             harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low, 100 * time->high,
-             100 * again->estimate, 100 * again->low, 100 * again->high, verdict->n,
-             verdict->n_control);
+    size_t n = (size_t)snprintf(
+        text, size,
+        "stepped back for %" PRIu64 " s: time %+.1f %% (%+.1f to %+.1f), again %+.1f points (%+.1f "
+        "to %+.1f)", harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low,
+        100 * time->high, 100 * again->estimate, 100 * again->low, 100 * again->high);
+
+    if (n + HARM_COUNTS_BYTES < size)
+        snprintf(text + n, size - n, "; %" PRIu64 " connections against %" PRIu64 " held out",
+                 verdict->n, verdict->n_control);
 }

@@ -13,6 +13,9 @@
  */
 static const double sharp_time = 0.1, sharp_again = 0.01, sharp_share = 0.01;
 
+/* Whatever is asked for: of hosts on which nothing is wrong one of 1,000 is to be void by chance. */
+static const double share_alpha = 0.001;
+
 /*
  * Where nothing has varied yet, as where nothing was sent again, something may: to each arm's
  * variance one connection more is added that is so far off the mean. That is a time by the factor
@@ -69,7 +72,7 @@ static double half_width(double variance, double sharp, double alpha)
  * is whichever is larger.
  */
 static struct riptide_interval compare(const struct pool *pool, const struct verdict *verdict,
-                               double unseen, double sharp, double alpha)
+                                       double unseen, double sharp, double alpha)
 {
     double arm = pool->arm_variance / pool->weight + unseen * unseen / (double)verdict->n;
     double control =
@@ -88,51 +91,80 @@ static double rounds_of(const struct pool *pool, const struct verdict *verdict, 
     return exponential(pool->arm_mean / pool->weight) * (exponential(-difference) - 1);
 }
 
+/* A class of which either arm has fewer than two has no part. */
+static void add_class(struct verdict *verdict, struct pool *time, struct pool *again,
+                      const struct book_cell *a, const struct book_cell *c)
+{
+    double weight;
+
+    if (a->n < 2 || c->n < 2)
+        return;
+    weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
+    pool_add(time, weight, moments_of(a->n, a->time_sum, a->time_squares, BOOK_TIME_ONE / LN_2),
+             moments_of(c->n, c->time_sum, c->time_squares, BOOK_TIME_ONE / LN_2));
+    pool_add(again, weight, moments_of(a->n, a->again_sum, a->again_squares, BOOK_AGAIN_ONE),
+             moments_of(c->n, c->again_sum, c->again_squares, BOOK_AGAIN_ONE));
+    verdict->n += a->n;
+    verdict->n_control += c->n;
+}
+
+/* `result` has the numbers, of either arm `least` at least; of `all` connections `held` are control's. */
+static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
+                    const struct pool *again, double all, double held, double confidence,
+                    uint64_t least)
+{
+    double alpha = 1 - confidence, share, width;
+    struct riptide_interval log_time;
+
+    if (!(confidence > 0 && confidence < 1))
+        return RIPTIDE_E_INVALID;
+    if (result.n < least || result.n_control < least)
+        return RIPTIDE_E_UNKNOWN;
+    log_time = compare(time, &result, unseen_time, sharp_time, alpha);
+    result.time =
+        (struct riptide_interval){ exponential(log_time.estimate) - 1,
+                                   exponential(log_time.low) - 1, exponential(log_time.high) - 1 };
+    result.rounds_saved = (struct riptide_interval){ rounds_of(time, &result, log_time.estimate),
+                                                     rounds_of(time, &result, log_time.high),
+                                                     rounds_of(time, &result, log_time.low) };
+    result.again = compare(again, &result, unseen_again, sharp_again, alpha);
+    result.again_control = again->control_mean / again->weight;
+    share = held / all;
+    width = half_width(share * (1 - share) / all, sharp_share, share_alpha);
+    result.share =
+        (struct riptide_interval){ share, greater(share - width, 0), lesser(share + width, 1) };
+    *verdict = result;
+    return 0;
+}
+
 int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
                     enum arm control, struct verdict_classes classes, double confidence)
 {
     struct verdict result = { 0 };
     struct pool time = { 0 }, again = { 0 };
-    double alpha = 1 - confidence, all = 0, held = 0, share, width;
-    struct riptide_interval log_time;
+    double all = 0, held = 0;
 
-    if (!(confidence > 0 && confidence < 1))
-        return RIPTIDE_E_INVALID;
     for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-        const struct book_cell *a = &books->cells[class][arm], *c = &books->cells[class][control];
-        double weight;
+        const struct book_cell *cells = books->cells[class];
 
         if (!verdict_has_class(classes, class))
             continue;
         for (unsigned int other = 0; other < ARMS; other++)
-            all += (double)books->cells[class][other].n;
-        held += (double)c->n;
-        if (a->n < 2 || c->n < 2)
-            continue;
-        weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
-        pool_add(&time, weight,
-                 moments_of(a->n, a->time_sum, a->time_squares, BOOK_TIME_ONE / LN_2),
-                 moments_of(c->n, c->time_sum, c->time_squares, BOOK_TIME_ONE / LN_2));
-        pool_add(&again, weight, moments_of(a->n, a->again_sum, a->again_squares, BOOK_AGAIN_ONE),
-                 moments_of(c->n, c->again_sum, c->again_squares, BOOK_AGAIN_ONE));
-        result.n += a->n;
-        result.n_control += c->n;
+            all += (double)cells[other].n;
+        held += (double)cells[control].n;
+        add_class(&result, &time, &again, &cells[arm], &cells[control]);
     }
-    if (result.n < VERDICT_MIN_CONNECTIONS || result.n_control < VERDICT_MIN_CONNECTIONS)
-        return RIPTIDE_E_UNKNOWN;
-    log_time = compare(&time, &result, unseen_time, sharp_time, alpha);
-    result.time =
-        (struct riptide_interval){ exponential(log_time.estimate) - 1, exponential(log_time.low) - 1,
-                           exponential(log_time.high) - 1 };
-    result.rounds_saved = (struct riptide_interval){ rounds_of(&time, &result, log_time.estimate),
-                                             rounds_of(&time, &result, log_time.high),
-                                             rounds_of(&time, &result, log_time.low) };
-    result.again = compare(&again, &result, unseen_again, sharp_again, alpha);
-    result.again_control = again.control_mean / again.weight;
-    share = held / all;
-    width = half_width(share * (1 - share) / all, sharp_share, alpha);
-    result.share =
-        (struct riptide_interval){ share, greater(share - width, 0), lesser(share + width, 1) };
-    *verdict = result;
-    return 0;
+    return conclude(verdict, result, &time, &again, all, held, confidence,
+                    VERDICT_MIN_CONNECTIONS);
+}
+
+int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,
+                     const struct book_cell *control, double confidence)
+{
+    struct verdict result = { 0 };
+    struct pool time = { 0 }, again = { 0 };
+
+    add_class(&result, &time, &again, arm, control);
+    return conclude(verdict, result, &time, &again, (double)(arm->n + control->n),
+                    (double)control->n, confidence, 2);
 }

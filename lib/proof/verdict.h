@@ -24,6 +24,9 @@
  */
 enum { VERDICT_MIN_CONNECTIONS = 20 };
 
+/* Of what users read, and of what windows step back by. */
+#define VERDICT_CONFIDENCE 0.95
+
 /* Which classes: bit n for the n-th of books.h. 0: all of them. */
 struct verdict_classes {
     uint8_t sizes, rtts, controls;
@@ -47,12 +50,14 @@ struct verdict {
     uint64_t n, n_control; /* connections of the arm, and of the one that it is compared with */
     /* Geometric mean of the time that they took: -0.2 is a fifth less than control. */
     struct riptide_interval time;
-    struct riptide_interval rounds_saved; /* the same in smallest round trip times; above 0 is less */
+    /* The same in smallest round trip times; above 0 is less. */
+    struct riptide_interval rounds_saved;
     /* Mean share of segments sent again: 0.01 is one point more than control. */
     struct riptide_interval again;
     double again_control; /* that of control */
     /*
-     * Of all arms' connections so many are control's, those of all classes that were asked for:
+     * Of all arms' connections so many are control's, with a confidence of 99.9 % in place of the
+     * one asked for; those of all classes that were asked for:
      * which of them have two of each is no fair draw. Where this is not what the arms' shares say,
      * something leaves out more of one than of another, and nothing above can be believed.
      */
@@ -80,5 +85,9 @@ static inline bool verdict_is_void(const struct verdict *verdict, uint32_t confi
  */
 int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
                     enum arm control, struct verdict_classes classes, double confidence);
+
+/* The same of one class alone, with two of either at least. */
+int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,
+                     const struct book_cell *control, double confidence);
 
 #endif

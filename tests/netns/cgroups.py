@@ -96,9 +96,9 @@ class OtherProgram:
 
 
 class Maps(OtherProgram):
-    """The maps of a process that has a program, by their types, and what attaches it."""
+    """The maps of a process that has a program, by types and sizes of values, and what attaches it."""
 
-    NEXT_KEY, BY_ID, LINK_BY_ID, LINK_DETACH = 4, 14, 30, 34
+    SET, NEXT_KEY, BY_ID, LINK_UPDATE, LINK_BY_ID, LINK_DETACH = 2, 4, 14, 29, 30, 34
 
     def __init__(self, pid):
         self.fds, self.links = {}, []
@@ -106,7 +106,7 @@ class Maps(OtherProgram):
             with open(f"/proc/{pid}/fdinfo/{number}") as file:
                 words = dict(line.split(":", 1) for line in file if ":" in line)
             if "map_id" in words:
-                self.fds[int(words["map_type"])] = self._bpf(
+                self.fds[int(words["map_type"]), int(words["value_size"])] = self._bpf(
                     self.BY_ID, "=III", int(words["map_id"]), 0, 0)
             if "link_id" in words:
                 self.links.append(self._bpf(self.LINK_BY_ID, "=III", int(words["link_id"]), 0, 0))
@@ -115,13 +115,27 @@ class Maps(OtherProgram):
         for fd in self.links:
             self._bpf(self.LINK_DETACH, "=I", fd)
 
+    def replace(self, other):
+        """Puts another program in the place of the process's."""
+        for fd in self.links:
+            self._bpf(self.LINK_UPDATE, "=IIII", fd, other.fd, 0, 0)
+
+    def fill(self):
+        """With so many namespaces that there is room for no other one."""
+        for (kind, value_bytes), fd in self.fds.items():
+            key, value = ctypes.create_string_buffer(8), ctypes.create_string_buffer(value_bytes)
+            with contextlib.suppress(OSError):
+                for cookie in range(1, 1 << 48 if kind == 1 else 1):
+                    key.raw = (~cookie & (1 << 64) - 1).to_bytes(8, "little")
+                    self._bpf(self.SET, "=IIQQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
+
     def netns(self):
         """The cookies of namespaces that have windows: keys of the map of maps."""
         found, key = [], None
         with contextlib.suppress(FileNotFoundError):
             while True:
                 behind = ctypes.create_string_buffer(8)
-                self._bpf(self.NEXT_KEY, "=IIQQQ", self.fds[13], 0,
+                self._bpf(self.NEXT_KEY, "=IIQQQ", self.fds[13, 4], 0,
                           ctypes.addressof(key) if key else 0, ctypes.addressof(behind), 0)
                 key = behind
                 found.append(int.from_bytes(key.raw, "little"))
@@ -135,16 +149,15 @@ class Maps(OtherProgram):
 class CountingProgram(OtherProgram):
     """One that asks for callbacks, and counts those of one operation in a map."""
 
-    RTT, WRITE_HDR_OPT, PARSE_UNKNOWN_HDR_OPT = 8, 64, 32
-    RTT_CB, HDR_OPT_LEN_CB = 12, 14
+    LOSSES, RTT, WRITE_HDR_OPT, PARSE_UNKNOWN_HDR_OPT = 3, 8, 64, 32
+    RTO_CB, RTT_CB, HDR_OPT_LEN_CB = 8, 12, 14
 
     def __init__(self, cgroup, callbacks=RTT, operation=RTT_CB):
         self.map_fd = self._bpf(0, "=IIIII", 2, 4, 8, 1, 0)  # an array of one u64
         ask = instruction(0xb7, 2, value=callbacks or 0) + instruction(0x85, value=59)
         code = b"".join((
             instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
-            instruction(0x15, 1, offset=1, value=4),  # it is established, opened here
-            instruction(0x55, 1, offset=3, value=5),  # or there
+            instruction(0x55, 1, offset=3, value=4),  # it is established, opened here
             instruction(0xbf, 1, 6), ask if callbacks else instruction(0xb7, 0) * 2,
             instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=operation),
             instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fixtures of the tests on the real kernel."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import sys
 import cgroups
 import pytest
 from connection import Connection
-from netns import REPOSITORY, Host, Network, mount_build
+from netns import REPOSITORY, Daemon, Host, Network, mount_build
 from programs import Driver
 from xdist.scheduler import LoadScopeScheduling
 
@@ -99,3 +100,13 @@ def preload(tmp_path):
         subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
         return f"LD_PRELOAD={library}"
     return build
+
+
+@pytest.fixture
+def daemon(net, cgroup):
+    """A function that starts a riptided on net.host, which gives windows as asked for."""
+    @contextlib.contextmanager
+    def start(apply, *words, **options):
+        with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, *words, **options) as one:
+            yield one
+    return start

@@ -13,18 +13,19 @@ SO_COOKIE = 57
 SO_MAX_PACING_RATE = 47
 NO_LIMIT = (1 << 64) - 1  # of its pacing rate
 TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
+TCP_SAVE_SYN = 27
 
 
 class Connection:
     """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
 
     The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6
-    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port`: of
+    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port` and `save_syn`: of
     who listens.
     """
 
     def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
-                 source=None, port=0):
+                 source=None, port=0, save_syn=0):
         far_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         near_family = socket.AF_INET6 if mapped else far_family
         self.near = self.far = None
@@ -44,6 +45,7 @@ class Connection:
                     client.bind((source, 0))
                 target = f"::ffff:{address}" if mapped else address
             server.bind(("", port))
+            server.setsockopt(socket.IPPROTO_TCP, TCP_SAVE_SYN, save_syn)
             server.listen()
             client.settimeout(DEADLINE_S)
             server.settimeout(DEADLINE_S)

@@ -251,7 +251,7 @@ class Daemon:
         self.host = host
         self.has_rules = has_rules
         self.table = table
-        self.log = tempfile.TemporaryFile("a+")
+        self.log = tempfile.TemporaryFile()
         if "--policy" not in options:
             options = ("--policy", "paper", *options)
         if "--max-share" not in options and "--config" not in options:
@@ -296,8 +296,8 @@ class Daemon:
         return self.process.poll() is None
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read()
+        """Without a seek: it would move the offset at which the daemon writes."""
+        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -8,6 +8,7 @@
  *     counts                             given, paced, kept, syn_lost, refused, held_out
  *     holdout PERCENT                    from the next connection on
  *     arm COOKIE                         its name, as user space computes it
+ *     join MAX_WINDOWS                   another start for the namespace, by the same program
  *     pop                                PREFIX STATE CWND REASON
  */
 #include "connections/connections.h"
@@ -27,8 +28,8 @@ static const struct {
     const char *name;
     size_t offset;
 } members[] = {
-    MEMBER(cwnd_max),    MEMBER(rto_min_us), MEMBER(pacing_percent),
-    MEMBER(pacing_rate), MEMBER(rtt_us),     MEMBER(receive_bytes),
+    MEMBER(cwnd_max), MEMBER(rto_min_us),    MEMBER(pacing_percent),
+    MEMBER(rtt_us),   MEMBER(receive_bytes),
 };
 
 static int set(struct connections *connections, char *words)
@@ -86,6 +87,22 @@ static const char *name_arm(const struct connections_config *config, const char 
     return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed, &shares)];
 }
 
+static const char *join(const struct connections *connections,
+                        const struct connections_config *config, uint32_t max_windows, int *rp)
+{
+    static struct riptide_error error;
+    struct connections_config joins = *config;
+    struct connections *joined = NULL;
+
+    joins.program_of = connections;
+    joins.max_windows = max_windows;
+    *rp = connections_new(&joined, &joins, &error);
+    if (*rp == 0)
+        *rp = connections_start(joined, &error);
+    connections_free(joined);
+    return error.text;
+}
+
 static void follow(struct connections *connections, struct connections_config *config, char *line)
 {
     const char *words = "";
@@ -105,7 +122,9 @@ static void follow(struct connections *connections, struct connections_config *c
     else if (strncmp(line, "holdout ", 8) == 0) {
         config->arms.holdout_percent = (uint32_t)atoi(line + 8);
         r = connections_reconfigure(connections, config);
-    } else if (strcmp(line, "pop") == 0)
+    } else if (strncmp(line, "join ", 5) == 0)
+        words = join(connections, config, (uint32_t)strtoul(line + 5, NULL, 10), &r);
+    else if (strcmp(line, "pop") == 0)
         words = pop(connections, &r);
     else if (strcmp(line, "check") == 0)
         connections_check(connections);

@@ -104,7 +104,7 @@ def several(host, dst):
     done = host.run(RIPTIDE, "explain", dst, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (f"riptide: explain: {dst}: holds several destinations; `riptide show {dst}` "
-                           "lists those with a route\n")
+                           "lists those with a window\n")
 
 
 def test_explain_of_a_prefix_is_about_the_one_destination_that_it_belongs_to(net):

@@ -11,7 +11,7 @@ import pytest
 from netns import BUILD, REPOSITORY
 
 DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "operations.md", "policies.md", "proof.md",
-        "security.md")
+        "riptide.dashboard.json", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 
 

@@ -48,8 +48,8 @@ def test_no_event_makes_a_difference(part, capsys):
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, monkeypatch, capsys):
     """With connections alone there is none at any time. What the kernel does later on its own may
-    reach one twin before the other: two or three of a thousand looks right after an event see that,
-    where thirty see a route of ours."""
+    reach one twin before the other, and the first query after an event sees that: 10 of 9,586, and
+    without any window 9 of 4,764 over the same events, five of them after the same one."""
     monkeypatch.setenv("DRIVER_APPLY", apply)
     monkeypatch.setenv("DRIVER_CGROUP", str(cgroup))
     figures = Figures()

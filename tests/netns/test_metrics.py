@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from control import wait_rounds
 from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, metric, routes, wait_until,
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
@@ -106,14 +107,23 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
         assert low <= value <= high, name
 
 
+@pytest.mark.parametrize("apply, n", [("both", 1), ("connections", 0)])
+def test_windows_of_connections_are_none_of_routes(net, daemon, apply, n):
+    net.learned("203.0.113.1", 30)
+    with daemon(apply, has_rules=apply == "both"):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        wait_until(lambda: len(routes(net.host)) == n, "a route")
+        wait_rounds(2)
+        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+    assert figures["riptide_route_writes_total"] == figures["riptide_initcwnd_segments_count"] == n
+
+
 @pytest.mark.parametrize("rules, program, n_off", [
     ((1, 1), 0, 0), ((0, 1), 0, 1), ((0, 0), 1, 0), ((0, 0), 0, 2), ((0, 1), 1, 0)], ids=str)
 def test_the_alert_that_it_is_off_goes_by_routes_or_the_program(tmp_path, rules, program, n_off):
     """Each family that neither a rule nor the program serves."""
     if not shutil.which("promtool"):
         pytest.skip("no promtool")
-    manual = (REPOSITORY / "docs/operations.md").read_text()
-    (tmp_path / "rules.yaml").write_text(manual.partition("```yaml\n")[2].partition("```")[0])
     series = {'riptide_rules_in_place{instance="a",family="ipv4"}': rules[0],
               'riptide_rules_in_place{instance="a",family="ipv6"}': rules[1],
               'riptide_program_in_place{instance="a"}': program,
@@ -121,14 +131,14 @@ def test_the_alert_that_it_is_off_goes_by_routes_or_the_program(tmp_path, rules,
     off = [{"exp_labels": {"instance": "a", "family": family}}
            for family, is_in_place in zip(("ipv4", "ipv6"), rules) if n_off and not is_in_place]
     assert len(off) == n_off
-    (tmp_path / "test.yaml").write_text(json.dumps({"rule_files": ["rules.yaml"], "tests": [{
+    (tmp_path / "test.yaml").write_text(json.dumps({"rule_files": [str(REPOSITORY / "docs/effect.rules.yaml")], "tests": [{
         "input_series": [{"series": name, "values": f"{value}x10"} for name, value in series.items()],
         "alert_rule_test": [{"eval_time": "5m", "alertname": "RiptideOff", "exp_alerts": off}]}]}))
     done = subprocess.run(["promtool", "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_of_such_alone(net):
+def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_as_well(net):
     with Daemon(net.host):
         text = net.host.run(RIPTIDE, "metrics").stdout
         assert figures_of(text)["riptide_rules_in_place{family=ipv4}"] == 1
@@ -137,8 +147,8 @@ def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_of_such
         assert paused["riptide_rules_in_place{family=ipv4}"] == 0
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
     manual = (REPOSITORY / "docs/operations.md").read_text()
-    alerts = manual.partition("```yaml\n")[2].partition("```")[0]
-    assert set(re.findall("riptide_[a-z0-9_]+", alerts)) <= names
-    assert "absent(riptide_build_info)" in alerts  # the one that needs no series to fire
+    alerts = set(re.findall("alert: (.*?)(?:  #|$)", (REPOSITORY / "docs/effect.rules.yaml").read_text(), re.MULTILINE))
+    rows = "".join(line.split("|")[1] for line in manual.splitlines() if line.startswith("| `Riptide"))
+    assert set(re.findall("`(.*?)`", rows)) == alerts
     table = "".join(line for line in manual.splitlines() if line.startswith("| `riptide_"))
     assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if not re.match(OF_BOOKS, name)} == names

@@ -36,6 +36,10 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
     state, metrics = place / "state", place / "metrics.prom"
     under = ("sh", "-c", f'umask {umask:o}; rmdir /run/riptide 2>/dev/null; exec "$@"', "sh")
     net.learned("203.0.113.1", 20)
+    left = [place / f"{name}.tmp-Ab3xYz" for name in ("state", "metrics.prom")]  # by one that was killed as it wrote
+    kept = place / "state.backup"
+    for path in (*left, kept):
+        path.touch()
     for turn in ("none before", "read again"):
         with Daemon(net.host, "--state", state, "--metrics", metrics, "--user", user,
                     command=(*under, RIPTIDED)) as daemon:
@@ -45,6 +49,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
             net.host.run(*AS_NOBODY, RIPTIDE, "status")
             net.host.run(*under[:2], f'umask {umask:o}; exec "$@"', "sh", RIPTIDE, "save", place / "kept")
             assert mode(place / "kept") == 0o600
+            assert kept.exists() and not any(path.exists() for path in left)
             daemon.stop()
             assert ("starting empty" in daemon.said()) == (turn == "none before")
         assert mode(state) == 0o600 and state.stat().st_uid == owner

@@ -2,6 +2,7 @@
 """`riptide observe` against real connections, with ss(8) as the witness."""
 
 import collections
+import contextlib
 import socket
 
 import pytest
@@ -34,6 +35,16 @@ def test_mean_of_established_connections_equals_what_ss_says(net):
     for peer, group in windows.items():
         assert seen[peer]["connections"] == len(group)
         assert seen[peer]["cwnd_mean"] == pytest.approx(sum(group) / len(group), abs=0.06)
+
+
+def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(net):
+    near = net.learned("203.0.113.1").near
+    with contextlib.suppress(BlockingIOError):  # nobody reads them
+        while True:
+            near.send(bytes(1 << 16))
+    near.shutdown(socket.SHUT_WR)
+    assert "203.0.113.1" in net.host.run("ss", "-tnH", "state", "fin-wait-1").stdout and not ss(net.host)
+    assert observe(net.host)["203.0.113.1"]["connections"] == 1
 
 
 def link_local_of(host):

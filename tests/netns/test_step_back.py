@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Windows that do harm step back: a buffer that cannot take them, on a path of the WAN in a box."""
+"""Windows that do harm step back, all or those of a destination: a buffer that cannot take them, in the WAN in a box."""
 
 import contextlib
+import itertools
 import re
 import selectors
 import signal
@@ -23,10 +24,11 @@ WAIT_S = 8
 
 
 class Load:
-    """PER_SECOND connections that send N_BYTES each, one after the other from one thread."""
+    """So many connections a second, to one address after the other, that send so many bytes each, from one thread."""
 
-    def __init__(self, near, far, address):
-        self.near, self.far, self.address = near, far, address
+    def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
+        self.near, self.far, self.addresses = near, far, addresses
+        self.per_second, self.n_bytes = per_second, n_bytes
         self.ended = []  # when opened, segments sent, and those sent again
         self.selector = selectors.DefaultSelector()
         self.is_over = threading.Event()
@@ -46,17 +48,18 @@ class Load:
 
     def _run(self):
         with self.far.socket(socket.AF_INET) as server:
-            server.bind((self.address, 0))
+            server.bind(("0.0.0.0", 0))
             server.listen(1000)
             server.setblocking(False)
             self.selector.register(server, selectors.EVENT_READ, self._accept)
-            peer, due = server.getsockname(), time.monotonic()
+            peers = itertools.cycle((address, server.getsockname()[1]) for address in self.addresses)
+            due = time.monotonic()
             while not self.is_over.is_set():
                 for key, _ in self.selector.select(max(0, due - time.monotonic())):
                     key.data(key.fileobj)
                 while due <= time.monotonic():
-                    self._open(peer)
-                    due += 1 / PER_SECOND
+                    self._open(next(peers))
+                    due += 1 / self.per_second
             for key in list(self.selector.get_map().values()):
                 key.fileobj.close()
 
@@ -64,12 +67,12 @@ class Load:
         near, opened = self.near.socket(socket.AF_INET), time.monotonic()
         near.setblocking(False)
         near.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
-        near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * N_BYTES)
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * self.n_bytes)
         with contextlib.suppress(BlockingIOError):
             near.connect(peer)
 
         def connected(_):
-            near.send(bytes(N_BYTES))
+            near.send(bytes(self.n_bytes))
             near.shutdown(socket.SHUT_WR)
             self.selector.modify(near, selectors.EVENT_READ, answered)
 
@@ -93,26 +96,46 @@ class Load:
         end.close()
 
 
+SHALLOW = [f"10.9.2.{i}" for i in range(1, 11)]
+DEEP = "10.9.3.1"
+
+
 @pytest.fixture
-def shallow():
-    """Two hosts 50 ms and 50 Mbit/s apart, whose bottleneck holds 20 segments."""
-    near, far = Host("near"), Host("far")
-    addresses = {near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}
-    ports = [f"name={name},netns={name},net={address}/32" for name, (address,) in addresses.items()]
-    with wanbox.Wan(ports, ["delay=25ms,rate=50mbit,buffer=30000b"], addresses):
-        yield near, far
-    near.close()
-    far.close()
+def hosts():
+    """Three hosts, 50 ms and 50 Mbit/s to the second, whose bottleneck holds 20 segments, and 100 to the third, with a deep one."""
+    near, far, deep = Host("near"), Host("far"), Host("deep")
+    addresses = {near.name: ["10.9.1.1"], far.name: SHALLOW, deep.name: [DEEP]}
+    ports = [f"name={name},netns={name},net={found[0].rsplit('.', 1)[0]}.0/24" for name, found in addresses.items()]
+    paths = ["delay=25ms,rate=50mbit,buffer=30000b", f"to={deep.name},delay=25ms,rate=100mbit,buffer=2mb"]
+    with wanbox.Wan(ports, paths, addresses):
+        yield near, far, deep
+    for host in (near, far, deep):
+        host.close()
 
 
-def cwnds(near, far, n):
+@pytest.fixture
+def shallow(hosts):
+    return hosts[:2]
+
+
+def cwnds(near, far, n, address=SHALLOW[0]):
     """With what new connections start."""
     found = set()
     for _ in range(n):
-        connection = Connection(near, far, "10.9.2.1", source="10.9.1.1")
+        connection = Connection(near, far, address, source="10.9.1.1")
         found.add(connection.cwnd())
         connection.close()
     return found
+
+
+def sums_of(figures):
+    return {name: value for name, value in figures.items() if name.startswith("riptide_arm_")}
+
+
+def fallen(figures, host):
+    """Sums of before that are less now, or gone."""
+    now = figures_of(host.run(RIPTIDE, "metrics").stdout)
+    return {name: (value, now.get(name)) for name, value in sums_of(figures).items() if now.get(name, -1) < value}
 
 
 def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path):
@@ -124,7 +147,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
     def stepped_back():
         apply = status()["apply"]
         return apply["stepped_back_s"] > 0 and apply
-    with Load(near, far, "10.9.2.1") as load, Daemon(
+    with Load(near, far, *SHALLOW) as load, Daemon(
             near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--config", config,
             has_rules=False) as riptided:
         began = time.monotonic()
@@ -143,13 +166,19 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` says why\n$", verdict.stdout)
         assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
         assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status").stdout
-        assert "nothing at present, per connection: stepped back for" in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
+        assert "nothing at present, per connection: stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
         figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
         assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
 
         assert stepped_back()["effect"] == apply["effect"]
+        since = riptide_json(near, "verdict", check=False)["since"]
         wait_until(lambda: not stepped_back(), "the end of the first wait")
         again = time.monotonic()
+        # Who adds hosts goes on to see what has made this one step back.
+        assert sums_of(figures) and not fallen(figures, near)
+        wait_until(lambda: riptide_json(near, "verdict", check=False)["since"] > since, "books anew")
+        found = riptide_json(near, "verdict", check=False)  # they may have shown harm again by now
+        assert f"\ncounted since {found['since']}\n" in near.run(RIPTIDE, "verdict", check=False).stdout
         assert CWND in cwnds(near, far, 20)
         held_out = apply["effect"]["again_held_out_percent"] / 100
         assert load.share_again(back, again - 1) < held_out + 0.01 < load.share_again(began, back)
@@ -158,10 +187,58 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         for line in (f"windows per connection: off: stepped back for {WAIT_S} s: time +", "windows per connection: on again",
                      f"windows per connection: off: stepped back for {2 * WAIT_S} s: time +"):
             assert len([each for each in lines if line in each]) >= 1, line
-        config.write_text(f"{text}step-back-percent = 0\n")
+        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+        config.write_text(f"{text}step-back-percent = 0\n".replace("holdout-percent = 20", "holdout-percent = 10"))
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: CWND in cwnds(near, far, 5), "windows at once")
         assert status()["apply"]["stepped_back_s"] == 0
+        assert status()["apply"]["holdout_percent"] == 10 and not fallen(figures, near)
+
+
+def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path):
+    near, far, deep = hosts
+    harmed, state = SHALLOW[0], tmp_path / "state"
+
+    def riptided():
+        return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
+                      "--pacing-percent", 0, "--holdout-percent", 20, "--step-back-wait", f"{WAIT_S}s", "--state", state,
+                      has_rules=False)
+
+    def apply():
+        return status()["apply"]
+
+    def said_of(daemon, words):
+        return [line for line in daemon.said().splitlines() if line.startswith(f"riptided: warning: {harmed}: withdrawn, {words}")]
+    with Load(near, far, harmed) as load, Load(near, deep, DEEP):
+        with riptided() as daemon:
+            began = time.monotonic()
+            wait_until(lambda: apply()["destinations_stepped_back"], "stepping back", 60)
+            back = time.monotonic()
+            assert cwnds(near, far, 20) == {10} and CWND in cwnds(near, deep, 20, DEEP)
+            why = re.compile(rf"stepped back for {WAIT_S} s: time .* again \+[0-9.]+ points \(\+")
+            explained = near.run(RIPTIDE, "explain", harmed).stdout
+            assert re.search(f"=> nothing any more: {why.pattern}", explained) and f"window       {CWND} segments" in explained
+            assert "given per connection" in near.run(RIPTIDE, "explain", DEEP).stdout
+            assert re.search(rf"{harmed} .*withdrawn: stepped back", near.run(RIPTIDE, "show").stdout)
+            assert "\n  withdrawn  1 destination" in near.run(RIPTIDE, "status").stdout
+            figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+            assert (figures["riptide_destinations_stepped_back"], figures["riptide_destination_step_backs_total"]) == (1, 1)
+            assert figures["riptide_stepped_back"] == 0 and status()["health"] == "ok"
+            wait_until(lambda: not apply()["destinations_stepped_back"], "the end of the first wait")
+            again = time.monotonic()
+            wait_until(lambda: CWND in cwnds(near, far, 5), "the window on trial again")
+            assert load.share_again(back + 1, again - 1) < load.share_again(began, back) / 2
+            wait_until(lambda: apply()["destinations_stepped_back"], "stepping back again", 60)
+            found = apply()
+            assert (found["destination_step_backs"], found["step_backs"], found["stepped_back_s"]) == (2, 0, 0)
+            assert len(said_of(daemon, f"stepped back for {WAIT_S} s")) == 1
+            assert len(said_of(daemon, f"stepped back for {2 * WAIT_S} s")) == 1
+        assert f"\nharmed={harmed} stepped_back=2 " in state.read_text()
+        with riptided():
+            assert apply()["destinations_stepped_back"] == 1
+            wait_until(lambda: CWND in cwnds(near, deep, 5, DEEP), "windows of the other")
+            assert cwnds(near, far, 20) == {10}
+            assert "stepped back before the last start" in near.run(RIPTIDE, "explain", harmed).stdout
 
 
 def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path):
@@ -172,10 +249,83 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     books = [f"{arm} bytes=32768 rtt_us=50000 control=loss n={n} n_again=0 time={n * doublings << 10},"
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
     state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20 trial_percent=0\n"]))
-    with Load(near, far, "10.9.2.1"), Daemon(
+    with Load(near, far, *SHALLOW), Daemon(
             near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing-percent", 0, "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"
         wait_until(lambda: status()["apply"]["stepped_back_s"] > 0, "stepping back", 60)
         assert "off: stepped back for 600 s: time +" in riptided.said()
+
+
+def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
+    state = tmp_path / "state"
+    write_state(state, {"203.0.113.1": 40})
+    until_ns = time.time_ns() + 8_000_000_000
+    state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=1 trial_percent=0\n"
+                     f"stepped_back=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+
+    def riptided():
+        return Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
+                      "--state", state, has_rules=False)
+
+    def kept():
+        return [int(word) for word in re.search(r"\nstepped_back=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
+    for _ in range(2):
+        with riptided() as daemon:
+            apply = status()["apply"]
+            assert 0 < apply["stepped_back_s"] <= 8 and apply["step_backs"] == 3
+            assert net.connect("203.0.113.1").cwnd() == 10
+            left_s = re.search("windows per connection: off: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
+            assert 0 <= int(left_s[1]) <= 8
+        assert kept() == [3, pytest.approx(until_ns, abs=10**9), 2400 * 10**9]
+    with riptided() as daemon:
+        wait_until(lambda: "windows per connection: on again" in daemon.said(), "the end of the wait")
+        assert time.time_ns() > until_ns - 10**9
+        assert 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}
+        assert status()["apply"]["stepped_back_s"] == 0
+    assert kept() == [3, 0, 2400 * 10**9]
+
+
+BOOKS = """riptide books 1
+window bytes=65536 rtt_us=150000 control=loss n=1900 n_again=0 time=3891200,7969177600 again=0,0
+holdout bytes=65536 rtt_us=150000 control=loss n=100 n_again=0 time=204800,419430400 again=0,0
+"""
+SHARES = "holdout_percent=5 trial_percent=0\n"
+
+
+@pytest.mark.parametrize("books, said, counted", [
+    (BOOKS + SHARES, "2000", 2000),
+    (BOOKS.replace("books 1", "books 2") + SHARES, "0: books: not books of riptide, or of another version than 1", 0),
+    (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: lines that cannot be true: 1", 1900),
+    (BOOKS + SHARES.replace("5", "6"), "0: books of --holdout-percent 6, --trial-percent 0 are not taken, as these are 5 and 0 now", 2000),
+    (BOOKS + SHARES + "books_since_s=1790000000\n" + BOOKS + "ended_due=77\n", "2000", 4000),
+    (BOOKS + SHARES[:-1], "0: books are cut off, and not taken", 0),
+], ids=("taken", "version", "damaged", "shares", "ended", "cut"))
+def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, said, counted):
+    state = tmp_path / "state"
+    write_state(state, {"203.0.113.1": 40})
+    state.write_text(state.read_text() + books)
+    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
+                has_rules=False) as daemon:
+        line = f"destinations taken over: 1, expired: 0, others: 0; outcomes of connections: {said}\n"
+        wait_until(lambda: line in daemon.said(), "the line")
+        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+        assert sum(value for name, value in figures.items() if name.startswith("riptide_arm_connections_total")) == counted
+        due = {0: 0, 1900: 95, 2000: 120 if "percent=6" in books else 100, 4000: 177}
+        assert figures.get("riptide_arm_held_out_due_total", 0) == due[counted]
+        if "books_since" in books:
+            assert riptide_json(net.host, "verdict")["since"] == "2026-09-21T14:13:20Z"
+
+
+def test_a_clock_that_is_behind_loses_neither_books_nor_the_wait(net, cgroup, tmp_path):
+    state = tmp_path / "state"
+    ahead_ns = time.time_ns() + 60 * 10**9
+    state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 smoothed=40 age_ns=1\n{BOOKS}{SHARES}"
+                     f"stepped_back=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
+                has_rules=False) as daemon:
+        assert re.search(" ahead of this clock; no destinations taken over; outcomes of connections: 2000\n", daemon.said())
+        apply = status()["apply"]
+        assert apply["effect"]["connections"] == 1900
+        assert apply["step_backs"] == 3 and 2300 < apply["stepped_back_s"] <= 2400

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """riptide verdict: what becomes of connections with a window, against those that are held out."""
 
+import math
+import random
 import re
 import shutil
 import socket
@@ -8,7 +10,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from control import one_line, riptide_json, status, wait_rounds
+from control import one_line, riptide_json, status, wait_rounds, write_state
 from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
 from test_metrics import OF_BOOKS, figures_of
 
@@ -44,7 +46,7 @@ def check_metrics(text, row):
     assert set(re.findall("riptide_[a-z_]+", rules)) <= names
 
 
-def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
+def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup, tmp_path):
     connect, near, _ = path
     options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
     one_line(near.run(RIPTIDE, "verdict", check=False), 3)
@@ -72,18 +74,29 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert row["share_percent"]["low"] < 50 < row["share_percent"]["high"]
         document = riptide_json(near, "verdict")
         assert document["pooled"] == riptide_json(near, "status")["apply"]["effect"]
+        near.run(RIPTIDE, "save", tmp_path / "saved")
+        assert riptide_json(near, "verdict", tmp_path / "saved") == {**document, "since": None}
         assert sum(found["connections"] + found["held_out"] for found in document["classes"]) == n
         first, second = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
         assert first.startswith("windows help: ")
         assert second.startswith("  32 to 64 KB, 100 to 150 ms: windows help: ")
         assert f"  effect     {first}\n" in near.run(RIPTIDE, "status").stdout
         check_metrics(near.run(RIPTIDE, "metrics").stdout, row)
+        assert figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_first_flight_segments_total{arm=holdout}"] > 0
+
+        def small(arm):
+            figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+            return figures[f"riptide_books_left_out_total{{arm={arm},reason=small}}"]
+        assert small("window") + small("holdout") == 0
+        list(threads.map(lambda _: transfer(connect, 3000), range(15)))
+        wait_until(lambda: min(small("window"), small("holdout")) > 0 and small("window") + small("holdout") == 15, "15 small ones")
         bulk.close()
 
 
 def test_trials_start_with_other_windows_and_have_books(path, cgroup):
     connect, near, far = path
     arms, n = {17: "smaller", 24: "window", 34: "larger"}, dict.fromkeys(("smaller", "window", "larger"), 0)
+    opened, given = dict(n), 0
 
     def window():
         return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
@@ -100,12 +113,24 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         while min(n["smaller"], n["larger"]) < 3:  # each of which has filled its window without a loss
             connection = connect(congestion="cubic")
             arm = arms[connection.cwnd()]
+            opened[arm] += 1
             if arm != "window":
                 connection.send(60_000)
                 n[arm] += 1
             end(connection)
             wait_rounds(2)
             assert window() == 24
+        wait_until(lambda: [row["connections"] for row in riptide_json(near, "verdict")["trials"]] == [n["smaller"], n["larger"]],
+                   "all ends")
+        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+        for le, arm in ((15, None), (20, "smaller"), (30, "window"), (40, "larger"), ("+Inf", None)):
+            given += opened.get(arm, 0)
+            assert figures[f"riptide_connection_initcwnd_segments_bucket{{le={le}}}"] == given
+        assert figures["riptide_connection_initcwnd_segments_sum"] == sum(cwnd * opened[arm] for cwnd, arm in arms.items())
+        assert given == figures["riptide_program_connections_total{result=given}"]
+        for arm in arms.values():  # 60,000 bytes are 42 segments; the bulk sent more than two windows
+            assert 42 * n[arm] <= figures[f"riptide_first_flight_segments_total{{arm={arm}}}"] <= 44 * n[arm]
+            assert figures[f"riptide_first_flight_again_segments_total{{arm={arm}}}"] == 0
 
         def is_raised():
             """By one with the window: not each, as a dump may come between, and its end does not count then."""
@@ -124,7 +149,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         assert (document["pooled"], document["classes"], document["trial_percent"]) == (None, [], 25)
         assert {row["arm"]: row["connections"] for row in document["trials"]} == {arm: n[arm] for arm in ("smaller", "larger")}
         assert {row["with_window"] for row in document["trials"]} == {n["window"]}
-        smaller, larger = near.run(RIPTIDE, "verdict").stdout.splitlines()
+        smaller, larger = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
         assert smaller.startswith(f"windows 0.71 times as large: too few connections yet: {n['smaller']} of them and {n['window']} with the window; ")
         assert larger.startswith("windows 1.41 times as large: too few connections yet: ")
         assert "  effect " not in near.run(RIPTIDE, "status").stdout
@@ -144,7 +169,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
 
 @pytest.mark.parametrize("apply, events, percent, reason", [
     ("connections", "yes", 0, "no connection is held out: --holdout-percent 5 "),
-    ("connections", "no", 5, "riptided does not hear of connections that close: --destroy-events yes"),
+    ("connections", "no", 5, "riptided reads no ends of connections: --destroy-events yes"),
     ("both", "yes", 5, "with --apply both a route gives its window"),
     ("routes", "yes", 5, "windows are given by routes, which cannot hold out single connections"),
 ])
@@ -156,6 +181,47 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, re
         assert (document["pooled"], document["classes"], document["holdout_percent"]) == (None, [], 0)
         assert document["reason"].startswith(reason)
         assert "  effect " not in net.host.run(RIPTIDE, "status").stdout
+
+
+def drawn_state(path, drawn, host, time_factor, n=2000, holdout_percent=5):
+    """Books of a host whose connections take 4 round trips, by a factor of the logarithm's deviation 0.6 apart."""
+    sums = {"window": [0, 0, 0], "holdout": [0, 0, 0]}
+    for _ in range(n):
+        arm = "holdout" if drawn.random() < holdout_percent / 100 else "window"
+        rounds = math.exp(drawn.gauss(math.log(4 * (time_factor if arm == "window" else 1)), 0.6))
+        time = round(1024 * math.log2(max(rounds, 1)))
+        sums[arm] = [total + more for total, more in zip(sums[arm], (1, time, time ** 2))]
+    write_state(path, {f"203.0.113.{host}": 40})
+    cells = [f"{arm} bytes=65536 rtt_us=50000 control=loss n={count} n_again=0 time={total},{squares} again=0,0\n"
+             for arm, (count, total, squares) in sums.items()]
+    path.write_text(path.read_text().replace("\n", f" host={host}\n", 1) + "riptide books 1\n" + "".join(cells)
+                    + f"holdout_percent={holdout_percent} trial_percent=0\n")
+    return path
+
+
+def test_states_of_several_hosts_are_judged_as_one(net, tmp_path):
+    drawn = random.Random(1)
+    states = [drawn_state(tmp_path / f"host{host}", drawn, host, 0.88) for host in range(1, 4)]
+    for state in states:
+        assert net.host.run(RIPTIDE, "verdict", state).stdout.startswith("no difference shown: ")
+    first, second = net.host.run(RIPTIDE, "verdict", *states).stdout.splitlines()
+    assert first.startswith("windows help: ") and second.startswith("  64 to 128 KB, 50 to 100 ms: windows help: ")
+    document = riptide_json(net.host, "verdict", *states)
+    alone = [riptide_json(net.host, "verdict", state)["pooled"] for state in states]
+    for arm in ("connections", "held_out"):
+        assert document["pooled"][arm] == sum(row[arm] for row in alone)
+    assert (document["reason"], document["holdout_percent"], document["stepped_back_s"]) == (None, 5, 0)
+    harmful = drawn_state(tmp_path / "harm", drawn, 9, 2)
+    assert net.host.run(RIPTIDE, "verdict", harmful, check=False).returncode == 4
+    other = drawn_state(tmp_path / "other", drawn, 8, 1, holdout_percent=20)
+    copied = shutil.copy(states[0], tmp_path / "copied")
+    void = drawn_state(tmp_path / "void", drawn, 7, 1, holdout_percent=10)
+    void.write_text(void.read_text().replace("holdout_percent=10", "holdout_percent=5"))
+    write_state(tmp_path / "bare", {})
+    for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0 are not added to those of 5 and 0: "),
+                      (copied, "of a host that one of the others is of as well"), (void, "void: "),
+                      (tmp_path / "bare", "no books in it: "), (tmp_path / "none", "No such file")):
+        assert one_line(net.host.run(RIPTIDE, "verdict", *states, path, check=False)).startswith(f"riptide: verdict: {path}: {why}")
 
 
 def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from control import one_line, said_json
 from netns import (AS_NOBODY, DEADLINE_S, RIPTIDE, TABLE, Daemon, wait_until, wait_window, windows)
 
-STATUS = {"applied": 0, "bounded": 3, "overridden": 4}
+STATUS = {"applied": 0, "bounded": 3, "overridden": 4, "unknown": 5}
 V4, V6 = "203.0.113.1", "2001:db8::1"
 
 

@@ -101,6 +101,10 @@ TEST(names_in_the_kernel_cannot_change)
                  "router.%s: cannot change while routes are in place; start anew", names[i]);
         assert_refused(agent, &configs, -EBUSY, text);
     }
+    init(&configs);
+    configs.agent.program_of = agent;
+    assert_refused(agent, &configs, -EBUSY,
+                   "program_of: cannot change while windows are in place; start anew");
 }
 
 TEST(what_one_stage_refuses_no_stage_takes)
@@ -136,6 +140,9 @@ TEST(what_one_stage_refuses_no_stage_takes)
         assert_refused(agent, &configs, -EINVAL, "step_back_wait_ns: must be 1 s to one day");
     }
     configs.agent.step_back_wait_ns = NS_PER_S;
+    configs.agent.again_price = 11;
+    assert_refused(agent, &configs, -EINVAL, "again_price: 11; must be 0 to 10");
+    configs.agent.again_price = 10;
     assert_refused(agent, &configs, -EINVAL,
                    "interval_ns: must be shorter than the time to live, or each window is "
                    "forgotten");

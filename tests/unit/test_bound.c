@@ -89,6 +89,22 @@ static struct riptide_estimator *estimator_under(struct riptide_hint override, u
     return estimator;
 }
 
+TEST(pacing_of_an_override_is_news_and_takes_the_place_of_the_policys)
+{
+    struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .pacing_percent = 80 };
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+
+    learn(estimator, 70, S);
+    assert_int_equal(pop(estimator)->pacing_percent, 0);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
+    assert_int_equal(pop(estimator)->pacing_percent, 80);
+    assert_int_equal(explain(estimator).override_pacing_percent, 80);
+    assert_int_equal(explain(estimator).evidence.pacing_percent, 0);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &override.dst), 0);
+    assert_int_equal(pop(estimator)->pacing_percent, 0);
+    assert_int_equal(explain(estimator).override_pacing_percent, 0);
+}
+
 TEST(override_says_which_part_of_it_bit)
 {
     const struct {
@@ -144,6 +160,8 @@ TEST(overrides_are_refused_by_name)
         { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
         { { .dst = dst, .scale = 1.5 }, "scale: 1.5; must be above 0 and at most 1" },
         { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
+        { { .dst = dst, .pacing_percent = 101 },
+          "pacing_percent: 101; must be up to 100, or RIPTIDE_AT_ONCE" },
     };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
@@ -239,8 +257,10 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 65536, .scale = 0, .until_ns = 10 * S } },
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 0, .scale = 1, .until_ns = 10 * S } },
         { "reserved: must be 0",
-          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [4] = 1 } } },
+          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [3] = 1 } } },
         { "until_ns: ", { .dst = good.dst, .cwnd_max = 20, .scale = 0, .until_ns = 5 * S } },
+        { "until_ns: not with pacing_percent",
+          { .dst = good.dst, .cwnd_max = 20, .pacing_percent = 80, .until_ns = 10 * S } },
     };
     struct riptide_error error;
 

@@ -167,6 +167,22 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
 }
 
+/* A window that may leave at once is learned where nothing paces, whatever paces the rest. */
+TEST(a_prefix_that_is_not_paced_learns_what_leaves_at_once)
+{
+    struct riptide_hint at_once = { .dst = prefix("192.0.2.0/24"), .pacing_percent = RIPTIDE_AT_ONCE };
+    ESTIMATOR *estimator = paced();
+
+    assert_int_equal(lose_of_96(estimator, 48), 100);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &at_once, NULL), 0);
+    assert_int_equal(find_host(estimator, "192.0.2.1").pacing_percent, RIPTIDE_AT_ONCE);
+    assert_int_equal(tick(estimator, lossy(100), lossy(100)), START);
+    assert_int_equal(estimator->config.pacing_rtt_min_us, RTT_US);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &at_once.dst), 0);
+    assert_int_equal(tick(estimator, lossy(100), lossy(100)), 100);
+    assert_int_equal(pacing_of(estimator), 50);
+}
+
 /* Somebody has detached the program: routes give windows at once, until it is back. */
 TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
 {
@@ -284,6 +300,41 @@ TEST(a_paced_window_is_cut_where_most_ticks_lose_but_not_below_the_start)
     for (int i = 0; i < 20; i++)
         assert_int_equal(tick(estimator, path, closed(START, START, 20)), START);
     assert_int_equal(pacing_of(estimator), 50);
+}
+
+/* The path of short connections, which show no more of it than what they come down to. */
+static struct riptide_estimator *paced_over_20(void)
+{
+    struct riptide_estimator *estimator = paced();
+
+    tick(estimator, lossy(10), lossy(10));
+    tick(estimator, lossy(10), closed(7, START, START - 8));
+    assert_ticks(estimator, 2, 20, lossy(10), lossy(10));
+    assert_int_not_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
+    return estimator;
+}
+
+TEST(paced_flights_that_fit_are_capacity)
+{
+    ESTIMATOR *estimator = paced_over_20();
+
+    for (int i = 0; i < 40; i++)
+        tick(estimator, lossy(20), closed(cwnd_of(estimator), cwnd_of(estimator), 0));
+    assert_in_range(cwnd_of(estimator), 100, 300);
+    assert_in_range(explain(estimator).evidence.capacity, 100, cwnd_of(estimator));
+}
+
+TEST(paced_flights_of_which_some_are_lost_are_no_capacity)
+{
+    ESTIMATOR *estimator = paced_over_20();
+
+    for (uint32_t i = 0; i < 60; i++) {
+        uint32_t cwnd = cwnd_of(estimator);
+
+        tick(estimator, lossy(20), closed(cwnd, cwnd, i % 8 == 7 ? cwnd / 3 : 0));
+    }
+    assert_int_equal(cwnd_of(estimator), 40);
+    assert_in_range(explain(estimator).evidence.capacity, 20, 20);
 }
 
 /* What happens to a flight of START; `next` is the window after it. */

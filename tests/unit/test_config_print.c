@@ -9,7 +9,7 @@
 
 static bool is_share(const struct option_row *row)
 {
-    return row->kind == &value_weight || row->kind == &value_max_share;
+    return row->kind == &value_weight || row->kind == &value_max_share || row->kind == &value_price;
 }
 
 /* One that the kind reads, in one of the ways that people write it. */
@@ -35,6 +35,8 @@ static void any_value(const struct option_row *row, char text[256])
         snprintf(text, 256, "%u, 8000-%u", below(65536), 8000 + below(1000));
     else if (row->kind == &value_path)
         snprintf(text, 256, "/a#b;c=%u [%u]", below(100), below(100));
+    else if (row->kind == &value_pacing && below(2))
+        strcpy(text, "at-once");
     else if (row->kind == &value_u8)
         snprintf(text, 256, "%u", below(256));
     else

@@ -65,6 +65,19 @@ TEST(other_namespaces_need_two_capabilities)
     assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
 }
 
+TEST(where_it_serves_other_namespaces_it_runs)
+{
+    CLEANUP(freep) struct host *host = healthy();
+    struct finding finding;
+
+    host->control_error = -ENONET;
+    strcpy(host->control_failure.text, "riptided does not serve this network namespace: why");
+    finding = judge(host, "daemon");
+    assert_int_equal(finding.severity, SEVERITY_NOTE);
+    assert_string_equal(finding.summary, host->control_failure.text);
+    assert_null(strstr(finding.remedy, "start riptided"));
+}
+
 TEST(a_step_back_is_meant_and_tried_again)
 {
     CLEANUP(freep) struct host *host = healthy();

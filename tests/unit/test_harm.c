@@ -12,7 +12,8 @@ static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000
 
 static const struct harm_config usual = { .margin_percent = 2,
                                           .holdout_percent = 5,
-                                          .wait_ns = 600 * UINT64_C(1000000000) };
+                                          .wait_ns = 600 * UINT64_C(1000000000),
+                                          .again_price = 1 };
 
 /* Bounds in percent and points, of as many held out as configured. */
 static struct verdict verdict_of(double time_low, double time_high, double again_low,
@@ -56,18 +57,36 @@ TEST(a_gain_of_the_other_is_weighed)
     assert_true(steps_back(verdict_of(-10, 10, 4, 6), &usual));
 }
 
-TEST(nothing_is_concluded_from_void_verdicts_or_none)
+TEST(the_price_of_what_is_sent_again_decides)
+{
+    struct harm_config dear = usual, free_of_charge = usual;
+
+    dear.again_price = 4;
+    free_of_charge.again_price = 0;
+    assert_true(steps_back(verdict_of(-22, -18, 4, 8), &dear));
+    assert_false(steps_back(verdict_of(-22, -18, 4, 6), &dear));
+    assert_false(steps_back(verdict_of(-1, 1, 22, 26), &free_of_charge));
+    assert_true(steps_back(verdict_of(4, 8, 22, 26), &free_of_charge));
+}
+
+TEST(nothing_is_concluded_where_it_is_off_or_from_no_verdict)
 {
     struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config more = { 2, 10, usual.wait_ns }, fewer = { 2, 1, usual.wait_ns },
-                             off = { 0, 5, usual.wait_ns };
+    const struct harm_config off = { 0, 5, usual.wait_ns, 1 };
     struct harm harm = { 0 };
 
     assert_true(steps_back(harmful, &usual));
-    assert_false(steps_back(harmful, &more));
-    assert_false(steps_back(harmful, &fewer));
     assert_false(steps_back(harmful, &off));
     assert_int_equal(harm_judge(&harm, &usual, none, minute), HARM_STAYS);
+}
+
+TEST(a_verdict_that_is_void_steps_back_as_well)
+{
+    const struct harm_config more = { 2, 10, usual.wait_ns, 1 };
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+
+    assert_true(verdict_is_void(&harmful, more.holdout_percent));
+    assert_true(steps_back(harmful, &more));
 }
 
 /* Asks every second until something happens, after `seconds` seconds at the latest. */
@@ -133,10 +152,84 @@ TEST(after_a_time_without_harm_the_first_wait_is_back)
     assert_int_equal(harm.wait_ns / minute, 10);
 }
 
+/* `past` later, on another host clock. */
+static struct harm restarted(const struct harm *harm, uint64_t now_ns, uint64_t past_ns,
+                             uint64_t *then_nsp)
+{
+    const uint64_t realtime_ns = UINT64_C(1790000000) * second;
+    char text[HARM_LINE_BYTES];
+    struct harm loaded = { 0 };
+
+    harm_save(harm, now_ns, realtime_ns, text);
+    *then_nsp = 77 * minute;
+    harm_load(&loaded, text, *then_nsp, realtime_ns + past_ns);
+    return loaded;
+}
+
+TEST(a_restart_goes_on_waiting)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    struct harm harm = { 0 }, loaded;
+    uint64_t now_ns = minute, then_ns;
+
+    assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(wait_for(&harm, none, &now_ns, 600), HARM_RETURNS);
+    assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+    now_ns += 5 * minute;
+    loaded = restarted(&harm, now_ns, minute, &then_ns);
+    assert_int_equal((loaded.until_ns - then_ns) / minute, 14);
+    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 839), HARM_STAYS);
+    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), HARM_RETURNS);
+    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(loaded.wait_ns / minute, 40);
+    assert_int_equal(loaded.n, 3);
+    /* What has passed meanwhile is over; a clock that was set back adds nothing. */
+    loaded = restarted(&harm, now_ns, 60 * minute, &then_ns);
+    assert_int_equal(harm_judge(&loaded, &usual, none, then_ns), HARM_RETURNS);
+    loaded = restarted(&harm, now_ns, (uint64_t)-60 * minute, &then_ns);
+    assert_int_equal((loaded.until_ns - then_ns) / minute, 20);
+}
+
+TEST(a_restart_forgets_no_harm_of_before)
+{
+    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    struct harm harm = { 0 }, loaded;
+    uint64_t now_ns = 60 * minute, then_ns;
+
+    assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(wait_for(&harm, none, &now_ns, 600), HARM_RETURNS);
+    loaded = restarted(&harm, now_ns + 5 * minute, minute, &then_ns);
+    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(loaded.wait_ns / minute, 20);
+    /* Nor for how long there was none: longer than the last wait. */
+    loaded = restarted(&harm, now_ns + 11 * minute, minute, &then_ns);
+    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), HARM_STEPS_BACK);
+    assert_int_equal(loaded.wait_ns / minute, 10);
+}
+
+TEST(what_cannot_be_is_not_loaded)
+{
+    static const char *const texts[] = {
+        "", "\n", "stepped_back=1", "\nstepped_back=1 until_ns=0 wait_ns=1 given_ns=0 shown_ns=1\n",
+        "stepped_back=x until_ns=0 wait_ns=0 given_ns=0 shown_ns=0\n",
+        "stepped_back=1 until_ns=0 wait_ns=0 given_ns=0\n",
+        "stepped_back=1 until_ns=5 wait_ns=86400000000001 given_ns=0 shown_ns=0\n",
+        "stepped_back=1 until_ns=0 wait_ns=1 given_ns=0 shown_ns=9223372036854775808\n",
+    };
+    struct harm harm = { 0 };
+    char text[HARM_LINE_BYTES];
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        harm_load(&harm, texts[i], minute, minute);
+        assert_int_equal(harm.n + harm.since_ns + harm.until_ns, 0);
+    }
+    assert_int_equal(harm_save(&harm, minute, minute, text), 0);
+}
+
 TEST(turned_off_windows_return_at_once)
 {
     struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config off = { 0, 5, usual.wait_ns }, alone = { 2, 0, usual.wait_ns };
+    const struct harm_config off = { 0, 5, usual.wait_ns, 1 }, alone = { 2, 0, usual.wait_ns, 1 };
     const struct harm_config *const ends[] = { &off, &alone };
 
     for (size_t i = 0; i < 2; i++) {
@@ -156,6 +249,6 @@ TEST(the_reason_has_both_intervals)
 
     assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
     harm_describe(&harm, &harmful, text, sizeof(text));
-    assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), sent again "
+    assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), again "
                               "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");
 }

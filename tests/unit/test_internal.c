@@ -48,6 +48,24 @@ TEST(line_that_is_too_long_is_cut)
     assert_memory_equal(error.text, "observer.scope.learn[", 21);
 }
 
+TEST(line_keeps_its_reason_where_a_value_is_too_long)
+{
+    struct riptide_error error;
+    char path[300];
+
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    error_set_field(&error, "cgroup", "/%s is not there: make it first", path);
+    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+    assert_memory_equal(error.text, "cgroup: /xxx", 12);
+    assert_non_null(strstr(error.text, "xxx...xxx"));
+    assert_non_null(strstr(error.text, "xxx is not there: make it first"));
+    path[sizeof(error.text) - sizeof(": why")] = '\0'; /* the longest that fits */
+    error_set(&error, "%s: why", path);
+    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+    assert_null(strstr(error.text, "..."));
+}
+
 TEST(each_result_has_words_of_its_own)
 {
     for (int i = RIPTIDE_E_AGAIN; i <= RIPTIDE_E_MORE; i++) {

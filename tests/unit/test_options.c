@@ -44,7 +44,8 @@ TEST(errors_name_option_and_value)
     assert_error(ARGV("--ttl", "--once"),
                  "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--protocol", "256"), "--protocol 256: not a number from 0 to 255");
-    assert_error(ARGV("--pacing-percent", "-1"), "--pacing-percent -1: not a percentage from 0 to 100");
+    assert_error(ARGV("--pacing-percent", "-1"), "--pacing-percent -1: not a number of percent from 0 to 100 "
+                                             "(write 50)");
     assert_error(ARGV("--slices", "4"), "--slices: is gone: --max-share bounds what looks take");
     assert_error(ARGV("--socket-mark=7"),
                  "--socket-mark=7: is gone: --scope, --local-port and --remote-port choose "
@@ -76,6 +77,11 @@ TEST(long_values_are_cut)
     value[sizeof(value) - 1] = '\0';
     assert_int_equal(parse(&settings, ARGV("--ttl", value), &error), -EINVAL);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+    assert_non_null(strstr(error.text, "xxx: not a duration (write 500ms, 1s, 10min, 1d)"));
+    assert_int_equal(parse(&settings, ARGV("--metrics", value), &error), -EINVAL);
+    assert_non_null(strstr(error.text, "xxx: not a file name (at most 160 bytes, "));
+    assert_int_equal(parse(&settings, ARGV("--cgroup", value), &error), -EINVAL);
+    assert_non_null(strstr(error.text, "xxx: not a directory's name of at most 160 bytes"));
     assert_int_equal(parse(&settings, ARGV(value), &error), -EINVAL);
 }
 

@@ -208,6 +208,21 @@ TEST(new_bounds_hold_at_once_and_age_goes_on)
     assert_int_equal(pop_all(estimator), 2);
 }
 
+TEST(another_pacing_is_news)
+{
+    struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .pacing_percent = 80 };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_config(&config);
+
+    add_used(estimator, "192.0.2.1", 80);
+    riptide_estimator_tick(estimator, S);
+    assert_int_equal(pop(estimator)->pacing_percent, 0);
+    config.hints = &override;
+    config.n_hints = 1;
+    reconfigure(estimator, &config);
+    assert_int_equal(pop(estimator)->pacing_percent, 80);
+}
+
 TEST(another_policy_goes_on_from_the_window)
 {
     struct riptide_estimator_config config = config_of_policy("careful"), paper;

@@ -61,7 +61,7 @@ static const struct object {
       END_OF(riptide_estimator_config, rto_min_floor_us), init_estimator, try_estimator },
     { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
       init_router, try_router },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, step_back_wait_ns),
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, again_price),
       init_agent, try_agent },
 };
 

@@ -121,8 +121,8 @@ TEST(why_a_program_gives_nothing)
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives nothing per connection: paused");
     evidence.why_off[0] = '\0';
     evidence.silent_pid = 7;
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "given per connection by process 7, which does not "
-                                                  "say how much");
+    assert_verdict(&evidence, VERDICT_UNKNOWN, "process 7 gives windows per connection and does not "
+                                               "say which");
 }
 
 TEST(rules_of_the_other_family_do_not_count)

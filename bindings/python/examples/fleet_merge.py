@@ -4,7 +4,8 @@
     fleet_merge.py host1.state host2.state ... --output pop.state [--prefix 203.0.113.0/24]
 
 The files are those of `riptide save` or of riptided's `state` option. Of each destination the
-newer window counts; a file that is damaged or of another kind is named and left out.
+newer window counts, and of trials which window they were on, not what they have shown: that is
+each host's own to say. A file that is damaged or of another kind is named and left out.
 `riptide load pop.state` on the new host takes the result.
 """
 

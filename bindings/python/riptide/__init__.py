@@ -2,14 +2,14 @@
 """Riptide: initial TCP windows learned from open connections.
 
 The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;
-observe(), observe_columns(), explain() for scripts; Control for riptided. Windows are in
+observe(), observe_columns(), explain(), pooled_verdict() for scripts; Control for riptided. Windows are in
 segments; every other figure has its unit in its name; durations that go in are a timedelta or
 seconds. A failure is an OSError, another outcome an OutcomeError, a value that cannot be a
 TypeError, ValueError or OverflowError whose line begins with the argument's name. One thread at a
 time may use an object, of the process that made it: ConcurrentUseError, ForkedError.
 """
 
-from ._agent import Agent
+from ._agent import Agent, pooled_verdict
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
                       InvalidError, OptionError, OutcomeError, RefusedError, RestartedError,
@@ -35,5 +35,5 @@ __all__ = [
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
     "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
     "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
-    "observe", "observe_columns",
+    "observe", "observe_columns", "pooled_verdict",
 ]

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterable, Iterator
 
 from ._calls import new_object, pop, pop_all
-from ._errors import ConcurrentUseError, check, has_more, new_error
+from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
 from ._estimator import Estimated, load, new_hint
 from ._handle import KernelHandle, Part, Waiter
 from ._native import ffi, lib
@@ -18,7 +18,8 @@ from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Interval, LoadCounts,
                      Tick, Verdict)
-from ._values import Duration, PrefixLike, new_config, new_prefix, path_bytes, read, text
+from ._values import (Buffer, Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
+                      state_buffer, text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,13 +28,42 @@ CONFIG = "struct riptide_agent_config *"
 
 
 def _read_event(c: Any) -> AgentEvent:
+    by = c if c.kind == lib.RIPTIDE_AGENT_BACKEND else c.route
     return read(
-        AgentEvent, c, kind=EventKind, backend=Backend,
+        AgentEvent, c, kind=EventKind, backend=lambda _: Backend(by.backend) if by else None,
         tick=lambda tick: read(Tick, tick) if tick else None,
         route=lambda route: read_route(route) if route else None,
         estimate=lambda estimate: read(Estimate, estimate) if estimate else None,
         error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
         reason=lambda reason: text(reason) if reason else None)
+
+
+def _read_verdict(found: Any, result: int, error: Any = None) -> Verdict:
+    if result == lib.RIPTIDE_E_UNKNOWN:
+        raise UnknownError("no verdict: fewer than 20 connections held out or with a window have closed, or "
+                           "none is held out")
+    check(result, error)
+
+    def interval(given: Any) -> Interval:
+        return read(Interval, given)
+    return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
+                share=interval)
+
+
+def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
+    """What windows have done on several hosts as on one, by the sums of their books.
+
+    A state is that of a riptided: its file, or Control.save(); one of each host, of about the same
+    time. To leave hosts out by what they show is no fair draw. Errors: UnknownError: too few
+    connections, or none held out; OSError: other shares than those of the first, a host that is
+    there twice, books that are missing, damaged or void; its line names states[i].
+    """
+    kept = [state_buffer(state) for state in states]
+    found, error = ffi.new("struct riptide_verdict *"), new_error()
+    result = lib.riptide_states_get_verdict(
+        ffi.new("char *[]", kept), ffi.new("size_t[]", [len(state) for state in kept]), len(kept),
+        found, ffi.sizeof(found[0]), error)
+    return _read_verdict(found, result, error)
 
 
 def _end_wait(loop: Any, fd: int, ready: Any) -> None:
@@ -53,7 +83,7 @@ class Agent(KernelHandle):
 
     In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
     everything back, unless it is told to leave the routes; one that is dropped without close()
-    leaves rules and routes too, to the next start() or flush(). `observer`, `estimator` and
+    leaves rules and routes too, to the next start() or flush(), but no window per connection. `observer`, `estimator` and
     `router` read the three stages.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
@@ -79,7 +109,10 @@ class Agent(KernelHandle):
             return int(lib.riptide_agent_get_fd(c))
 
     def start(self) -> None:
-        """Installs the rules and begins the first round. Errors: OSError, as Router.start."""
+        """Installs the rules, or the program, and begins the first round.
+
+        Errors: OSError, as Router.start; PermissionError without CAP_BPF.
+        """
         self._start(lib.riptide_agent_start)
 
     def stop(self) -> None:
@@ -92,8 +125,8 @@ class Agent(KernelHandle):
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
         """Goes on with other options from the next round; what is not named is as by default.
 
-        Errors: as the constructor; OSError (EBUSY: the router's table, protocol, priority, mark and
-        namespace stay). Nothing has changed then.
+        Errors: as the constructor; OSError (EBUSY: apply, cgroup, program_of, the router's table,
+        protocol, priority, mark and namespace stay). Nothing has changed then.
         """
         error = new_error()
         with self._use as c:
@@ -159,7 +192,7 @@ class Agent(KernelHandle):
                 loop.remove_reader(fd)
 
     def pause(self) -> None:
-        """Lifts the rules: all local TCP is without us; learning goes on. Errors: OSError."""
+        """Lifts the rules, stops the program: TCP is without us; learning goes on. Errors: OSError."""
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, True))
 
@@ -172,12 +205,7 @@ class Agent(KernelHandle):
         """What windows have done. Errors: UnknownError: too few connections yet, or none held out."""
         found = ffi.new("struct riptide_verdict *")
         with self._use as c:
-            check(lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0])))
-
-        def interval(given: Any) -> Interval:
-            return read(Interval, given)
-        return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
-                    share=interval)
+            return _read_verdict(found, lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0])))
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:

@@ -95,7 +95,7 @@ def check(result: int, error: Any = None) -> None:
     if result > 0:
         raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
     failure = OSError(-result, line or os.strerror(-result))
-    if error and error.field and type(failure) is OSError:  # PermissionError and others stay
+    if error and error.field and not isinstance(failure, PermissionError):
         failure = option = OptionError(*failure.args)
         option.field = re.sub("_[nu]s$", "", ffi.string(error.field).decode())
         option.index = error.index if error.index >= 0 else None

@@ -104,7 +104,7 @@ class Observed:
 
 
 class Observer(Handle, Observed):
-    """Dumps the established connections of this thread's network namespace, or of `netns_fd`.
+    """Dumps the connections of this thread's network namespace, or of `netns_fd`, established or closing with data under way.
 
     Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
     when fileno() is readable dispatch(), then pop() until it raises AgainError or DoneError.

@@ -62,6 +62,8 @@ class Bound(enum.IntFlag):
     OVERRIDE_SCALE = lib.RIPTIDE_BOUND_OVERRIDE_SCALE
     HINT_SCALE = lib.RIPTIDE_BOUND_HINT_SCALE
     HINT_MAX = lib.RIPTIDE_BOUND_HINT_MAX
+    BASE = lib.RIPTIDE_BOUND_BASE
+    MANY_PATHS = lib.RIPTIDE_BOUND_MANY_PATHS
 
 
 class EventKind(enum.IntEnum):
@@ -213,6 +215,7 @@ class Explanation:
     cwnd_min: int  #: bounds that hold for it, segments
     cwnd_max: int
     override_scale: float  #: 1: none
+    override_pacing_percent: int  #: 0: none
     hint_scale: float  #: 1: none
     hint_cwnd_max: int  #: segments; 0: none
     base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
@@ -253,7 +256,7 @@ class Verdict:
     time: Interval  #: -0.25: a quarter less time
     rounds_saved: Interval  #: smallest round trip times; above 0 is less
     again: Interval  #: 0.01: of 100 segments one more was sent again
-    share: Interval  #: held out, of all that count; where holdout_percent is not within, believe nothing
+    share: Interval  #: held out, of all that count; holdout_percent / 100 not within: void
 
 
 @dataclass(frozen=True)
@@ -310,7 +313,7 @@ class AgentEvent:
     error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they are back
     family: int  #: RULES
     reason: str | None  #: RULES, BACKEND; None: they are back
-    backend: Backend  #: BACKEND
+    backend: Backend | None  #: BACKEND; ROUTE: the route's
 
 
 @dataclass(frozen=True)
@@ -336,6 +339,7 @@ class Hint:
     cwnd_max: int | None = None
     policy: str | Policy | None = None  #: without an end alone
     scale: float | None = None  #: factor on the window, up to 1
+    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once; without an end alone
     until_ns: int | None = None  #: CLOCK_BOOTTIME; it only lowers then
 
 
@@ -400,9 +404,10 @@ class AgentOptions(TypedDict, total=False):
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
     pacing_percent: int  # of a round trip, over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
-    program_of: Agent  # of another namespace, whose program serves this one as well
+    program_of: Agent  # of another namespace, whose program and cgroup serve this one as well
     holdout_percent: int  # of connections keep the kernel's window, with apply CONNECTIONS; 0
     holdout_seed: int  # draws them; 0
-    trial_percent: int  # have a smaller window, as many a larger one, by the square root of two; 0
+    trial_percent: int  # have a smaller window, as many a larger one; windows go where these do better; 0
     step_back_percent: int  # more time, or points sent again, by which windows step back; 2; 0: never
     step_back_wait: Duration  # until they are tried again, the first time; 10 min
+    again_price: float  # per cent of time that a point sent again is worth, 0 to 10; 1

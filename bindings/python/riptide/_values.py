@@ -123,17 +123,17 @@ def ascii_text(name: str, value: str, max_bytes: int) -> bytes:
     return value.encode()
 
 
-def path_bytes(path: str | os.PathLike[str]) -> bytes:
+def path_bytes(path: str | os.PathLike[str], name: str = "path") -> bytes:
     """A path as C takes it. Errors: TypeError, ValueError."""
     try:
-        name = os.fsencode(path)
+        encoded = os.fsencode(path)
     except TypeError:
-        raise TypeError(f"path: no path: {shown(path)}") from None
+        raise TypeError(f"{name}: no path: {shown(path)}") from None
     except UnicodeEncodeError:
-        raise ValueError(f"path: no text that names a file: {shown(path)}") from None
-    if b"\0" in name:
-        raise ValueError(f"path: a zero in it: {shown(path)}")
-    return name
+        raise ValueError(f"{name}: no text that names a file: {shown(path)}") from None
+    if b"\0" in encoded:
+        raise ValueError(f"{name}: a zero in it: {shown(path)}")
+    return encoded
 
 
 def state_buffer(state: Buffer) -> Any:
@@ -211,7 +211,7 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
     elif cname == "struct riptide_agent *":
         setattr(c, field, _agent(path, value, keep))
     elif cname == "char *":
-        keep.append(ffi.new("char[]", path_bytes(value)))
+        keep.append(ffi.new("char[]", path_bytes(value, path)))
         setattr(c, field, keep[-1])
     elif cname.startswith("char["):
         room = len(getattr(c, field))

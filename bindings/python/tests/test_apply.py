@@ -234,6 +234,12 @@ def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> Non
                 until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
             assert event.route.backend is riptide.Backend.CONNECTIONS
             assert event.route.initcwnd == cwnd == net.connect("203.0.113.1").cwnd()
+            assert event.backend is event.route.backend
+            *_, event = asyncio.run(asyncio.wait_for(
+                until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
+            assert event.backend is None
+            with pytest.raises(riptide.UnknownError, match="none is held out"):
+                agent.verdict()
             assert routes(net.host) == {} and rules(net.host) == []
             with pytest.raises(riptide.OptionError) as refused:
                 agent.reconfigure(interval=0.05, estimator=PAPER)
@@ -241,15 +247,30 @@ def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> Non
         assert net.connect("203.0.113.1").cwnd() == 10
 
 
+@pytest.mark.parametrize("name", ["not there", 3 * f"/{100 * 'x'}"], ids=["short", "long"])
+def test_a_cgroup_that_is_not_there_is_an_option_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(riptide.OptionError, match="^.Errno 2. cgroup: .* is not there: make it first$") as refused:
+        riptide.Agent(apply=riptide.Backend.CONNECTIONS, cgroup=f"{tmp_path}/{name}")
+    assert (refused.value.errno, refused.value.field) == (errno.ENOENT, "cgroup")
+
+
 def test_one_program_serves_two_namespaces(net: Network, tmp_path: Path) -> None:
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup:
-        def agent(fd: int, **more: Any) -> riptide.Agent:
-            return riptide.Agent(interval=0.05, estimator=PAPER, netns_fd=fd, cgroup=cgroup,
-                                 apply=riptide.Backend.CONNECTIONS, **more)
-        with agent(net.world.fd) as first, agent(net.host.fd, program_of=first) as second:
+        def options(fd: int, cgroup: Path | None, **more: Any) -> Any:
+            return {"interval": 0.05, "estimator": PAPER, "netns_fd": fd,
+                    "apply": riptide.Backend.CONNECTIONS, **({"cgroup": cgroup} if cgroup else {}), **more}
+        with riptide.Agent(**options(net.world.fd, cgroup)) as first, \
+                riptide.Agent(**options(net.host.fd, None, program_of=first)) as second, \
+                riptide.Agent(**options(net.world.fd, cgroup)) as other:
             first.start()
             second.start()
+            for again in (options(net.host.fd, None, program_of=first), options(net.host.fd, None),
+                          options(net.host.fd, cgroup), options(net.host.fd, tmp_path / "not there")):
+                second.reconfigure(**again)
+            with pytest.raises(riptide.OptionError, match="program_of: cannot change") as refused:
+                second.reconfigure(**options(net.host.fd, None, program_of=other))
+            assert (refused.value.errno, refused.value.field) == (errno.EBUSY, "program_of")
             first.close()
             asyncio.run(asyncio.wait_for(
                 until(second, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))

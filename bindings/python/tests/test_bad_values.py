@@ -58,6 +58,7 @@ KINDS: dict[str, Any] = {
     "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
              ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
     "agent": [*TYPE, (7, TypeError), (riptide.Router, TypeError)],
+    "path": [(None, TypeError), (5, TypeError), ([], TypeError), ("\ud800", ValueError), ("a\0b", ValueError)],
     "text": [*TYPE, (7, TypeError), ("x" * 16, ValueError), ("ü", ValueError),
              ("a\0b", ValueError)],
     "path": [bad for bad in TYPE if bad[0] != b"1"] + [
@@ -129,15 +130,15 @@ def calls() -> Iterator[Any]:
     yield from each(riptide.Router, ROUTER)
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
-                                    "router": "options", "apply": "uint32",
+                                    "router": "options", "apply": "uint32", "cgroup": "path",
                                     "pacing_percent": "uint32", "pacing_rtt_min": "duration",
                                     "program_of": "agent", "holdout_percent": "uint32",
                                     "holdout_seed": "uint32", "trial_percent": "uint32",
                                     "step_back_percent": "uint32",
-                                    "step_back_wait": "duration"})
+                                    "step_back_wait": "duration", "again_price": "float"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
-    for name, kind in (("cwnd_min", "uint32"), ("scale", "float"), ("policy", "name")):
+    for name, kind in (("cwnd_min", "uint32"), ("pacing_percent", "uint32"), ("scale", "float"), ("policy", "name")):
         bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
         yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
     yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"

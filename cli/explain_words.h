@@ -2,21 +2,23 @@
 /*
  * The document of riptide explain (docs/schema/explain.json) in words: templates (render.h) for it.
  */
-#ifndef CLI_VERDICT_H
-#define CLI_VERDICT_H
+#ifndef CLI_EXPLAIN_WORDS_H
+#define CLI_EXPLAIN_WORDS_H
 
-#define VERDICT_BYTES 400
+#define EXPLAIN_BYTES 400
 
 /* Who manages the network namespace where no riptided answers that does. */
-#define VERDICT_MANAGER                                                                            \
+#define EXPLAIN_MANAGER                                                                            \
     "[{+holder}[{?holder}process {holder}|a process out of sight] manages this network namespace " \
     "(an agent that embeds the library, or a riptided out of reach of --control)"                  \
     "|riptided is not running]"
 
 /* One sentence: with what connections start there, and where it is ten, why. */
-extern const char verdict_sentence[];
+extern const char explain_sentence[];
 
 /* The steps to it, one a line. The root has `is_itself`: what is asked about is a destination. */
-extern const char verdict_steps[];
+extern const char explain_steps[];
+extern const char explain_trial[]; /* of a row of "trials" */
+extern const char explain_end[];
 
 #endif

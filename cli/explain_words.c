@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From figures to sentences. The first step that ends the way to a route is the verdict.
+ */
+#include "explain_words.h"
+
+#include "explanation.h"
+
+/* With what connections start all the same. */
+#define STARTS "[; connections start with {lookup.starts_with} segments]"
+
+/* Why there is no window: what is the first thing missing. */
+#define WITHOUT_WINDOW                                                                             \
+    "[{!in_scope}nothing: it is outside of --scope, or in --exclude"                               \
+    "|nothing, and a window would not help: it is left alone: {left_alone}" STARTS                 \
+    "|{?seen}{!seen.counted}nothing: none of the {seen.connections} connections that riptided "    \
+    "saw last counts (unused {seen.left_out.unused}, idle {seen.left_out.idle}, unmeasured "       \
+    "{seen.left_out.unmeasured})"                                                                  \
+    "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
+
+#define BY_PROGRAM                                                                                 \
+    "connections start with [{program.kept} segments, their route's, which is no less than the "  \
+    "{program.initcwnd} per connection|{program.initcwnd} segments, given per connection]"
+
+#define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
+
+#define OF_DAEMON                                                                                  \
+    "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
+    "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
+    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
+    "|nothing at present, per connection: {route.reason}" STARTS                                   \
+    "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
+    "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
+    "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
+    "|; the route is not looked at: {rules.reason}"                                                \
+    "|{!kernel}; the kernel does not have the route that riptided has written"                     \
+    "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
+    "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
+    "|{?dry_run}" DRY_RUN                                                                          \
+    "|{!kernel}the kernel does not have the route that riptided has written"                       \
+    "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
+    "|connections start with {lookup.starts_with} segments[, without us, the route is not looked " \
+    "at: {rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
+
+/* Of a route, where no riptided answers. */
+#define OF_KERNEL                                                                                  \
+    EXPLAIN_MANAGER "[{-holder}, and left a route]"                                                \
+    "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: {lookup.not_ours}"    \
+    "|; connections start with {lookup.starts_with} segments[, {lookup.not_ours}]"                 \
+    "[{-holder}: see `riptide flush`]]"
+
+const char explain_sentence[] =
+    "[{?daemon_is_running}" OF_DAEMON "|{?kernel}" OF_KERNEL
+    "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
+    "; what it would give: riptided --dry-run --once --scope {dst}]";
+
+#define EVIDENCE                                                                                   \
+    "  evidence     capacity [{window.evidence.capacity:.1}|-], "                                  \
+    "burst [{window.evidence.burst:.1}|-] segments, sharers [{window.evidence.sharers}|-], "       \
+    "brake [{window.evidence.brake:.2}|-]"                                                         \
+    "[, rtt {window.evidence.min_rtt_ms:.1} to {window.evidence.max_rtt_ms:.1} ms"                 \
+    "|, smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n"
+
+#define ROUTE(name)                                                                                \
+    "[{!" name "}none|{?" name ".state=" PER_CONNECTION "}"                                        \
+    "none: the window is given per connection"                                                     \
+    "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
+    "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
+    "[ dev {" name ".dev}| via several next hops]]\n"
+
+const char explain_steps[] =
+    "{dst}[{!/is_itself}, counted as {destination}]\n"
+    "[{?seen}  seen last    {seen.connections} connection[{!seen.connections=1}s], "
+    "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
+    "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
+    "{window.left_out:left_out}\n"
+    "[{?window.evidence.capacity}" EVIDENCE "|{?window.evidence.sharers}" EVIDENCE "]"
+    "  combined     {window.combined:.1} segments (policy {window.policy})\n"
+    "  smoothed     {window.smoothed:.1} segments"
+    "[{?window.is_drop}, the drop guard had history forgotten]\n"
+    "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
+    "[ by \\[prefix {window.override}\\]][, times {window.override_scale}]"
+    "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
+    "[, hint times {window.hint_scale}][{?window.bounds}; what bit: {window.bounds:list}]\n"
+    "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
+    "[, expires in {window.expires_s:.0} s]\n"
+    "|  window       none\n]"
+    "[{?daemon_is_running}  route        " ROUTE("route") "]"
+    "[{?program}  program      initcwnd {program.initcwnd}"
+    "[{?program.pacing_percent}, paced over [{?program.pacing_percent=50}half a round trip, as TCP "
+    "does itself|{program.pacing_percent} % of a round trip], where one takes "
+    "{program.pacing_rtt_min_ms:.0} ms or more|{?program.pacing_by}, not paced]"
+    "[, by \\[prefix {program.pacing_by}\\]]"
+    "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
+    "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as many a "
+    "larger one]"
+    "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION "}: {program.reason}]]\n]"
+    "[  apply        by routes, not per connection: {why_routes}\n]";
+
+const char explain_trial[] =
+    "  trial        {cwnd} segments: {connections:.0} connections, "
+    "[{?is_window}the window, |time {time_percent:+.1} % (standard error {error_percent:.1}), ]"
+    "sent again {again_percent:.1} %\n";
+
+const char explain_end[] = "  kernel       " ROUTE("kernel") "  => {verdict}\n";

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bandit of unimodal costs has to look at the neighbours of its leader alone (Combes and
+ * Proutiere, "Unimodal bandits: regret lower bounds and optimal algorithms", ICML 2014). How often
+ * is the share of the trials, drawn by lot at each time: what remains is when to move.
+ */
+#include "proof/ladder.h"
+
+#include "internal.h"
+#include "proof/books.h"
+#include "proof/numbers.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static_assert(sizeof(struct ladder) <= 200, "the budget of a destination");
+
+const uint16_t ladder_cwnds[LADDER_RUNGS] = { 10,  14,  20,  28,  40,  57, 81,
+                                              115, 163, 231, 327, 462, 653 };
+
+/* What so many connections ago was seen counts 1 / e: the path may be another one by now. */
+static const double memory = 1000;
+
+/* Connections of a rung, before trials decide, and the policy no longer. */
+enum { LEAST = 8 };
+
+/*
+ * A neighbour is better by so many standard errors. To stand where a neighbour is better costs
+ * more than to go there where it is not, and come back. docs/proof.md has figures of other values.
+ */
+static const double doubt = 0.5;
+
+/* Standard deviations, and no less than a factor of e, above which a cost counts as that. */
+static const double outlier = 2;
+
+/* A destination leaves its class that much, and is led by what half as many have left. */
+enum { CLASS_STEPS = 100 };
+
+enum { SETTLE = 2 };
+
+/* The nearest by ratio. */
+static int rung_of(uint32_t cwnd)
+{
+    int rung = 0;
+
+    while (rung + 1 < LADDER_RUNGS &&
+           (uint64_t)cwnd * cwnd >= (uint64_t)ladder_cwnds[rung] * ladder_cwnds[rung + 1])
+        rung++;
+    return rung;
+}
+
+static bool is_known(const struct ladder *ladder, int rung)
+{
+    return rung >= 0 && rung < LADDER_RUNGS && ladder->rungs[rung].n >= LEAST;
+}
+
+static double mean_of(const struct ladder_rung *rung)
+{
+    return (double)rung->cost / (double)rung->n;
+}
+
+/* Of costs about the mean of their rung; as if one more was off by a factor of e. */
+static double variance_of(const struct ladder *ladder)
+{
+    double n = 0, squares = (double)ladder->squares;
+
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        const struct ladder_rung *rung = &ladder->rungs[i];
+
+        if (rung->n > 0)
+            squares -= (double)rung->cost * mean_of(rung);
+        n += (double)rung->n;
+    }
+    return (greater(squares, 0) + 1) / greater(n, 1);
+}
+
+/* Of the difference of two means. */
+static double error_of(const struct ladder *ladder, const struct ladder_rung *one,
+                       const struct ladder_rung *other)
+{
+    return square_root(variance_of(ladder) * (1 / (double)one->n + 1 / (double)other->n));
+}
+
+static void scale(struct ladder *ladder, double factor)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        ladder->rungs[i].n *= (float)factor;
+        ladder->rungs[i].cost *= (float)factor;
+        ladder->rungs[i].again *= (float)factor;
+    }
+    ladder->squares *= (float)factor;
+}
+
+void ladder_enter(struct ladder *ladder, uint32_t cwnd, const struct riptide_sample *sample,
+                  double again_price)
+{
+    struct ladder_rung *rung = &ladder->rungs[rung_of(cwnd)];
+    double again = lesser((double)sample->retrans_segs / sample->data_segs_out, 1);
+    double cost = LN_2 * book_doublings(sample) + again_price * again;
+
+    if (ladder->n_settle > 0)
+        return;
+    if (rung->n >= LEAST && cost > mean_of(rung) + 1)
+        cost = lesser(cost, mean_of(rung) + greater(outlier * square_root(variance_of(ladder)), 1));
+    scale(ladder, 1 - 1 / memory);
+    rung->n++;
+    rung->cost += (float)cost;
+    rung->again += (float)again;
+    ladder->squares += (float)(cost * cost);
+}
+
+/*
+ * Where the policy's window has moved the other one does as well, until trials know both rungs. One
+ * that was cut to two rungs below has lost most of what was sent at once: there it goes at once,
+ * and what was seen before counts half.
+ */
+static int follow(struct ladder *ladder, struct ladder *all, int at, int policy)
+{
+    int moved = policy - (ladder->policy_at - 1), step = moved > 0 ? 1 : -1;
+
+    if (moved < 0 && policy <= at - 2) {
+        scale(ladder, 0.5);
+        scale(all, 0.5);
+        return policy;
+    }
+    for (; moved != 0 && !ladder->is_led; moved -= step) {
+        if (is_known(all, at) && is_known(all, at + step))
+            break;
+        at += step;
+    }
+    return at;
+}
+
+static int better_of(const struct ladder *ladder, int at)
+{
+    double most = doubt;
+    int best = at;
+
+    if (ladder->n_settle > 0 || !is_known(ladder, at))
+        return at;
+    for (int i = at - 1; i <= at + 1; i += 2) {
+        const struct ladder_rung *rung, *has = &ladder->rungs[at];
+        double better;
+
+        if (!is_known(ladder, i))
+            continue;
+        rung = &ladder->rungs[i];
+        better = (mean_of(has) - mean_of(rung)) / error_of(ladder, rung, has);
+        if (better > most) {
+            most = better;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void teach(struct ladder_class *class, const struct ladder *ladder, int at)
+{
+    if (!is_known(ladder, at) || !(is_known(ladder, at - 1) || is_known(ladder, at + 1)))
+        return;
+    class->n = (float)lesser((double)class->n + 1, CLASS_STEPS);
+    class->rung += ((float)at - class->rung) / class->n;
+}
+
+static int begin(struct ladder *ladder, const struct ladder_class *class, int policy)
+{
+    ladder->is_led = class && class->n >= CLASS_STEPS / 2;
+    return ladder->is_led ? (int)(class->rung + 0.5F) : policy;
+}
+
+bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladder_class *class,
+                 uint32_t policy_cwnd, uint32_t most_cwnd)
+{
+    struct ladder all = *ladder;
+    int policy = rung_of(policy_cwnd), most = rung_of(most_cwnd), had = ladder->at - 1;
+    int had_policy = ladder->policy_at - 1, least, at;
+
+    if (others)
+        ladder_add(&all, others);
+    at = had < 0 ? begin(ladder, class, policy) : follow(ladder, &all, had, policy);
+    if (ladder->n_settle > 0)
+        all.n_settle = --ladder->n_settle;
+    at = better_of(&all, at);
+    most = most < policy + LADDER_ABOVE ? most : policy + LADDER_ABOVE;
+    least = policy > LADDER_BELOW ? policy - LADDER_BELOW : 0;
+    at = at > most ? most : at < least ? least : at;
+    if (class)
+        teach(class, &all, at);
+    if (had >= 0 && at != had)
+        ladder->n_settle = SETTLE;
+    ladder->at = (uint8_t)(at + 1);
+    ladder->policy_at = (uint8_t)(policy + 1);
+    return had >= 0 ? at - policy != had - had_policy : at != policy;
+}
+
+uint32_t ladder_cwnd(const struct ladder *ladder, uint32_t policy_cwnd)
+{
+    if (ladder->at == 0 || ladder->at - 1 == rung_of(policy_cwnd))
+        return policy_cwnd;
+    return ladder_cwnds[ladder->at - 1];
+}
+
+struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int i, double again_price)
+{
+    const struct ladder_rung *rung = &ladder->rungs[i], *has;
+    struct ladder_row row = { .n = (double)rung->n };
+
+    if (rung->n == 0)
+        return row;
+    row.again = (double)rung->again / row.n;
+    has = ladder->at > 0 ? &ladder->rungs[ladder->at - 1] : rung;
+    if (has->n == 0 || has == rung)
+        return row;
+    row.time = exponential(mean_of(rung) - mean_of(has) -
+                           again_price * (row.again - (double)has->again / (double)has->n)) - 1;
+    row.error = (1 + row.time) * error_of(ladder, rung, has);
+    return row;
+}
+
+void ladder_add(struct ladder *ladder, const struct ladder *other)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        ladder->rungs[i].n += other->rungs[i].n;
+        ladder->rungs[i].cost += other->rungs[i].cost;
+        ladder->rungs[i].again += other->rungs[i].again;
+    }
+    ladder->squares += other->squares;
+}
+
+/* Sums are integers of so many of one. */
+enum { ONE = 1000 };
+
+static int64_t to_integer(float sum)
+{
+    return (int64_t)((double)sum * ONE + (sum < 0 ? -0.5 : 0.5));
+}
+
+static float to_sum(int64_t integer)
+{
+    return (float)((double)integer / ONE);
+}
+
+size_t ladder_save(const struct ladder *ladder, char text[LADDER_BYTES])
+{
+    size_t n = (size_t)snprintf(text, LADDER_BYTES, "%u,%u,%" PRId64, ladder->at, ladder->policy_at,
+                                to_integer(ladder->squares));
+
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        const struct ladder_rung *rung = &ladder->rungs[i];
+
+        if (to_integer(rung->n) > 0)
+            n += (size_t)snprintf(text + n, LADDER_BYTES - n, ";%u:%" PRId64 ",%" PRId64 ",%" PRId64,
+                                  ladder_cwnds[i], to_integer(rung->n), to_integer(rung->cost),
+                                  to_integer(rung->again));
+    }
+    return n;
+}
+
+bool ladder_load(struct ladder *ladder, const char *text)
+{
+    static const int64_t most = (int64_t)memory * ONE * 2, most_cost = 32;
+    int64_t squares, n, cost, again;
+    unsigned int at, policy_at, cwnd;
+    double least = 0;
+    int n_read = 0;
+
+    *ladder = (struct ladder){ 0 };
+    if (sscanf(text, "%2u,%2u,%" SCNd64 "%n", &at, &policy_at, &squares, &n_read) != 3 ||
+        at > LADDER_RUNGS || policy_at > LADDER_RUNGS || (at == 0) != (policy_at == 0) ||
+        squares < 0 || squares > most * most_cost * most_cost)
+        return false;
+    for (text += n_read; *text; text += n_read) {
+        int i;
+
+        if (sscanf(text, ";%5u:%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &cwnd, &n, &cost, &again,
+                   &n_read) != 4)
+            return false;
+        i = rung_of(cwnd);
+        if (ladder_cwnds[i] != cwnd || n < 1 || n > most || cost > (n + 1) * most_cost ||
+            cost < -(n + 1) * most_cost || again < 0 || again > n + 1 || /* rounded, each */
+            ladder->rungs[i].n > 0)
+            return false;
+        least += (double)cost * (double)cost / (double)n;
+        ladder->rungs[i] = (struct ladder_rung){ to_sum(n), to_sum(cost), to_sum(again) };
+    }
+    ladder->at = (uint8_t)at;
+    ladder->policy_at = (uint8_t)policy_at;
+    ladder->squares = to_sum(squares);
+    /* Sums of squares are at least those of equal costs, but for the rounding. */
+    return least <= 1.01 * (double)squares + LADDER_RUNGS * ONE;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Destinations judged by their own connections; see watch.h.
+ */
+#include "proof/watch.h"
+
+#include "proof/verdict.h"
+
+#include <string.h>
+
+/* Of all hosts without any harm, so many ever take a window from a destination by chance. */
+#define WATCH_ALPHA (1 - VERDICT_CONFIDENCE)
+
+void watch_init(struct watch *watch, uint64_t hash_seed)
+{
+    *watch = (struct watch){ 0 };
+    prefix_table_init(&watch->table, sizeof(struct watched), WATCHED, hash_seed);
+}
+
+void watch_deinit(struct watch *watch)
+{
+    prefix_table_deinit(&watch->table);
+}
+
+struct watched *watch_find(const struct watch *watch, const struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_find(&watch->table, dst);
+
+    return slot == PREFIX_TABLE_NONE ? NULL : watched_at(watch, slot);
+}
+
+/* By numbers of connections alone: who goes is chosen by no outcome. */
+static void make_room(struct watch *watch, uint64_t now_ns)
+{
+    uint64_t n_all = 0, n = watch->table.n;
+
+    FOR_EACH_WATCHED(watch, slot)
+        n_all += watched_at(watch, slot)->n_lately;
+    FOR_EACH_WATCHED(watch, slot) {
+        struct watched *watched = watched_at(watch, slot);
+
+        if (watched->n_lately * n <= n_all && harm_is_over(&watched->harm, now_ns))
+            prefix_table_remove(&watch->table, slot);
+        else
+            watched->n_lately = 0;
+    }
+}
+
+struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns)
+{
+    uint32_t slot;
+
+    if (watch->table.n == WATCHED && !watch_find(watch, dst))
+        make_room(watch, now_ns);
+    return prefix_table_insert(&watch->table, dst, &slot) == 0 ? watched_at(watch, slot) : NULL;
+}
+
+void watch_enter(struct watch *watch, const struct riptide_prefix *dst, enum arm arm,
+                 const struct riptide_sample *sample, uint64_t now_ns)
+{
+    struct watched *watched = arm <= ARM_HOLDOUT ? watch_get(watch, dst, now_ns) : NULL;
+
+    if (!watched)
+        return;
+    watched->n_lately++;
+    book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);
+}
+
+static void begin_anew(struct watched *watched)
+{
+    watched->rank = 0;
+    watched->window = watched->holdout = (struct book_cell){ 0 };
+}
+
+void watch_begin_anew(struct watch *watch)
+{
+    FOR_EACH_WATCHED(watch, slot)
+        begin_anew(watched_at(watch, slot));
+}
+
+/*
+ * Of sums that are judged the k-th ones may err with a probability of WATCH_ALPHA / (k (k + 1)):
+ * over all that there ever are, of one destination or of several, that is WATCH_ALPHA together.
+ */
+int watched_verdict(const struct watched *watched, struct verdict *verdict)
+{
+    double rank = watched->rank;
+
+    if (watched->rank == 0)
+        return RIPTIDE_E_UNKNOWN;
+    return verdict_of_cells(verdict, &watched->window, &watched->holdout,
+                            1 - WATCH_ALPHA / (rank * (rank + 1)));
+}
+
+void watched_step_back(struct watch *watch, struct watched *watched,
+                       const struct harm_config *config, uint64_t now_ns)
+{
+    harm_step_back(&watched->harm, config, now_ns);
+    watch->n_back++;
+    watch->n_harms++;
+}
+
+struct watched *watch_find_cause(const struct watch *watch, const struct harm_config *config)
+{
+    struct book_cell window = { 0 }, holdout = { 0 };
+    struct watched *worst = NULL;
+    struct verdict verdict, of_worst;
+    double most = 0;
+
+    FOR_EACH_WATCHED(watch, slot) {
+        struct watched *watched = watched_at(watch, slot);
+
+        if (watched_is_back(watched) ||
+            verdict_of_cells(&verdict, &watched->window, &watched->holdout, VERDICT_CONFIDENCE) ||
+            harm_of(config, &verdict) * (double)verdict.n_control <= most)
+            continue;
+        most = harm_of(config, &verdict) * (double)verdict.n_control;
+        worst = watched;
+        of_worst = verdict;
+    }
+    FOR_EACH_WATCHED(watch, slot) {
+        const struct watched *watched = watched_at(watch, slot);
+
+        if (watched == worst || watched_is_back(watched))
+            continue;
+        book_cell_add(&window, &watched->window);
+        book_cell_add(&holdout, &watched->holdout);
+    }
+    if (!worst || verdict_of_cells(&verdict, &window, &holdout, VERDICT_CONFIDENCE) != 0 ||
+        harm_is_shown(config, &verdict) ||
+        harm_of(config, &verdict) > harm_of(config, &of_worst) / 2)
+        return NULL;
+    return worst;
+}
+
+enum harm_step watched_judge(struct watch *watch, struct watched *watched,
+                             const struct harm_config *config, struct verdict *verdict,
+                             uint64_t now_ns)
+{
+    enum harm_step step;
+
+    if (watched->rank == 0 && watched->window.n >= VERDICT_MIN_CONNECTIONS &&
+        watched->holdout.n >= VERDICT_MIN_CONNECTIONS)
+        watched->rank = ++watch->n_ranks;
+    step = harm_judge(&watched->harm, config,
+                      watched_verdict(watched, verdict) == 0 ? verdict : NULL, now_ns);
+    watch->n_back += (uint32_t)(step == HARM_STEPS_BACK) - (uint32_t)(step == HARM_RETURNS);
+    watch->n_harms += step == HARM_STEPS_BACK;
+    if (step == HARM_RETURNS ||
+        (step == HARM_STAYS && watched->window.n + watched->holdout.n >= RECENT))
+        begin_anew(watched);
+    return step;
+}

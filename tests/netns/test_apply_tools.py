@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""What show, explain, verify, flush and status say of windows per connection."""
+
+import json
+import re
+import signal
+import socket
+
+import cgroups
+import pytest
+from control import riptide_json, said_json, status
+from netns import RIPTIDE, Daemon, rules, wait_until, wait_window
+
+
+def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with daemon("connections", has_rules=False) as riptided:
+        wait_until(lambda: status()["destinations"], "a destination")
+        shown = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
+        assert shown["differences"] == 0
+        (row,) = shown["routes"]
+        assert (row["daemon"]["state"], row["starts_with"]) == ("per connection", cwnd)
+        assert f" {cwnd} " in net.host.run(RIPTIDE, "show").stdout
+        explained = json.loads(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json").stdout)
+        assert explained["route"]["state"] == "per connection"
+        assert "per connection" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert "program " in net.host.run(RIPTIDE, "status").stdout
+        metrics = net.host.run(RIPTIDE, "metrics").stdout
+        assert "\nriptide_program_in_place 1\n" in metrics
+        assert 'riptide_rules_in_place{family="ipv4"} 0\n' in metrics
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "the pause")
+        assert riptide_json(net.host, "show")["why_off"] == "paused"
+        done = net.host.run(RIPTIDE, "show")
+        assert done.stdout.startswith("paused: new connections start without these") and done.stderr == ""
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
+        riptided.stop()
+        assert "all withdrawn: no window is given per connection any more" in riptided.said()
+
+
+@pytest.mark.parametrize("apply", ["connections", "auto", "both"])
+def test_verify_proves_it(net, cgroup, daemon, apply):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    if apply == "both":  # with nothing but the program
+        net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
+        net.host.ip("rule", "add", "to", "203.0.113.0/24", "lookup", 100)
+    with net.world.socket(socket.AF_INET) as server, daemon(apply, has_rules=apply == "both") as riptided:
+        server.bind(("", 0))
+        server.listen()
+        words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
+        wait_until(lambda: status()["destinations"], "a destination")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        said = net.host.run(*words).stdout
+        assert said.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
+        assert f"\n  program     gives {cwnd}\n" in said
+        if apply != "both":
+            net.host.run(RIPTIDE, "pause")
+            assert ("starts with 10 segments: riptided gives nothing per connection: paused"
+                    in net.host.run(*words, check=False).stdout)
+            net.host.run(RIPTIDE, "resume")
+            with riptided.stopped():
+                done = net.host.run(*words, check=False)
+                assert (f"unknown: 203.0.113.1 port {words[-1]} starts with {cwnd} segments: process {riptided.pid} gives "
+                        "windows per connection and does not say which (no answer on --control)") in done.stdout
+                assert done.returncode == 5
+        cgroups.enter(cgroup.parent)
+        done = net.host.run(*words, check=False)
+        cgroups.enter(cgroup)
+        assert done.returncode == 4
+        assert (f"it started with 10, not the {cwnd} that riptided gives per connection: this command runs outside of "
+                f"the cgroup {cgroup}, so its connections get nothing, and prove nothing of those in there") in done.stdout
+
+
+def test_verify_does_not_judge_windows_of_who_cannot_be_asked(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with net.world.socket(socket.AF_INET) as server, daemon("connections", "--control", "none", has_rules=False):
+        server.bind(("", 0))
+        server.listen()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        done = net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1], "--json", check=False)
+    found = said_json(done, "verify")
+    assert (done.returncode, found["verdict"], found["connection"]["cwnd"]) == (5, "unknown", cwnd)
+
+
+def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
+    net.learned("203.0.113.1", 30)
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", "--policy", "bdp", has_rules=False):  # which knows the round trip time
+        wait_until(lambda: "\n  program      initcwnd " in explain(), "a window")
+        assert "paced" not in explain()
+        assert riptide_json(net.host, "explain", "203.0.113.1")["program"]["pacing_percent"] == 0
+        net.connect("203.0.113.1")
+        assert (status()["apply"]["given"], status()["apply"]["paced"]) == (1, 0)
+
+
+def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(net, cgroup, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.2", 30)
+    net.host.ip("rule", "add", "to", "203.0.113.1", "lookup", "100")
+    net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
+
+    def said(*words):
+        return net.host.run(RIPTIDE, *words).stdout
+    with daemon("both"):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_window(net.host, "203.0.113.2")
+        explained = said("explain", "203.0.113.1")
+        assert "\n  route        left alone: " in explained
+        assert f"\n  program      initcwnd {cwnd}, paced over half a round trip, as TCP does itself, where one takes 5 ms or more\n" in explained
+        assert (f"=> connections start with {cwnd} segments, given per connection; no route: left alone: "
+                in explained)
+        assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
+        assert f"connections start with {cwnd} segments, given per connection\n" in said("explain", "203.0.113.2")
+        rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
+        assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
+        assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
+        assert " per connection; left alone: " in said("show")
+        document = riptide_json(net.host, "explain", "203.0.113.1")
+        assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
+                                       "pacing_percent": 50, "pacing_by": None, "pacing_rtt_min_ms": 5, "reason": None, "holdout_percent": 0,
+                                       "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0}
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
+                   in said("explain", "203.0.113.2"), "rules without a place")
+        net.host.run(RIPTIDE, "pause")
+        assert "5 ms or more, not at present: paused\n" in said("explain", "203.0.113.1")
+        assert "given per connection" not in said("explain", "203.0.113.1")
+    net.host.ip("rule", "del", "pref", 0, "lookup", "main")
+    with daemon("routes"):
+        wait_window(net.host, "203.0.113.2")
+        assert riptide_json(net.host, "explain", "203.0.113.1")["program"] is None
+        assert riptide_json(net.host, "show")["routes"][0]["starts_with"] in (None, 10)
+
+
+def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", cwnd + 5)
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert net.connect("203.0.113.1").cwnd() == cwnd + 5
+        wait_until(lambda: status()["apply"]["kept"], "its counter")
+        assert re.search(f"^  => connections start with {cwnd + 5} segments, their route's, which is no less than "
+                         "the [34][0-9] per connection$", explain(), re.M)
+        net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "15", "--for", "1h")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 15, "the hint")
+        assert "=> connections start with 15 segments, given per connection\n" in explain()
+
+
+def test_explain_says_which_of_both_windows_it_is(net, daemon, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[compute]\ncwnd-max = 30\n")
+    net.learned("203.0.113.1", 40)
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("both", "--config", config) as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 30, "the window")
+        wait_window(net.host, "203.0.113.1")
+        config.write_text("[compute]\ncwnd-max = 32\n")  # within a step of what the route has
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 32, "the larger window")
+        assert "route        203.0.113.1 initcwnd 30 via" in explain()
+        assert "=> connections start with 32 segments, given per connection\n" in explain()
+
+
+@pytest.mark.parametrize("apply, paused", [
+    ("connections", "riptided gives no window until `riptide resume` or a restart\n"),
+    ("both", "riptided keeps its rules away, and gives no window per connection, until `riptide resume` or a "
+             "restart; its routes are in table 7230, where nothing looks them up\n")])
+def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
+    net.learned("203.0.113.1", 30)
+    with daemon(apply, has_rules=apply == "both"):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        assert net.host.run(RIPTIDE, "flush").stdout.endswith(f"\npaused: {paused}")
+        assert net.connect("203.0.113.1").cwnd() == 10
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
+    net.learned("203.0.113.1", 30)
+    with daemon(apply, has_rules=apply == "both") as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        with riptided.stopped():
+            done = net.host.run(RIPTIDE, "flush", check=False)
+            assert done.returncode == 1
+            assert done.stderr == (
+                f"riptide: flush: process {riptided.pid} gives windows per connection until it ends (/run/riptide/control: "
+                f"no answer within 5 s): kill -KILL {riptided.pid}; then, if it is riptided, `systemctl stop riptided`\n")
+            assert net.connect("203.0.113.1").cwnd() > 10
+
+
+def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+
+    def explain():
+        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+    with daemon("connections", "--pacing-percent", "40", has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        assert f"=> connections start with {cwnd} segments, given per connection\n" in explain()
+        assert "  route        none: the window is given per connection\n" in explain()
+        assert (f"  program      initcwnd {cwnd}, paced over half a round trip, as TCP does itself, where one takes "
+                "5 ms or more\n") in explain()
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: "5 ms or more, not at present\n" in explain(), "the pause")
+        assert ("=> nothing at present, per connection: paused; connections start with 10 segments\n"
+                in explain())
+    below = cgroup / "below"
+    below.mkdir()
+    with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        below.rmdir()
+        gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
+        wait_until(lambda: f"=> nothing at present, per connection: {gone}; connections start " in explain(), "the end of it")
+        assert explain().count(gone) == 1 and ", not at present\n" in explain()
+        shown = riptide_json(net.host, "show")
+        assert (shown["why_off"], shown["routes"][0]["starts_with"]) == (gone, None)
+        done = net.host.run(RIPTIDE, "show")
+        assert done.stdout.startswith(f"nothing is given per connection: {gone}\n")
+        assert done.stderr == ""
+
+
+@pytest.mark.parametrize("apply", ["connections", "auto"])
+def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
+        wait_until(lambda: "would set" in one.said(), "a window")
+        assert f"would set 203.0.113.1 initcwnd {cwnd} " in one.said()
+        assert ") per connection\n" in one.said()
+        assert "next hops" not in one.said()
+        assert "windows would be given per connection, if the kernel takes the program" in one.said()
+
+
+def test_status_of_connections_alone_has_no_rules_or_routes(net, daemon):
+    with daemon("connections", has_rules=False):
+        wait_until(lambda: status()["round"], "a round")
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " not in said and "\n  routes " not in said
+        assert "\n  program " in said and "\n  learned " in said
+    with daemon("both"):
+        said = net.host.run(RIPTIDE, "status").stdout
+        assert "\n  rules " in said and "\n  routes " in said

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""docs/riptide.dashboard.json and docs/effect.rules.yaml in a Prometheus that scrapes a riptided. Grafana is in no
+distribution that tests run on: of the dashboard its form is checked, and what it asks Prometheus."""
+
+import contextlib
+import http.server
+import itertools
+import json
+import math
+import shutil
+import socketserver
+import threading
+import urllib.parse
+import urllib.request
+
+import pytest
+from control import write_state
+from netns import REPOSITORY, RIPTIDE, Daemon, wait_until
+
+RULES = REPOSITORY / "docs/effect.rules.yaml"
+DASHBOARD = json.loads((REPOSITORY / "docs/riptide.dashboard.json").read_text())
+PANELS = DASHBOARD["panels"]
+TARGETS = [(panel["title"], target) for panel in PANELS for target in panel.get("targets", [])]
+PROMETHEUS = "127.0.0.1:9090"
+
+
+def cells(panel):
+    at = panel["gridPos"]
+    return set(itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])))
+
+
+def test_the_form_is_what_grafana_reads():
+    assert DASHBOARD["schemaVersion"] >= 36 and DASHBOARD["title"] and DASHBOARD["uid"]
+    variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
+    assert variables["datasource"]["type"] == "datasource" and variables["datasource"]["query"] == "prometheus"
+    assert variables["instance"]["query"]["query"] == "label_values(riptide_build_info, instance)"
+    assert len({panel["id"] for panel in PANELS}) == len({panel["title"] for panel in PANELS}) == len(PANELS)
+    for panel in PANELS:
+        assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
+        assert panel["type"] in ("row", "stat", "timeseries", "heatmap")
+        if panel["type"] != "row":
+            assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+            refs = [target["refId"] for target in panel["targets"]]
+            assert len(set(refs)) == len(refs) > 0
+    for one, other in itertools.combinations(PANELS, 2):
+        assert not cells(one) & cells(other), (one["title"], other["title"])
+
+
+@contextlib.contextmanager
+def exporter(host):
+    """The port at which the host's metrics are, as they are when somebody asks."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            text = host.run(RIPTIDE, "metrics").stdout.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_):
+            pass
+    with host.entered():
+        server = socketserver.TCPServer(("127.0.0.1", 0), Handler)
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def ask(host, what, **parameters):
+    """The data of Prometheus' answer."""
+    url = f"http://{PROMETHEUS}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
+    with host.entered(), urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)["data"]
+
+
+def has_begun(host):
+    with contextlib.suppress(OSError):
+        return ask(host, "rules")
+
+
+@contextlib.contextmanager
+def prometheus(host, port, path):
+    """One that scrapes that port."""
+    config = path / "prometheus.yml"
+    config.write_text(json.dumps({
+        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"}, "rule_files": [str(RULES)],
+        "scrape_configs": [{"job_name": "riptide", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}]}))
+    process = host.start("prometheus", f"--config.file={config}", f"--storage.tsdb.path={path}/data", f"--web.listen-address={PROMETHEUS}",
+                         "--log.level=error")
+    try:
+        wait_until(lambda: has_begun(host), "Prometheus")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def instant(host, expression):
+    """Values by labels, without those that are no number."""
+    for variable, value in (("$__rate_interval", "10s"), ("$__range", "1h"), ("$instance", ".*")):
+        expression = expression.replace(variable, value)
+    found = ask(host, "query", query=expression)["result"]
+    return {tuple(sorted(one["metric"].items())): float(one["value"][1]) for one in found if not math.isnan(float(one["value"][1]))}
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus")
+def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
+    """Its books are the example of docs/proof.md; connections are its own."""
+    state = tmp_path / "state"
+    write_state(state, {"203.0.113.1": 30})
+    cells = ("window bytes=65536 rtt_us=150000 control=loss n=4112 n_again=493 time=6673783,11909495942 again=807731,1323386798",
+             "holdout bytes=65536 rtt_us=150000 control=loss n=232 n_again=23 time=475136,1033895936 again=37683,61740155")
+    state.write_text("\n".join([state.read_text() + "riptide books 1", *cells, "holdout_percent=5 trial_percent=0\n"]))
+    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
+                has_rules=False), exporter(net.host) as port, prometheus(net.host, port, tmp_path):
+        missing = [(title, target["expr"]) for title, target in TARGETS]
+
+        def is_answered():
+            net.short("203.0.113.1", 40_000)
+            missing[:] = [(title, expression) for title, expression in missing if not instant(net.host, expression)]
+            return not missing
+        try:
+            wait_until(is_answered, "all answers", 60)
+        finally:
+            assert not missing, missing
+        effect = instant(net.host, "riptide:effect_rounds_saved")
+        assert effect == pytest.approx({(("__name__", "riptide:effect_rounds_saved"), ("bound", bound)): value for bound, value in
+                                        {"estimate": 1.00, "low": 0.72, "high": 1.30}.items()}, abs=0.01)
+        rules = [rule for group in ask(net.host, "rules")["groups"] for rule in group["rules"]]
+        assert {rule["health"] for rule in rules} == {"ok"}
+        assert [rule["name"] for rule in rules if rule.get("alerts")] == []

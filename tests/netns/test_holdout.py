@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Which connections keep the window of the kernel, and the books of both arms."""
+
+import signal
+import socket
+
+import pytest
+from control import status, wait_rounds
+from netns import RIPTIDE, Daemon, wait_until
+
+
+def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
+    config = tmp_path / "riptided.conf"
+    text = "[observe]\ndestroy-events = yes\n[compute]\npolicy = paper\n[apply]\n"
+    config.write_text(text + "holdout-percent = 50\n")
+    net.learned("203.0.113.1", 30)
+    with net.world.socket(socket.AF_INET) as server, \
+            Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--policy", "paper",
+                   has_rules=False) as riptided:
+        server.bind(("", 0))
+        server.listen(100)
+
+        def windows(n):
+            connections = [net.connect("203.0.113.1") for _ in range(n)]
+            found = {each.cwnd() for each in connections}
+            for each in connections:
+                each.close()
+                net.connections.remove(each)
+            return found
+        wait_until(lambda: max(windows(5)) > 10, "the window")
+        assert len(windows(30)) > 1 and 10 in windows(30)
+        apply = status()["apply"]
+        assert apply["holdout_percent"] == 50 and apply["held_out"] >= 1
+        assert ", 50 % of connections held out" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert f" {apply['held_out']} connections, 50 % of those" in net.host.run(RIPTIDE, "status").stdout
+        assert 'result="held_out"}' in net.host.run(RIPTIDE, "metrics").stdout
+        for _ in range(5):
+            net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
+        config.write_text(text + "holdout-percent = 0\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "50 -> 0" in riptided.said(), "the reload")
+        n_held_out = status()["apply"]["held_out"]
+        assert 10 not in windows(30)
+        assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
+
+
+@pytest.mark.parametrize("apply, events, percent", [("connections", "yes", 20), ("auto", "yes", 20), ("connections", "no", 0),
+                                                    ("both", "yes", 0)])
+def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, events, percent):
+    with daemon(apply, f"--destroy-events={events}", "--holdout-percent", "20", has_rules=apply == "both"):
+        wait_until(lambda: status()["round"], "a round")
+        assert status()["apply"]["holdout_percent"] == percent
+
+
+@pytest.mark.parametrize("apply, percent", [("connections", 5), ("auto", 5), ("both", 0), ("routes", 0)])
+def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
+    config = tmp_path / "riptided.conf"
+    config.write_text("")
+    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply in ("both", "routes")) as riptided:
+        assert status()["apply"]["holdout_percent"] == percent
+        wait_until(lambda: "started, version" in riptided.said(), "the line")
+        assert ("; no connection is held out\n" in riptided.said()) == (percent == 0)
+
+
+def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
+    connect, near, _ = path
+    config = tmp_path / "riptided.conf"
+    state = tmp_path / "state"
+    config.write_text("[apply]\nholdout-percent = 50\n")
+
+    def started():
+        return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
+                      "--state", state, interval="100ms", has_rules=False)
+
+    def books():
+        effect = status()["apply"]["effect"]
+        return {"window": effect["connections"], "holdout": effect["held_out"]}
+    with started() as riptided:
+        assert books() == {"window": 0, "holdout": 0}
+        bulk = connect(congestion="cubic")
+        bulk.send(1_000_000)
+        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
+        held_out = status()["apply"]["held_out"]
+        n = 12
+
+        def opened():
+            connection = connect(congestion="cubic")
+            connection.send(60_000)
+            return connection
+
+        def end(connection):
+            connection.near.close()
+            connection.far.close()
+        for _ in range(n):  # each open for many dumps
+            end(opened())
+        wait_until(lambda: sum(books().values()) == n, "all ends")
+        assert books()["holdout"] == status()["apply"]["held_out"] - held_out
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "again" in riptided.said(), "the reload")
+        of_both = books()
+        assert sum(of_both.values()) == n
+    with started() as riptided:
+        assert books() == of_both
+        assert f"destinations taken over: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
+        assert " skipped 0," in near.run(RIPTIDE, "load", state).stdout
+        older = opened()
+        config.write_text("[apply]\nholdout-percent = 40\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: sum(books().values()) == 0, "new books")
+        end(older)  # which had another share
+        wait_rounds(12)
+        assert sum(books().values()) == 0
+        end(opened())
+        wait_until(lambda: sum(books().values()) == 1, "its end")
+    one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
+    for holdout, trial, n in ((40, 0, 2), (40, 2, 0), (40, 2, 1), (40, 0, 0), (50, 0, 0)):
+        config.write_text(f"[apply]\nholdout-percent = {holdout}\ntrial-percent = {trial}\n")
+        state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
+        with started():
+            assert sum(books().values()) == n
+    bulk.close()

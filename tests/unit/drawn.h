@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections of a drawn world: docs/proof.md, "How soon, and how often wrong".
+ */
+#ifndef RIPTIDE_TESTS_DRAWN_H
+#define RIPTIDE_TESTS_DRAWN_H
+
+#include "unit.h"
+
+#include <math.h>
+#include <riptide/observe.h>
+
+static inline double uniform(void)
+{
+    return ((double)(draw() >> 11) + 0.5) * 0x1p-53;
+}
+
+static inline double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(2 * 3.14159265358979 * uniform());
+}
+
+static const uint32_t drawn_rtts_us[] = { 12000, 40000, 80000, 170000 };
+
+/*
+ * Lognormal times of a median that the class has, one in fifty with timeouts of 200 ms that double;
+ * one in ten has sent something again, and each with a timeout. `rtt_us` is 0: one of the above.
+ */
+static inline struct riptide_sample draw_connection(uint32_t rtt_us, double time_factor,
+                                                    double again_factor)
+{
+    static const uint32_t sizes[] = { 20000, 50000, 100000, 300000, 2000000 };
+    static const double rounds[] = { 4, 5, 6, 8, 14 };
+    uint32_t size = below(5), drawn_us = drawn_rtts_us[below(4)];
+    double time_us, again = 0;
+    bool has_timeout;
+
+    if (rtt_us == 0)
+        rtt_us = drawn_us;
+    time_us = rounds[size] * exp(0.4 * normal()) * rtt_us;
+    has_timeout = below(50) == 0;
+    if (has_timeout)
+        time_us += 200000 * (double)((1 << (1 + below(4))) - 1);
+    if (has_timeout || below(10) == 0)
+        again = 0.02 + 0.3 * uniform() * uniform();
+    time_us *= time_factor;
+    again *= again_factor;
+    /* Busy time is in whole jiffies of 4 ms. */
+    return (struct riptide_sample){
+        .closed = true,
+        .min_rtt_us = rtt_us,
+        .busy_time_us = (uint64_t)(time_us / 4000 + uniform()) * 4000,
+        .mss_bytes = 1448,
+        .acked_bytes = sizes[size],
+        .data_segs_out = (uint32_t)(sizes[size] / 1448.0 / (1 - again) + 0.5),
+        .retrans_segs = (uint32_t)(sizes[size] / 1448.0 / (1 - again) * again + 0.5),
+    };
+}
+
+#endif
