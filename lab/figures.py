@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Statistics with their confidence, and one style for all pictures. No I/O but pictures."""
 
+import math
 from typing import NamedTuple
 
 import matplotlib
@@ -49,6 +50,23 @@ def estimate_share(count, of, z=1.96):
     middle = (share + z * z / (2 * of)) / scale
     half = z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5 / scale
     return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def estimate_exact(count, of, level=0.95):
+    """A share of trials, the interval of Clopper and Pearson: never too narrow."""
+    def bound(is_beyond):
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_beyond(middle) else (middle, high)
+        return low
+
+    def at_most(n, share):
+        return sum(math.comb(of, k) * share ** k * (1 - share) ** (of - k) for k in range(n + 1))
+    tail = (1 - level) / 2
+    return Estimate(count / of if of else 0.0,
+                    bound(lambda share: 1 - at_most(count - 1, share) > tail) if count else 0.0,
+                    bound(lambda share: at_most(count, share) < tail) if count < of else 1.0)
 
 
 def on_time(rows):

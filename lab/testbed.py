@@ -64,8 +64,7 @@ class Testbed:
 
     def __exit__(self, kind, value, traceback):
         with self._stack:
-            for daemon in self._daemons:
-                stop_riptided(daemon)
+            self.end_riptided()
             self.traffic.close()
             if kind is None:
                 self.counters = self.wan.stop()
@@ -151,6 +150,12 @@ class Testbed:
                 if daemon.poll() is not None or time.monotonic() > end_s:
                     raise RuntimeError(f"no riptided on {name}; what it said is above")
                 time.sleep(0.02)
+
+    def end_riptided(self):
+        """All that were started."""
+        for daemon in self._daemons:
+            stop_riptided(daemon)
+        self._daemons.clear()
 
     def ask_riptide(self, name, *arguments):
         """What `riptide ... --json` says on a host; None where there is no daemon."""

@@ -38,7 +38,8 @@ COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "conges
 
 def expected_s(scene, repetitions):
     """About how long a scene takes."""
-    transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * scene.busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
+    busy_bytes = 0 if scene.is_quiet else scene.busy_bytes
+    transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
     n_counted = repetitions * len(scene.objects_kb)
     if scene.cross_share:
         return 2 + LEARN_S + n_counted * CROSS_ROUND_S
@@ -76,6 +77,19 @@ class Lateness:
                     if begin <= end_s and end >= begin_s), default=0)
 
 
+def set_arm(testbed, name, arm, *more):
+    """Makes the host an arm; where that has a riptided, with more options."""
+    if arm.pacing_percent:
+        testbed.set_window(name, arm.initcwnd, arm.pacing_percent)
+    elif arm.initcwnd:
+        testbed.set_route(name, "initcwnd", arm.initcwnd)
+    if arm.riptided:
+        options = (*arm.riptided, *more)
+        if "--apply" in options:
+            options = (*options, "--cgroup", testbed.cgroup())
+        testbed.start_riptided([name], *options)
+
+
 class Stage:
     """One scene with all arms."""
 
@@ -99,15 +113,7 @@ class Stage:
 
     def set_up(self, testbed):
         for name, arm in self.senders.items():
-            if arm.pacing_percent:
-                testbed.set_window(name, arm.initcwnd, arm.pacing_percent)
-            elif arm.initcwnd:
-                testbed.set_route(name, "initcwnd", arm.initcwnd)
-            if arm.riptided:
-                options = arm.riptided
-                if "--apply" in options:
-                    options = (*options, "--cgroup", testbed.cgroup())
-                testbed.start_riptided([name], *options)
+            set_arm(testbed, name, arm)
 
     def _each_arm(self, n, n_bytes, pause_s, tag="", **options):
         """n transfers for each arm, which take turns at being first."""
@@ -138,10 +144,11 @@ class Stage:
             self._play_amid_cross_traffic()
             return
         began_s = time.monotonic()
-        while time.monotonic() < began_s + BUSY_S:
+        while not self.scene.is_quiet and time.monotonic() < began_s + BUSY_S:
             self._be_busy()
         for repetition, object_kb in self._openings(lambda: time.monotonic() - began_s):
-            self._be_busy()
+            if not self.scene.is_quiet:
+                self._be_busy()
             self._open_at_once(repetition, object_kb)
 
     def _openings(self, passed_s):

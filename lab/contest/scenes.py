@@ -21,6 +21,7 @@ class Scene(NamedTuple):
     openers: int  # connections that open at once
     objects_kb: tuple
     cross_share: float = 0  # of the path's rate, taken by other connections of the same host
+    is_quiet: bool = False  # nothing is sent but what is counted
 
     @property
     def capacity_segs(self):
@@ -40,7 +41,8 @@ class Scene(NamedTuple):
     def label(self):
         return (f"{self.rtt_ms:g} ms, {self.rate_mbit:g} Mbit/s, {self.buffer_bdp:g} BDP,"
                 f" {self.loss_percent:g} %, {self.congestion}, {self.openers}"
-                + (", cross traffic" if self.cross_share else ""))
+                + (", cross traffic" if self.cross_share else "")
+                + (", nothing else" if self.is_quiet else ""))
 
 
 class Arm(NamedTuple):
@@ -108,11 +110,21 @@ def cross_scenes():
         (100, 5, 0.512, "cubic"), (100, 5, 0.512, "bbr"), (100, 20, 0.1, "cubic"), (50, 100, 0.25, "cubic"))]
 
 
+def short_scenes():
+    """Paths on which every connection is short: what many hosts are."""
+    return [Scene(*path, 0, congestion, openers, objects, is_quiet=True)
+            for *path, congestion, openers, objects in (
+                (100, 8, 0.1, "reno", 1, (100,)), (100, 8, 0.1, "cubic", 1, (100,)),
+                (100, 20, 0.1, "bbr", 1, (30, 100, 200)), (100, 20, 0.1, "cubic", 1, (30, 100, 200)),
+                (50, 20, 0.25, "reno", 4, (30, 100)), (50, 50, 1, "cubic", 4, (30, 100)),
+                (20, 50, 0.25, "cubic", 1, (100, 200)), (20, 20, 1, "bbr", 4, (30, 100)))]
+
+
 def quick_scenes():
     return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
 
 
-GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "all": all_scenes}
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes, "all": all_scenes}
 
 
 def numbered_scenes(cells):

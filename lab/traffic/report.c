@@ -28,7 +28,7 @@ void traffic_report(const struct traffic *traffic, const struct traffic_transfer
     if (connection && traffic_sender(transfer)->fd >= 0)
         ends_info(traffic_sender(transfer)->fd, &end);
     printf("%s,%s,%s,%s,%" PRIu64 ",%s,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-           ",%u,%u,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%u\n",
+           ",%u,%u,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%u,%" PRIu64 "\n",
            order->tag, traffic->names[order->from].name, traffic->names[order->to].name,
            order->push ? "push" : "pull", order->bytes, order->congestion, transfer->reused,
            transfer->done_ns != 0, (transfer->start_ns - traffic->go_ns) / 1000,
@@ -39,7 +39,8 @@ void traffic_report(const struct traffic *traffic, const struct traffic_transfer
            end.tcpi_total_retrans - transfer->before.tcpi_total_retrans,
            transfer->first_flight_retrans,
            (uint64_t)(end.tcpi_bytes_retrans - transfer->before.tcpi_bytes_retrans),
-           end.tcpi_min_rtt, end.tcpi_snd_mss);
+           end.tcpi_min_rtt, end.tcpi_snd_mss,
+           (uint64_t)(end.tcpi_busy_time - transfer->before.tcpi_busy_time));
 }
 
 static void print_end(const struct traffic *traffic, uint64_t now_ns, const struct traffic_end *end,

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -64,6 +65,7 @@ class Result(NamedTuple):
     retrans_bytes: int
     min_rtt_us: int
     mss_bytes: int
+    busy_us: int  # with data that was not acknowledged yet; in jiffies
 
 
 _TEXT = {"tag", "sender", "receiver", "kind", "congestion"}
@@ -82,6 +84,7 @@ class Traffic:
         self.process = subprocess.Popen([str(BUILD / "lab" / "traffic" / "traffic")],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         universal_newlines=True)
+        self.go_s = 0  # when the last plan began, of time.monotonic()
         for name, address in hosts.items():
             self.add_host(name, address)
 
@@ -100,6 +103,7 @@ class Traffic:
             self._say(str(order))
         self._say(f"go {limit_s * 1e6:.0f}")
         self.process.stdin.flush()
+        self.go_s = time.monotonic()
         for line in self.process.stdout:
             if line == "done\n":
                 return

@@ -158,6 +158,9 @@ static void send_more(struct traffic *traffic, struct traffic_transfer *transfer
     }
     if (is_first)
         ends_info(end->fd, &transfer->first);
+    /* As a server does: a FIN that goes alone, later, is another round trip of busy time. */
+    if (transfer->sent_bytes == total && !transfer->order.reuse && !transfer->order.idle_us)
+        (void)shutdown(end->fd, SHUT_WR);
     watch(traffic, end, EPOLLIN | (transfer->sent_bytes < total ? EPOLLOUT : 0));
 }
 

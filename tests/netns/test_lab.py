@@ -4,6 +4,7 @@ transfer-time model against its definition and the paper's figures."""
 
 import csv
 import json
+import math
 import os
 import re
 import signal
@@ -13,7 +14,8 @@ import sys
 import pytest
 from netns import BUILD, DEADLINE_S, REPOSITORY, wait_until
 
-sys.path.insert(0, str(REPOSITORY / "lab"))
+sys.path[:0] = [str(REPOSITORY / "lab"), str(REPOSITORY / "lab" / "traffic")]
+import worlds  # noqa: E402
 from transfer_model import forecast, rounds  # noqa: E402
 
 LAB, DEMO = (REPOSITORY / "lab" / name for name in ("lab.py", "demo.py"))
@@ -39,12 +41,13 @@ def test_quick_form_of_an_evaluation(name, tmp_path):
     assert lab.returncode == 0, errors
     assert len((tmp_path / "verdict.txt").read_text().splitlines()) == 2
     assert (tmp_path / "verdict.txt").read_text() in out
+    # A busy machine is late too often for figures, and is told so: then there is nothing to draw.
+    is_late = "No cell has two repetitions that were on time" in out
     for path in tmp_path.glob("*.csv"):
         with path.open() as file:
-            assert list(csv.DictReader(file)), path
+            assert list(csv.DictReader(file)) or is_late, path
     assert list(tmp_path.glob("*.csv"))
-    # A busy machine is late too often for figures, and is told so: then there is nothing to draw.
-    assert list(tmp_path.glob("*.png")) or out.count("No cell has two repetitions that were on time")
+    assert list(tmp_path.glob("*.png")) or is_late
     assert json.loads((tmp_path / "conditions.json").read_text())["seed"] == 3
     assert namespaces() == before
 
@@ -96,12 +99,14 @@ def demo_saved_ms(columns, environment=ENVIRONMENT):
 
 
 def test_demo_saves_round_trips():
-    saved_ms, out = demo_saved_ms(3)
-    assert saved_ms.keys() == {10, 50, 100}, out
-    # Whole round trips are saved; what a busy machine adds is far less.
-    assert min(saved_ms[10]) > -ROUND_TRIP_MS / 2
-    assert min(saved_ms[50]) > ROUND_TRIP_MS / 2
-    assert min(saved_ms[100]) > ROUND_TRIP_MS / 2
+    for is_last in (False, False, True):
+        saved_ms, out = demo_saved_ms(3)
+        assert saved_ms.keys() == {10, 50, 100}, out
+        # Whole round trips are saved; what a busy machine adds to one column is seldom as much.
+        least_ms = {10: -ROUND_TRIP_MS / 2, 50: ROUND_TRIP_MS / 2, 100: ROUND_TRIP_MS / 2}
+        if all(min(saved_ms[size]) > least_ms[size] for size in least_ms):
+            return
+        assert not is_last, out
 
 
 def test_demo_where_the_program_cannot_load(tmp_path):
@@ -148,6 +153,29 @@ def test_forecast_of_the_paper():
         100, 200, 400, 800]
     assert found.time_ms_mean == pytest.approx(312.5)
     assert forecast([100000], [50], 100, 1500).share_within_rounds == [1]
+
+
+def test_shares_have_the_interval_of_clopper_and_pearson():
+    from figures import estimate_exact  # and with it all that draws
+    assert estimate_exact(0, 200) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 200)))
+    assert estimate_exact(200, 200) == pytest.approx((1, 0.025 ** (1 / 200), 1))
+    assert estimate_exact(10, 200) == pytest.approx((0.05, 0.02423, 0.09003), abs=1e-5)
+
+
+def test_a_proof_counts_verdicts_that_miss_the_truth():
+    def row(*bounds):
+        return {key: {"low": low, "high": high} if low is not None else None
+                for key, (low, high) in zip(("time_percent", "again_points"), bounds)}
+    rows = [row((None, None), (None, None)), row((-30, -10), (-1, 1)), row((-15, 5), (-1, 1))]
+    assert [worlds.misses(one, 0, 0) for one in rows] == [[False, False], [True, False], [False, False]]
+    assert worlds.ever_misses(rows, 0, 0) == [True, False]
+    assert worlds.ever_misses(rows, -12, 2) == [False, True]
+    runs = [(worlds.Means(100, 1.0, 0.02, 0.25, 0.01), worlds.Means(100, 1.0 + more, 0.03, 0.25, 0.01))
+            for more in (-0.3, -0.1)]
+    found = worlds.difference(runs)
+    assert (found.time_percent, found.again_points) == pytest.approx((100 * (math.exp(-0.2) - 1), 1))
+    assert (found.time_error, found.again_error) == pytest.approx((100 * math.exp(-0.2) * 0.1, 0))
+    assert found.time_spread == pytest.approx(2)  # 0.1414 seen, 0.0707 of independent ones
 
 
 def test_model_is_drawn(tmp_path):

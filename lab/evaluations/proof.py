@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""does it help? verdicts of riptided where the truth is known: no effect, gains and harm
+
+Eight paths with cross traffic; on each a sender whose riptided holds connections out. The same drawn plan is sent in
+four worlds: `none`, a window of ten for all; `mixed`, 24 but for a fifth; `all`, 24 for all; and, a few times, `apart`,
+which is `mixed` where connections are closed late, so that the FIN goes alone. What a verdict compares is known by the
+arms of all other mixed runs of its path; what windows do, by `all` and `none`. Then windows that do harm, and the
+connections of an operator's first hour. --cells with a regular expression for harm, hour or worlds plays these alone.
+"""
+
+import os
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import figures
+import worlds
+from contest.play import Lateness
+from testbed import Testbed
+from traffic import Transfer
+from worlds import KERNEL_CWND, PATHS, Path
+
+NICE = -15  # as the duel
+ROUNDS, APART_ROUNDS = 25, 5
+BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
+HELD_OUT, CWND, PACING_PERCENT = 20, 24, 50
+# Window, share held out, pacing (which is an effect, of a window of ten as well), seconds until connections are closed.
+WORLDS = {"none": (KERNEL_CWND, HELD_OUT, 0, 0), "mixed": (CWND, HELD_OUT, PACING_PERCENT, 0),
+          "all": (CWND, 0, PACING_PERCENT, 0), "apart": (CWND, HELD_OUT, PACING_PERCENT, 0.01)}
+MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
+
+HARM_PATH, HARM_CWND, HARM_BYTES, HARM_PER_S = Path(50, 50, 0.096, "cubic", "cubic"), 80, 60_000, 50
+HARM_HELD_OUT, HARM_BEGIN_S, HARM_RUN_S, HARM_LIMIT_S = (20, 5), 15, 75, 60
+HARM_LATE_MS = 5  # a tenth of the round trip: a burst of its own
+
+HOUR_PATH, HOUR_CWNDS = Path(60, 50, 1, "cubic", "cubic"), (10, 16, 24, 36)
+HOUR_HELD_OUT, HOUR_PER_S, HOUR_CONNECTIONS, HOUR_TICKS = 5, 5, 18_000, (1, 2, 5, 10, 20, 40, 60)
+ARMS, BOUNDS = ("kernel", "window"), ("estimate", "low", "high")
+
+
+def network(evaluation, paths):
+    names = ("sender", "other", "receiver")
+    hosts = {f"{name}{number}": f"10.9.{number}.{place}"
+             for number in range(len(paths)) for place, name in enumerate(names, 1)}
+    back = [f"to=sender{number},to=other{number},delay={path.rtt_ms / 2:g}ms" for number, path in enumerate(paths)]
+    return Testbed(evaluation, hosts, [path.words(f"receiver{number}") for number, path in enumerate(paths)] + back)
+
+
+def forced(cwnd, held_out, pacing_percent, interval="200ms"):
+    """Options of a riptided that gives one window, to all but those held out, whatever it does."""
+    return ("--apply", "connections", "--destroy-events", "--policy", "paper", "--max-share", "off",
+            "--interval", interval, "--cwnd-min", cwnd, "--cwnd-max", cwnd, "--holdout-percent", held_out,
+            "--pacing-percent", pacing_percent)
+
+
+def play(testbed, plan, options, every_s=1, start_s=0):
+    """Sends the plan while a riptided with options[n] runs on sender n, from start_s on. Returns the results, for each
+    sender what status says of application at each read, [(seconds, it)], when its riptided began, and how late
+    packets were between two times."""
+    names = [f"sender{number}" for number in range(len(options))]
+    reads, starts, end_s = [[] for _ in names], [], max(one.at_s for one in plan)
+    with ThreadPoolExecutor(len(names) + 1) as threads, Lateness(testbed.wan) as lateness:
+        sending = threads.submit(testbed.transfer, plan, end_s + SETTLE_S)
+        time.sleep(start_s)
+        for name, words in zip(names, options):
+            starts.append(time.monotonic())
+            testbed.start_riptided([name], "--cgroup", testbed.cgroup(), *words)
+        next_s, is_last = time.monotonic(), False
+        while not is_last:
+            next_s += every_s
+            is_last = sending.done()  # and all is told a moment later
+            time.sleep(max(0, next_s - time.monotonic()))
+            said = threads.map(lambda name: testbed.ask_riptide(name, "status")["apply"], names)
+            for of_sender, apply in zip(reads, said):
+                of_sender.append((time.monotonic(), apply))
+        testbed.end_riptided()
+        go_s = testbed.traffic.go_s
+        return (sending.result(), [[(at_s - go_s, apply) for at_s, apply in of_sender] for of_sender in reads],
+                [at_s - go_s for at_s in starts],
+                lambda begin_s, end_s: lateness.between(go_s + begin_s, go_s + end_s))
+
+
+class Run:
+    """One path in one world, once; it is late where the machine gave riptided's window no time until BEGIN_S."""
+
+    def __init__(self, world, number, results, reads, end_s):
+        self.verdicts = [apply["effect"] for _, apply in reads if apply["effect"]]
+        self.last = self.verdicts[-1] if self.verdicts else None
+        books_s = next((at_s for at_s, apply in reads if apply["effect"] and apply["effect"]["connections"]), 0)
+        self.arms = worlds.arms_of(results, f"sender{number}", max(BEGIN_S, books_s - 1), end_s)
+        before = worlds.arms_of(results, f"sender{number}", 0, BEGIN_S)
+        self.is_late = world != "none" and not (before[1] and self.arms[1])
+
+    def has_interval(self):
+        return self.last and self.last["time_percent"]
+
+
+def play_worlds(evaluation):
+    """{world: [path][round]} of Runs."""
+    paths, rounds, end_s = (PATHS[:2], 2, 6) if evaluation.quick else (PATHS, ROUNDS, RUN_S)
+    runs = {world: [[] for _ in paths] for world in WORLDS}
+    intervals = ("time_percent", "again_points", "rounds_saved")
+    table = evaluation.table("runs", "world", "path", "round", "late_ms", "verdict", "connections", "held_out",
+                             *(f"{name}_{bound}" for name in intervals for bound in BOUNDS),
+                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "log_time", "again")))
+    steps = [(turn, world) for turn in range(rounds) for world in WORLDS if world != "apart" or turn < APART_ROUNDS]
+    with network(evaluation, paths) as testbed:
+        for turn, world in evaluation.steps(steps, lambda step: f"round {step[0] + 1}, {step[1]}"):
+            *words, idle_s = WORLDS[world]
+            plan = [one for number, path in enumerate(paths)
+                    for one in worlds.plan(path, number, evaluation.drawn(turn, number), end_s, idle_s)]
+            results, reads, _, late_ms = play(testbed, plan, [forced(*words)] * len(paths))
+            for number, path in enumerate(paths):
+                run = Run(world, number, results, reads[number], end_s)
+                runs[world][number].append(run)
+                last = run.last or {}
+                table.add(world, path.label(), turn, late_ms(BEGIN_S, end_s),
+                          *(last.get(key) for key in ("verdict", "connections", "held_out")),
+                          *((last.get(name) or {}).get(bound) for name in intervals for bound in BOUNDS),
+                          *(value for arm in run.arms for value in (arm[:3] if arm else (0, None, None))))
+    return paths, runs
+
+
+def say_share(evaluation, words, count, of, is_met=None):
+    share = figures.estimate_exact(count, of)
+    evaluation.say(f"  {words}: {count} of {of}, {100 * share.value:.1f} % ({100 * share.low:.1f} to"
+                   f" {100 * share.high:.1f})" + {None: "", True: ", met", False: ", MISSED"}[is_met])
+
+
+def judge_none(evaluation, runs):
+    """How many claim an effect where there is none, at any read, of how many."""
+    runs = [run.verdicts for of_path in runs for run in of_path if run.last]
+    claims = [worlds.ever_misses(rows, 0, 0) for rows in runs]
+    n_either = sum(any(one) for one in claims)
+    n_reads = sum(row["time_percent"] is not None for rows in runs for row in rows)
+    evaluation.say(f"no effect: runs that claim one at any of {n_reads} reads with intervals")
+    say_share(evaluation, "of time", sum(time for time, _ in claims), len(runs))
+    say_share(evaluation, "of what is sent again", sum(again for _, again in claims), len(runs))
+    say_share(evaluation, "of either", n_either, len(runs), n_either <= MOST_CLAIMS * len(runs))
+    say_share(evaluation, "void", sum(any(row["verdict"] == "void" for row in rows) for rows in runs), len(runs))
+    return n_either, len(runs)
+
+
+def judge_gain(evaluation, paths, runs):
+    """How many intervals of time hold the truth at the end, of how many; and the picture of them."""
+    table = evaluation.table("truths", "path", "of", *worlds.Difference._fields)
+    held, n_late = [], 0
+    with evaluation.picture("coverage", width=11, height=4.4) as (_, axes):
+        for number, path in enumerate(paths):
+            kept = [of for of in zip(*(runs[world][number] for world in ("none", "mixed", "all")))
+                    if not any(run.is_late for run in of)]
+            n_late += len(runs["mixed"][number]) - len(kept)
+            if len(kept) < 2:
+                table.add(path.label(), "late", *[None] * len(worlds.Difference._fields))
+                continue
+            none, mixed, all_24 = ([run.arms for run in of_world] for of_world in zip(*kept))
+            truths = {"compared": worlds.difference(mixed),
+                      "all": worlds.difference([(one[0], two[1]) for one, two in zip(none, all_24)]),
+                      "held out": worlds.difference([(one[0], two[0]) for one, two in zip(none, mixed)])}
+            evaluation.say(path.label())
+            for words, found in truths.items():
+                table.add(path.label(), words, *found)
+                evaluation.say("    {}: time {:+.1f} % ({:.1f}), sent again {:+.2f} points ({:.2f}); spread {:.2f},"
+                               " {:.2f}".format(words, *found))
+            shown = [(turn, run) for turn, (_, run, _) in enumerate(kept) if run.has_interval()]
+            for turn, run in shown:
+                others = mixed[:turn] + mixed[turn + 1:] if len(mixed) > 2 else mixed
+                own, whole = worlds.difference(others)[:3:2], truths["all"][:3:2]
+                missed = (*worlds.misses(run.last, *own), any(worlds.ever_misses(run.verdicts, *own)),
+                          *worlds.misses(run.last, *whole))
+                held.append([not one for one in missed])
+            draw_coverage(axes, number, [run.last["time_percent"] for _, run in shown], truths)
+        axes.set_xticks(range(len(paths)), [path.label().replace("; ", "\n") for path in paths], fontsize=7)
+        axes.set_ylabel("time, percent of those held out")
+        axes.legend(fontsize=7)
+    evaluation.say(f"gain: intervals that hold the truth; {n_late} rounds of paths are left out as late")
+    counts = [sum(one) for one in zip(*held)] or [0] * 5
+    for i, words in enumerate(("of time", "of what is sent again", "both at all reads", "of time, all against none",
+                               "of what is sent again, all against none")):
+        say_share(evaluation, words, counts[i], len(held), counts[i] >= LEAST_HELD * len(held) if i < 2 else None)
+    return counts[0], len(held)
+
+
+def draw_coverage(axes, number, intervals, truths):
+    """Those of a path side by side, and what is true."""
+    intervals = sorted(intervals, key=lambda one: one["estimate"])
+    xs = [number - 0.4 + 0.8 * (n + 0.5) / len(intervals) for n in range(len(intervals))]
+    truth = truths["compared"].time_percent
+    axes.vlines(xs, *([one[bound] for one in intervals] for bound in ("low", "high")), linewidth=1.2,
+                colors=["C0" if one["low"] <= truth <= one["high"] else "C3" for one in intervals])
+    for of, style, words in (("compared", "k-", "what is compared"), ("all", "k--", "all with 24 against all with 10")):
+        axes.plot([number - 0.45, number + 0.45], [truths[of].time_percent] * 2, style, linewidth=1.2,
+                  label=words if number == 0 else None)
+
+
+def say_apart(evaluation, runs):
+    """What becomes of the verdict where the FIN goes alone, in the mean of all runs."""
+    for world in ("mixed", "apart"):
+        found = [run for of_path in runs[world] for run in of_path[:APART_ROUNDS]
+                 if run.has_interval() and not run.is_late]
+        if len(found) < 2:
+            continue
+        said, saved = (sum(run.last[key]["estimate"] for run in found) / len(found)
+                       for key in ("time_percent", "rounds_saved"))
+        truth = worlds.difference([run.arms for run in found])
+        evaluation.say(f"{world}: time {truth.time_percent:+.1f} %; verdicts say {said:+.1f} %, {saved:.2f} round trips"
+                       " saved")
+
+
+def judge_harm(evaluation):
+    """When windows step back; what is sent again by both arms, second by second."""
+    shares = HARM_HELD_OUT if evaluation.quick else HARM_HELD_OUT * 4
+    begin_s, end_s = (3, 24) if evaluation.quick else (HARM_BEGIN_S, HARM_RUN_S)
+    plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)
+            for number in range(len(shares)) for n in range(HARM_PER_S * end_s)]
+    with network(evaluation, [HARM_PATH] * len(shares)) as testbed:
+        options = [forced(HARM_CWND, held_out, 0, "1s") for held_out in shares]
+        results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
+    backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0), end_s) for of_sender in reads]
+    seconds = set(range(end_s))
+    on_time = {second for second in seconds if late_ms(second, second + 1) <= HARM_LATE_MS} or seconds
+    evaluation.say(f"harm: {end_s - len(on_time)} of {end_s} seconds left out as late")
+    results = [one for one in results if int(one.start_us / 1e6) in on_time]
+    table = evaluation.table("harm", "sender", "held_out", "second",
+                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "again")))
+    with evaluation.picture("harm", 1, len(HARM_HELD_OUT), width=11) as (_, grid):
+        for number, (held_out, began_s, back_s) in enumerate(zip(shares, starts, backs)):
+            def arms(*span, sender=f"sender{number}"):
+                return worlds.arms_of(results, sender, *span)
+            parts = (arms(0, began_s - 1)[0], *arms(began_s + 2, back_s), arms(back_s + 1, end_s)[0])
+            evaluation.say(f"harm, {held_out} % held out: stepped back after {back_s - began_s:.1f} s; sent again"
+                           " before, by those held out, with the window, after: "
+                           + ", ".join(f"{100 * arm.again:.1f} %" if arm else "-" for arm in parts))
+            rows = [(second, *arms(second, second + 1)) for second in sorted(on_time)]
+            for second, *both in rows:
+                table.add(number, held_out, second, *(value for arm in both for value in (
+                    (arm.n, 100 * arm.again) if arm else (0, None))))
+            draw_harm(grid[HARM_HELD_OUT.index(held_out)], rows, began_s, back_s, number < len(HARM_HELD_OUT))
+        for axes, held_out in zip(grid, HARM_HELD_OUT):
+            axes.set(xlabel="seconds", ylabel="segments sent again, percent", title=f"{held_out} % held out")
+            axes.legend(fontsize=7)
+    n_back = sum(back_s < min(end_s, began_s + HARM_LIMIT_S) for began_s, back_s in zip(starts, backs))
+    return f"Harm: {n_back} of {len(shares)} hosts stepped back within {HARM_LIMIT_S} s."
+
+
+def draw_harm(axes, rows, began_s, back_s, is_first):
+    for place, words, color in ((1, "the kernel's window", "C0"), (2, f"a window of {HARM_CWND}", "C3")):
+        points = [(row[0] + 0.5, 100 * row[place].again) for row in rows if row[place]]
+        axes.plot([at_s for at_s, _ in points], [percent for _, percent in points], ".-", linewidth=0.8, color=color,
+                  label=words if is_first else None)
+    for at_s, style, words in ((began_s, "-", "riptided starts"), (back_s, ":", "stepped back")):
+        axes.axvline(at_s, color="black", linewidth=0.8, linestyle=style, label=words if is_first else None)
+
+
+def judge_hour(evaluation):
+    """When an operator sees a gain; an hour's connections are sent in minutes."""
+    cwnds, held_out = (HOUR_CWNDS[::3], HELD_OUT) if evaluation.quick else (HOUR_CWNDS * 2, HOUR_HELD_OUT)
+    end_s = 6 if evaluation.quick else HOUR_CONNECTIONS / HOUR_PATH.per_s()
+    plan = [one for number in range(len(cwnds))
+            for one in worlds.plan(HOUR_PATH, number, evaluation.drawn("hour", number), end_s)]
+    with network(evaluation, [HOUR_PATH] * len(cwnds)) as testbed:
+        reads = play(testbed, plan, [forced(cwnd, held_out, PACING_PERCENT if cwnd > KERNEL_CWND else 0)
+                                     for cwnd in cwnds], every_s=0.5)[1]
+    n_shown = 0
+    table = evaluation.table("hour", "sender", "cwnd", "minutes", "connections", "held_out", "verdict", *BOUNDS)
+    with evaluation.picture("hour", width=9, height=4.8) as (_, axes):
+        for number, (cwnd, of_sender) in enumerate(zip(cwnds, reads)):
+            rows = [apply["effect"] for _, apply in of_sender if apply["effect"] and apply["effect"]["time_percent"]]
+            minutes = [(row["connections"] + row["held_out"]) / HOUR_PER_S / 60 for row in rows]
+            estimates, lows, highs = ([row["time_percent"][bound] for row in rows] for bound in BOUNDS)
+            for at, row, *interval in zip(minutes, rows, estimates, lows, highs):
+                table.add(number, cwnd, at, row["connections"], row["held_out"], row["verdict"], *interval)
+            shown = next((at for at, row in zip(minutes, rows) if worlds.misses(row, 0, 0)[0]), None)
+            n_shown += shown is not None
+            words = f"window of {cwnd}: " + ("not shown" if shown is None else f"shown after {shown:.1f} min")
+            evaluation.say(f"hour, {words}; time at the end: "
+                           + (f"{estimates[-1]:+.1f} % ({lows[-1]:+.1f} to {highs[-1]:+.1f})" if rows else "too few"))
+            if number < len(HOUR_CWNDS):
+                axes.fill_between(minutes, lows, highs, alpha=0.25)
+                axes.plot(minutes, estimates, label=words)
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set(xscale="log", xlim=(HOUR_TICKS[0], HOUR_TICKS[-1]), ylim=(-60, 60),
+                 ylabel="time, percent of those held out",
+                 xlabel=f"minutes, at {HOUR_PER_S} connections a second of which {held_out} % are held out")
+        axes.set_xticks(HOUR_TICKS, map(str, HOUR_TICKS))
+        axes.minorticks_off()
+        axes.legend(fontsize=8)
+    return f"Hour: {n_shown} of {len(cwnds)} hosts show an effect."
+
+
+def judge_worlds(evaluation):
+    paths, runs = play_worlds(evaluation)
+    n_claims, n_none = judge_none(evaluation, runs["none"])
+    n_held, n_mixed = judge_gain(evaluation, paths, runs)
+    say_apart(evaluation, runs)
+    return (f"No effect: {n_claims} of {n_none} runs claim one at any read. Gain: {n_held} of {n_mixed} intervals of"
+            " time hold the truth.")
+
+
+PARTS = {"harm": judge_harm, "hour": judge_hour, "worlds": judge_worlds}
+
+
+def evaluate(evaluation):
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    *others, last = [judge(evaluation) for name, judge in PARTS.items() if re.search(evaluation.cells or "", name)]
+    evaluation.verdict(last, " ".join(others))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Paths on which the effect of a window is known, what is sent over them, and whether verdicts hold it. Pure.
+
+What is known comes from the kernels of the senders, connection by connection, and not from riptided.
+"""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy
+from traffic import Transfer
+
+KERNEL_CWND = 10
+SIZES_BYTES, SHARE = (20_000, 120_000), 0.5  # even over the logarithm; none fits the kernel's window
+CROSS_BYTES, CROSS_SHARE = (150_000, 1_500_000), 0.2
+PACKET_BYTES = 1500
+OPEN_S = 3600
+
+
+class Path(NamedTuple):
+    """A bottleneck that a sender, whose connections count, and another host share."""
+    rtt_ms: float
+    rate_mbit: float
+    buffer_bdp: float
+    congestion: str  # of what counts
+    cross: str  # of the other host
+
+    def per_s(self, share=SHARE, sizes_bytes=SIZES_BYTES):
+        """How many of such sizes take that share of the rate."""
+        low, high = sizes_bytes
+        return share * self.rate_mbit * 1e6 / 8 * math.log(high / low) / (high - low)
+
+    def words(self, receiver):
+        """For the WAN in a box."""
+        buffer_segs = round(self.buffer_bdp * self.rate_mbit * 1e3 / 8 * self.rtt_ms / PACKET_BYTES)
+        return (f"to={receiver},delay={self.rtt_ms / 2:g}ms,rate={self.rate_mbit:g}mbit,"
+                f"buffer={buffer_segs * PACKET_BYTES}b")
+
+    def label(self):
+        return f"{self.rtt_ms:g} ms, {self.buffer_bdp:g} BDP, {self.congestion}; cross {self.cross}"
+
+
+# With each control, cross traffic of the same one and of the other.
+PATHS = tuple(Path(rtt_ms, 50, buffer_bdp, congestion, ("cubic", "bbr")[(rtt_ms == 60) ^ (buffer_bdp < 1)])
+              for rtt_ms, congestion, buffer_bdp in itertools.product((20, 60), ("cubic", "bbr"), (1, 0.25)))
+
+
+def plan(path, number, drawn, end_s, idle_s=0):
+    """Transfers from sender and other host to the receiver of that number, at moments of chance."""
+    found = []
+    for name, congestion, (low, high), share, options in (
+            ("sender", path.congestion, SIZES_BYTES, SHARE, {"idle_s": idle_s}),
+            ("other", path.cross, CROSS_BYTES, CROSS_SHARE, {"idle_s": OPEN_S, "reuse": True})):
+        per_s = path.per_s(share, (low, high))
+        at_s = drawn.expovariate(per_s)
+        while at_s < end_s:
+            n_bytes = round(low * (high / low) ** drawn.random())
+            found.append(Transfer(f"{name}{number}", f"receiver{number}", n_bytes, at_s,
+                                  congestion=congestion, **options))
+            at_s += drawn.expovariate(per_s)
+    return found
+
+
+class Means(NamedTuple):
+    """Of an arm: the outcomes that riptided's books have."""
+    n: int
+    log_time: float  # busy time in smallest round trip times
+    again: float  # share of segments with data
+    log_time_variance: float
+    again_variance: float
+
+
+def means(results):
+    """None of fewer than two."""
+    if len(results) < 2:
+        return None
+    values = [[math.log(max(one.busy_us, one.min_rtt_us) / one.min_rtt_us) for one in results],
+              [one.retrans_segs / one.data_segs for one in results]]
+    return Means(len(results), *map(float, (*numpy.mean(values, axis=1), *numpy.var(values, axis=1, ddof=1))))
+
+
+def arms_of(results, sender, begin_s, end_s):
+    """Means of its connections that began with the kernel's window, and with a larger one."""
+    found = [one for one in results if one.sender == sender and one.complete and one.min_rtt_us
+             and begin_s <= one.start_us / 1e6 < end_s]
+    return (means([one for one in found if one.cwnd_first <= KERNEL_CWND]),
+            means([one for one in found if one.cwnd_first > KERNEL_CWND]))
+
+
+class Difference(NamedTuple):
+    """Of time, and of segments sent again, with standard errors; and how far runs are apart, times what
+    connections would make that do not depend on each other."""
+    time_percent: float
+    time_error: float
+    again_points: float
+    again_error: float
+    time_spread: float
+    again_spread: float
+
+
+def difference(pairs):
+    """What the second of each pair of Means has more, each pair a run."""
+    found, spreads = [], []
+    for name in ("log_time", "again"):
+        values = [getattr(two, name) - getattr(one, name) for one, two in pairs]
+        seen = numpy.var(values, ddof=1)
+        alone = numpy.mean([sum(getattr(arm, f"{name}_variance") / arm.n for arm in pair) for pair in pairs])
+        found += [numpy.mean(values), (seen / len(values)) ** 0.5]
+        spreads.append((seen / alone) ** 0.5 if alone else 1)
+    time, time_error, again, again_error = found
+    return Difference(*map(float, (100 * math.expm1(time), 100 * math.exp(time) * time_error, 100 * again,
+                                   100 * again_error, *spreads)))
+
+
+def misses(row, time_percent, again_points):
+    """Whether the interval of time, and that of what is sent again, leave these out."""
+    return [interval is not None and not interval["low"] <= value <= interval["high"]
+            for interval, value in ((row["time_percent"], time_percent), (row["again_points"], again_points))]
+
+
+def ever_misses(rows, time_percent, again_points):
+    """The same of all reads of a run."""
+    return [any(one) for one in zip(*(misses(row, time_percent, again_points) for row in rows))]
