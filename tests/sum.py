@@ -2,10 +2,13 @@
 """Sums JUnit reports: sum.py STAGE STATUS XML [STAGE STATUS XML ...]
 
 Prints every failure and every skip with its reason, then one line "N passed, N failed, N skipped".
+Beside FILE.xml, FILE.again.xml is the report of what failed and was run again, alone: what passed there
+has passed, and is printed as well.
 A stage whose status is not 0 counts as a failure even where its report names none ("-": it has
 no report). Exits 1 where anything failed or no test ran.
 """
 
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -24,18 +27,26 @@ def read(path):
         yield name, outcome, reason
 
 
+def read_both(path):
+    """The same, where what passed when it was run again is "again"."""
+    beside = path.removesuffix(".xml") + ".again.xml"
+    passed = {name for name, outcome, _ in read(beside) if outcome == "passed"} if os.path.exists(beside) else ()
+    for name, outcome, reason in read(path):
+        yield name, "again" if outcome == "failed" and name in passed else outcome, reason
+
+
 def main(arguments):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for stage, status, path in zip(*[iter(arguments)] * 3):
         before = counts["failed"]
         try:
-            cases = list(read(path)) if path != "-" else []
+            cases = list(read_both(path)) if path != "-" else []
         except (OSError, ElementTree.ParseError) as error:
             print(f"failed  {stage}: no report ({error})")
             counts["failed"] += 1
             continue
         for name, outcome, reason in cases:
-            counts[outcome] += 1
+            counts["passed" if outcome == "again" else outcome] += 1
             if outcome != "passed":
                 print(f"{outcome:7} {stage}: {name}" + (f": {reason}" if reason else ""))
         if status != "0" and counts["failed"] == before:
