@@ -96,6 +96,7 @@ static struct ladder_class *class_of(struct riptide_estimator *estimator,
 bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
 {
     const struct destination *destination = destination_at(estimator, slot);
+    const struct limits limits = limits_of(estimator, destination);
     uint32_t cwnd = to_segments(destination->smoothed), most;
     struct ladder others;
     bool is_steered;
@@ -107,9 +108,9 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
     /* Trials compare means: the worst of several paths are too few to count in these. */
     most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS
                ? cwnd
-               : limits_of(estimator, destination).most;
+               : limits.most;
     is_steered = ladder_step(ladder_at(estimator, slot), &others, class_of(estimator, destination),
-                             cwnd, most);
+                             cwnd, limits.min, most);
     estimator->n_steered += is_steered;
     return is_steered;
 }

@@ -170,11 +170,11 @@ static int begin(struct ladder *ladder, const struct ladder_class *class, int po
 }
 
 bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladder_class *class,
-                 uint32_t policy_cwnd, uint32_t most_cwnd)
+                 uint32_t policy_cwnd, uint32_t least_cwnd, uint32_t most_cwnd)
 {
     struct ladder all = *ladder;
     int policy = rung_of(policy_cwnd), most = rung_of(most_cwnd), had = ladder->at - 1;
-    int had_policy = ladder->policy_at - 1, least, at;
+    int had_policy = ladder->policy_at - 1, least = rung_of(least_cwnd), at;
 
     if (others)
         ladder_add(&all, others);
@@ -183,7 +183,7 @@ bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladd
         all.n_settle = --ladder->n_settle;
     at = better_of(&all, at);
     most = most < policy + LADDER_ABOVE ? most : policy + LADDER_ABOVE;
-    least = policy > LADDER_BELOW ? policy - LADDER_BELOW : 0;
+    least = least > policy - LADDER_BELOW ? least : policy - LADDER_BELOW;
     at = at > most ? most : at < least ? least : at;
     if (class)
         teach(class, &all, at);

@@ -55,11 +55,11 @@ void ladder_enter(struct ladder *ladder, uint32_t cwnd, const struct riptide_sam
 
 /*
  * Once a round: moves by a rung where one beside it is better, by the sums of `others` as well.
- * `policy_cwnd` is the policy's window, `most_cwnd` the largest that may be; `others` and `class`
- * may be NULL. Returns whether the window has moved other than the policy's has.
+ * `policy_cwnd` is the policy's window, the others the smallest and the largest that may be;
+ * `others` and `class` may be NULL. Returns whether the window has moved other than the policy's has.
  */
 bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladder_class *class,
-                 uint32_t policy_cwnd, uint32_t most_cwnd);
+                 uint32_t policy_cwnd, uint32_t least_cwnd, uint32_t most_cwnd);
 
 /* What connections are to start with. */
 uint32_t ladder_cwnd(const struct ladder *ladder, uint32_t policy_cwnd);

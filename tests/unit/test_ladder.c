@@ -41,7 +41,7 @@ static void enter(struct ladder *ladder, uint32_t cwnd, int n, double rounds, do
 
 static uint32_t step(struct ladder *ladder, uint32_t policy_cwnd)
 {
-    ladder_step(ladder, NULL, NULL, policy_cwnd, most_cwnd);
+    ladder_step(ladder, NULL, NULL, policy_cwnd, KERNEL_CWND, most_cwnd);
     return ladder_cwnd(ladder, policy_cwnd);
 }
 
@@ -129,7 +129,7 @@ TEST(it_stays_near_the_policys_window)
         step(&ladder, 40);
     assert_int_equal(ladder_cwnd(&ladder, 40), 81);
     for (int i = 0; i < 10; i++)
-        ladder_step(&ladder, NULL, NULL, 80, 115);
+        ladder_step(&ladder, NULL, NULL, 80, KERNEL_CWND, 115);
     assert_int_equal(ladder_cwnd(&ladder, 80), 115);
     ladder = (struct ladder){ 0 };
     step(&ladder, 40);
@@ -138,6 +138,9 @@ TEST(it_stays_near_the_policys_window)
     for (int i = 0; i < 30; i++)
         step(&ladder, 60);
     assert_int_equal(ladder_cwnd(&ladder, 60), 14);
+    for (int i = 0; i < 10; i++)
+        ladder_step(&ladder, NULL, NULL, 60, 20, most_cwnd);
+    assert_int_equal(ladder_cwnd(&ladder, 60), 20);
 }
 
 TEST(the_policy_moves_it_where_trials_know_nothing)
@@ -192,18 +195,18 @@ TEST(new_destinations_begin_where_others_of_their_class_are)
     struct ladder known = { 0 }, fresh = { 0 };
     struct ladder_class class = { 0 };
 
-    ladder_step(&known, NULL, &class, 40, most_cwnd);
+    ladder_step(&known, NULL, &class, 40, KERNEL_CWND, most_cwnd);
     for (int i = 0; i < 3; i++)
         enter(&known, ladder_cwnds[3 + i], 50, 5 - i, 0);
     for (int i = 0; i < 100; i++)
-        ladder_step(&known, NULL, &class, 40, most_cwnd);
+        ladder_step(&known, NULL, &class, 40, KERNEL_CWND, most_cwnd);
     assert_int_equal(ladder_cwnd(&known, 40), 57);
-    assert_true(ladder_step(&fresh, NULL, &class, 24, most_cwnd));
+    assert_true(ladder_step(&fresh, NULL, &class, 24, KERNEL_CWND, most_cwnd));
     assert_int_equal(ladder_cwnd(&fresh, 24), 57);
-    ladder_step(&fresh, NULL, &class, 96, most_cwnd); /* nor does it follow the policy from there */
+    ladder_step(&fresh, NULL, &class, 96, KERNEL_CWND, most_cwnd); /* nor does it follow the policy from there */
     assert_int_equal(ladder_cwnd(&fresh, 96), 57);
     fresh = (struct ladder){ 0 };
-    assert_true(ladder_step(&fresh, NULL, &class, 14, most_cwnd));
+    assert_true(ladder_step(&fresh, NULL, &class, 14, KERNEL_CWND, most_cwnd));
     assert_int_equal(ladder_cwnd(&fresh, 14), 28); /* no more than that is near what is proven */
 }
 
@@ -286,7 +289,7 @@ TEST(sums_of_other_hosts_decide_as_well)
     enter(&other, 57, 20, 2.5, 0);
     step(&one, 40);
     assert_int_equal(step(&one, 40), 40);
-    ladder_step(&one, &other, NULL, 40, most_cwnd);
+    ladder_step(&one, &other, NULL, 40, KERNEL_CWND, most_cwnd);
     assert_int_equal(ladder_cwnd(&one, 40), 57);
     assert_true(ladder_row_of(&one, 5, 1).n == 0); /* and it says nothing that is not its own */
     ladder_add(&one, &other);
@@ -635,7 +638,7 @@ static uint32_t reach_together(const struct world *world, unsigned int n_hosts)
         }
         for (unsigned int i = 0; i < n_hosts; i++) {
             hosts[i].policy_at = hosts[i].at;
-            ladder_step(&hosts[i], &others[i], NULL, ladder_cwnds[hosts[i].at - 1], most_cwnd);
+            ladder_step(&hosts[i], &others[i], NULL, ladder_cwnds[hosts[i].at - 1], KERNEL_CWND, most_cwnd);
             hosts[i].n_settle = 0;
         }
         if (abs(hosts[0].at - 1 - world->best) <= 1)
