@@ -50,14 +50,15 @@ def _text(value):
 class Evaluation:
     """One run of one evaluation."""
 
-    def __init__(self, name, folder, quick, seed, cells=None):
+    def __init__(self, name, folder, options):
         self.name = name
         self.folder = folder
-        self.quick = quick
-        self.seed = seed
-        self.cells = cells  # how much of a grid, where an evaluation has one
-        self.random = random.Random(seed)
-        self.conditions = {"evaluation": name, "quick": quick, "seed": seed,
+        self.quick = options.quick
+        self.seed = options.seed
+        # How much of a grid, which arms, how often; None, or where an evaluation has no choice
+        self.cells, self.arms, self.repetitions = options.cells, options.arms, options.repetitions
+        self.random = random.Random(self.seed)
+        self.conditions = {"evaluation": name, "quick": self.quick, "seed": self.seed,
                            "kernel": platform.release(), "processors": os.cpu_count()}
         self._tables = []
         self._total = self._done = 0

@@ -38,6 +38,8 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
     parser.add_argument("--cells", help="how much of its grid (duel, oracle; all of mixed: its oracle): some, all, or a"
                         " regular expression for scenes of some; of cdn: one for arms beside none and 100")
+    parser.add_argument("--arms", type=lambda text: text.split(","), metavar="NAME,NAME", help="only these (duel)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (duel, oracle)")
     parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
     return parser.parse_args(arguments)
 
@@ -52,8 +54,7 @@ def main():
     from evaluation import Evaluation  # needs what ./dev lab has installed
     started_s = time.monotonic()
     folder = options.out or LAB / "out" / (options.name + ("-quick" if options.quick else ""))
-    with Evaluation(options.name, folder, options.quick, options.seed,
-                    options.cells) as evaluation:
+    with Evaluation(options.name, folder, options) as evaluation:
         importlib.import_module(options.name).evaluate(evaluation)
     print(f"{time.monotonic() - started_s:.0f} s; CSV, pictures and verdict are in {folder}")
 

@@ -107,7 +107,8 @@ def cross_scenes():
     objects = (30, 100, 200)
     return [Scene(*path, 0, congestion, 1, objects, CROSS_SHARE) for *path, congestion in (
         (20, 20, 0.5, "cubic"), (20, 20, 0.5, "bbr"), (100, 20, 0.5, "cubic"), (100, 20, 0.5, "bbr"),
-        (100, 5, 0.512, "cubic"), (100, 5, 0.512, "bbr"), (100, 20, 0.1, "cubic"), (50, 100, 0.25, "cubic"))]
+        (100, 5, 0.512, "cubic"), (100, 5, 0.512, "bbr"), (100, 20, 0.1, "cubic"), (50, 100, 0.25, "cubic"),
+        (100, 20, 0.1, "bbr"), (50, 100, 0.25, "bbr"), (20, 100, 0.5, "bbr"), (50, 50, 1, "cubic"))]
 
 
 def short_scenes():

@@ -2,14 +2,15 @@
 """initial windows against each other: static ones, riptided's policies, the kernel's cache
 
 --cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it; anything
-else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr".
+else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr". --arms
+leaves arms out, but for what the others are compared with; --repetitions is for few arms on few scenes.
 """
 
 import sys
 
 from contest import judge
 from contest.play import COLUMNS, expected_s, play
-from contest.scenes import ARMS, all_scenes, numbered_scenes
+from contest.scenes import ARMS, all_scenes, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
 LEAST_SAVED = -75  # of the picture
@@ -17,11 +18,12 @@ MBIT_TOGETHER = 200  # of the scenes that are played side by side
 REPETITIONS, QUICK_REPETITIONS = 6, 2
 
 
-def batches(numbered):
-    """Numbered scenes in groups that the machine can play side by side."""
+def batches(numbered, n_arms):
+    """Numbered scenes in groups that the machine can play side by side: more of them with few arms."""
+    room = max(1, len(ARMS) // n_arms)
     batch, rate_mbit = [], 0
     for number, scene in numbered:
-        if batch and (len(batch) == SIDE_BY_SIDE or rate_mbit + scene.rate_mbit > MBIT_TOGETHER):
+        if batch and (len(batch) == room * SIDE_BY_SIDE or rate_mbit + scene.rate_mbit > room * MBIT_TOGETHER):
             yield batch
             batch, rate_mbit = [], 0
         batch.append((number, scene))
@@ -29,13 +31,16 @@ def batches(numbered):
     yield batch
 
 
-def write_figures(evaluation, cells):
+NEEDED = ("none", judge.REFERENCE, judge.OURS)
+
+
+def write_figures(evaluation, cells, arms):
     table = evaluation.table(
         "cells", "cell", "arm", "repetitions", "cwnd", "mean_ms", "mean_low", "mean_high", "p95_ms",
         "p95_low", "p95_high", "retrans_connections_percent", "retrans_first_percent",
         "retrans_bytes_percent", "retrans_low", "retrans_high")
     for cell in cells:
-        for arm in ARMS:
+        for arm in arms:
             figures = judge.figures_of(cell.samples[arm.name])
             table.add(cell.label, arm.name, figures.repetitions, figures.cwnd, *figures.mean_ms,
                       *figures.p95_ms, figures.retrans_connections, figures.retrans_first,
@@ -49,9 +54,9 @@ def points(cells, arm):
             for cell in cells]
 
 
-def draw(evaluation, cells):
+def draw(evaluation, cells, arms):
     with evaluation.picture("duel", width=9, height=6) as (_, axes):
-        for i, arm in enumerate(ARMS[1:]):
+        for i, arm in enumerate(arms[1:]):
             x, y = zip(*points(cells, arm.name))
             colour = f"C{i}"
             axes.scatter(x, y, s=9, color=colour, alpha=0.35)
@@ -63,10 +68,10 @@ def draw(evaluation, cells):
         axes.legend()
 
 
-def say_arms(evaluation, cells):
+def say_arms(evaluation, cells, arms):
     evaluation.say(f"{'arm':<12} {'time saved':>10} {'retransmitted':>14} {'window':>7}"
                    "   means of all cells")
-    for arm in ARMS:
+    for arm in arms:
         x, y = zip(*points(cells, arm.name))
         cwnd = sum(cell.samples[arm.name][..., 4].mean() for cell in cells) / len(cells)
         evaluation.say(f"{arm.name:<12} {sum(y) / len(y):>8.1f} % {sum(x) / len(x):>12.2f} %"
@@ -81,8 +86,8 @@ def play_cells(evaluation, arms):
         numbered = numbered_scenes(grid)
     except ValueError as error:
         sys.exit(f"lab: --cells {error}")
-    repetitions = QUICK_REPETITIONS if evaluation.quick else REPETITIONS
-    groups = list(batches(numbered))
+    repetitions = evaluation.repetitions or (QUICK_REPETITIONS if evaluation.quick else REPETITIONS)
+    groups = list(batches(numbered, len(arms)))
     minutes = sum(max(expected_s(scene, repetitions) for _, scene in group) for group in groups) / 60
     evaluation.say(f"{len(numbered)} scenes of {len(all_scenes())}, {len(arms)} arms, {repetitions}"
                    f" repetitions: about {minutes:.0f} min; all of the grid takes --cells all")
@@ -98,12 +103,18 @@ def play_cells(evaluation, arms):
 
 
 def evaluate(evaluation):
-    cells, n_late, n_all = play_cells(evaluation, ARMS)
+    arms = ARMS
+    if evaluation.arms:
+        arms = arms_named(*evaluation.arms, *NEEDED)
+        unknown = set(evaluation.arms) - {arm.name for arm in arms}
+        if unknown:
+            sys.exit(f"lab: --arms: no {', '.join(sorted(unknown))}; there are: {', '.join(arm.name for arm in ARMS)}")
+    cells, n_late, n_all = play_cells(evaluation, arms)
     if not cells:
         return
-    write_figures(evaluation, cells)
-    draw(evaluation, cells)
-    say_arms(evaluation, cells)
+    write_figures(evaluation, cells, arms)
+    draw(evaluation, cells, arms)
+    say_arms(evaluation, cells, arms)
     misses = evaluation.table("misses", "target", "cell", "figure")
     targets = judge.judge(cells)
     for target in targets:
