@@ -157,7 +157,7 @@ class CountingProgram(OtherProgram):
         ask = instruction(0xb7, 2, value=callbacks or 0) + instruction(0x85, value=59)
         code = b"".join((
             instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
-            instruction(0x55, 1, offset=3, value=4),  # it is established, opened here
+            instruction(0x57, 1, value=-2), instruction(0x55, 1, offset=3, value=4),  # established: 4, and 5 where accepted
             instruction(0xbf, 1, 6), ask if callbacks else instruction(0xb7, 0) * 2,
             instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=operation),
             instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),
