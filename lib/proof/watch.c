@@ -11,6 +11,9 @@
 /* Of all hosts without any harm, so many ever take a window from a destination by chance. */
 #define WATCH_ALPHA (1 - VERDICT_CONFIDENCE)
 
+/* Connections without room for their destination, until those give way that have few themselves. */
+enum { REFUSALS = 16 * WATCHED };
+
 void watch_init(struct watch *watch, uint64_t hash_seed)
 {
     *watch = (struct watch){ 0 };
@@ -29,28 +32,41 @@ struct watched *watch_find(const struct watch *watch, const struct riptide_prefi
     return slot == PREFIX_TABLE_NONE ? NULL : watched_at(watch, slot);
 }
 
-/* By numbers of connections alone: who goes is chosen by no outcome. */
+/*
+ * By numbers of connections alone: who goes is chosen by no outcome. One goes in any case: whose
+ * connection it is for is most often the busiest of those that are not watched.
+ */
 static void make_room(struct watch *watch, uint64_t now_ns)
 {
     uint64_t n_all = 0, n = watch->table.n;
+    uint32_t idlest = PREFIX_TABLE_NONE, least = UINT32_MAX;
 
     FOR_EACH_WATCHED(watch, slot)
         n_all += watched_at(watch, slot)->n_lately;
     FOR_EACH_WATCHED(watch, slot) {
         struct watched *watched = watched_at(watch, slot);
+        uint32_t n_lately = watched->n_lately;
 
-        if (watched->n_lately * n <= n_all && harm_is_over(&watched->harm, now_ns))
+        watched->n_lately = 0;
+        if (!harm_is_over(&watched->harm, now_ns))
+            continue;
+        if (8 * n_lately * n <= n_all) {
             prefix_table_remove(&watch->table, slot);
-        else
-            watched->n_lately = 0;
+        } else if (n_lately < least) {
+            least = n_lately;
+            idlest = slot;
+        }
     }
+    if (watch->table.n == WATCHED && idlest != PREFIX_TABLE_NONE)
+        prefix_table_remove(&watch->table, idlest);
 }
 
 struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns)
 {
     uint32_t slot;
 
-    if (watch->table.n == WATCHED && !watch_find(watch, dst))
+    if (watch->table.n == WATCHED && !watch_find(watch, dst) &&
+        ++watch->n_refused % REFUSALS == 0)
         make_room(watch, now_ns);
     return prefix_table_insert(&watch->table, dst, &slot) == 0 ? watched_at(watch, slot) : NULL;
 }

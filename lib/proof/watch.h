@@ -22,7 +22,7 @@ enum { RECENT = 20000 };
 struct watched {
     struct riptide_prefix dst;
     uint32_t rank; /* of its sums, among all that were ever judged; 0: not judged yet */
-    uint32_t n_lately; /* connections since there was no room last */
+    uint32_t n_lately; /* connections since room was made last */
     uint32_t n_wait;   /* rounds until what ends counts again */
     struct book_cell window, holdout; /* time over slow start's (book_doublings) */
     struct harm harm;
@@ -31,6 +31,7 @@ struct watched {
 struct watch {
     struct prefix_table table;
     uint32_t n_ranks;
+    uint32_t n_refused; /* connections for whose destination there was no room */
     uint32_t n_back;  /* destinations that have no window at present */
     uint64_t n_harms; /* times that one did harm */
 };
@@ -54,9 +55,9 @@ struct watched *watch_find(const struct watch *watch, const struct riptide_prefi
 struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns);
 
 /*
- * One that books have entered, if it was held out or had the window. Where there is no room for its
- * destination those go that had the fewest connections since that was so last, but for those whose
- * next wait would be longer for what they did.
+ * One that books have entered, if it was held out or had the window. Where 16 * WATCHED have found
+ * no room for their destination those go that had less than an eighth of the mean meanwhile, and one
+ * at least, but for those whose next wait would be longer for what they did.
  */
 void watch_enter(struct watch *watch, const struct riptide_prefix *dst, enum arm arm,
                  const struct riptide_sample *sample, uint64_t now_ns);

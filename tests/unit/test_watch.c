@@ -134,6 +134,25 @@ TEST(where_there_are_many_the_busy_ones_stay)
     watch_deinit(&watch);
 }
 
+/* None is busier than another: some are watched for long all the same, and one that is busier later is as well. */
+TEST(of_many_that_are_equal_some_stay)
+{
+    const struct riptide_prefix later = host(1000);
+    struct watch watch;
+    uint32_t n = 0;
+
+    watch_init(&watch, 1);
+    for (uint32_t i = 0; i < 200 * 600; i++)
+        enter(&watch, i % 600, ARM_WINDOW, 1, 3, 0);
+    FOR_EACH_WATCHED(&watch, slot)
+        n += watched_at(&watch, slot)->window.n == 200;
+    assert_in_range(n, WATCHED - 2, WATCHED);
+    for (uint32_t i = 0; i < 200 * 600; i++)
+        enter(&watch, i % 2 ? 1000 : i / 2 % 600, ARM_WINDOW, 1, 3, 0);
+    assert_non_null(watch_find(&watch, &later));
+    watch_deinit(&watch);
+}
+
 static bool is_long(void)
 {
     return getenv("RUNS") != NULL;
