@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from netns import BUILD, REPOSITORY
 
-DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "operations.md", "policies.md", "proof.md",
-        "riptide.dashboard.json", "security.md")
+DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
+        "operations.md", "policies.md", "proof.md", "riptide.dashboard.json", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 
 
