@@ -279,14 +279,15 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* The one for all is the least of any; and where the path is too short nothing is paced. */
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
-    return json_pack("{s:s, s:I, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I}", "cgroup",
+    return json_pack("{s:s, s:I, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
                      riptide_agent_get_cgroup(daemon->agent), "initcwnd",
                      (json_int_t)window.initcwnd, "may_lower", window.may_lower, "pacing_percent",
                      (json_int_t)percent, "pacing_by",
                      explanation_prefix(of_prefix > 0 ? &explanation->override : &none),
                      "pacing_rtt_min_ms", (double)agent->pacing_rtt_min_us / 1e3, "reason", off,
                      "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed",
-                     (json_int_t)arms.seed, "trial_percent", (json_int_t)arms.trial_percent);
+                     (json_int_t)arms.seed, "trial_percent", (json_int_t)arms.trial_percent,
+                     "given", (json_int_t)riptide_agent_count_windows(daemon->agent).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

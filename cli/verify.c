@@ -81,21 +81,30 @@ static void on_answer(void *userdata, const struct riptide_route *route)
     *(struct riptide_route *)userdata = *route;
 }
 
-/* What the program's map has for the peer, where the holder is a riptided that can be asked. */
-static void ask_program(struct evidence *evidence, const struct command_options *options,
-                        const struct riptide_prefix *peer, int holder, struct arm_config *arms)
+/*
+ * What the program's map has for the peer, where the holder is a riptided that can be asked. Returns
+ * how many connections the program has given their window; -1: it has none for the peer.
+ */
+static json_int_t ask_program(struct evidence *evidence, const struct command_options *options,
+                              const struct riptide_prefix *peer, int holder,
+                              struct arm_config *arms)
 {
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
     const json_t *program;
+    json_int_t n_given = -1;
     int pid;
 
     riptide_prefix_format(peer, dst);
+    evidence->program_cwnd = 0;
+    evidence->why_off[0] = '\0';
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
                    &error) == 0 && pid == holder) {
         program = get(answer, "program");
+        if (json_is_object(program))
+            n_given = number(program, "given");
         if (json_is_null(get(program, "reason")))
             evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
         else
@@ -109,6 +118,7 @@ static void ask_program(struct evidence *evidence, const struct command_options 
         evidence->silent_pid = holder;
     }
     json_decref(answer);
+    return n_given;
 }
 
 static int gather(struct evidence *evidence, struct rule **rulesp,
@@ -118,22 +128,30 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
     struct arm_config arms = { 0 };
     struct arm_shares shares;
     struct netlink netlink;
+    json_int_t n_before = -1, n_given;
     int holder;
     int r = resolve_find_ours(&evidence->router, &evidence->probe.peer, &evidence->route);
 
     evidence->has_route = r == 0;
     evidence->has_holder = riptide_router_get_holder(&holder) == 0;
     r = r == -ENOENT ? 0 : r;
+    if (r == 0 && evidence->has_holder)
+        n_before = ask_program(evidence, options, &asked.peer, holder, &arms);
     /* One that the lot passes by, or whose window changed meanwhile, proves nothing. */
     for (int i = 0, n_others = 0; r == 0 && i < MOST_IN_ARMS && n_others < MOST_CHANGED; i++) {
         evidence->probe = asked;
         r = probe_run(&evidence->probe, options->timeout_ns, error);
-        if (r == 0 && evidence->has_holder)
-            ask_program(evidence, options, &asked.peer, holder, &arms);
+        if (r == 0 && evidence->has_holder && !evidence->silent_pid) {
+            n_given = ask_program(evidence, options, &asked.peer, holder, &arms);
+            /* Others' connections count as well: where this command's cannot, it was theirs. */
+            evidence->has_given = n_before >= 0 && n_given > n_before && !evidence->cgroup[0];
+            n_before = n_given;
+        }
         shares = arm_shares_of(&arms);
         if (arm_of(evidence->probe.cookie, arms.seed, &shares) != ARM_WINDOW)
             continue;
-        if (evidence->probe.cwnd == evidence->program_cwnd || evidence->program_cwnd == 0)
+        if (evidence->program_cwnd == 0 || evidence->cgroup[0] ||
+            (evidence->has_given && evidence->probe.cwnd == evidence->program_cwnd))
             break;
         n_others++;
     }
@@ -154,7 +172,7 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
 
     return json_pack(
         "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, "
-        "s:{s:o, s:o, s:i, s:o}, s:{s:o}}",
+        "s:{s:o, s:o, s:i, s:o}, s:{s:o, s:b}}",
         "verdict", verdict_name(verdict->kind), "reason",
         verdict->reason[0] ? verdict->reason : NULL, "note",
         verdict->note[0] ? verdict->note : NULL, "connection", "source",
@@ -165,7 +183,7 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
         "route", "dst", explanation_prefix(&evidence->answer.match), "table",
         figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
         figure_or_null(evidence->answer.initcwnd), "program", "initcwnd",
-        figure_or_null(evidence->program_cwnd));
+        figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
 }
 
 /* The root has `segments` that the peer takes at first, where it is known. */
@@ -176,7 +194,7 @@ static const char text[] =
     "{connection.congestion_control}, segments of {connection.mss_bytes} bytes, none sent\n"
     "  route       [{route.dst}|-] table [{route.table}|0] proto {route.protocol}"
     "[ initcwnd {route.initcwnd}]\n"
-    "[  program     gives {program.initcwnd}\n]"
+    "[  program     gives {program.initcwnd}[{!program.has_given}, but not to this connection]\n]"
     "  peer        takes [{connection.peer_window_bytes} bytes at first, {/segments} segments"
     "|what this kernel does not tell]\n"
     "[  note        {note}\n]";

@@ -107,26 +107,31 @@ static void judge_peer(const struct evidence *evidence, struct verdict *verdict)
         probe->snd_wnd_bytes > 60000 ? " (a SYN-ACK cannot offer more than 65535)" : "");
 }
 
-/* No route is ours: the window is the connection's alone. */
+/* No route of ours gives it: whether the program does, its count says, and no figure. */
 static void judge_program(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
 
-    if (probe->cwnd == evidence->program_cwnd)
+    if (evidence->has_given && probe->cwnd == evidence->program_cwnd)
         judge_peer(evidence, verdict);
     else if (probe->retrans_segs > 0)
         judge_other_window(evidence, verdict);
     else if (evidence->cgroup[0])
         say(verdict,
-            "it started with %" PRIu32 ", not the %" PRIu32
-            " that riptided gives per connection: this command runs outside of the cgroup %s, so "
-            "its connections get nothing, and prove nothing of those in there",
-            probe->cwnd, evidence->program_cwnd, evidence->cgroup);
+            "this command runs outside of the cgroup %s: its connections get nothing of the %" PRIu32
+            " that riptided gives per connection, and prove nothing of those in there",
+            evidence->cgroup, evidence->program_cwnd);
     else if (probe->cwnd > evidence->program_cwnd && probe->cwnd == evidence->answer.initcwnd)
         say(verdict,
             "the initcwnd of its route, %" PRIu32 ", is larger than the %" PRIu32
             " that riptided gives per connection, and stays",
             probe->cwnd, evidence->program_cwnd);
+    else if (!evidence->has_given)
+        say(verdict,
+            "not by riptided, which would give %" PRIu32
+            " per connection: its program has given no window meanwhile; it is detached, or not "
+            "for connections of this command",
+            evidence->program_cwnd);
     else
         say(verdict,
             "riptided gives %" PRIu32 " per connection, and it started with %" PRIu32

@@ -37,6 +37,7 @@ struct evidence {
     char why_off[256];     /* why riptided gives nothing per connection; empty: it does, or is silent */
     int silent_pid;        /* of who gives windows per connection and does not say which; 0: nobody */
     char cgroup[256];      /* for connections of these; empty: this command is in there */
+    bool has_given;        /* the program has, by its own count, since before the connection opened */
     const struct rule *rules;
     size_t n_rules;
     bool has_holder;          /* a router manages this namespace */

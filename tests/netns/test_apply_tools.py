@@ -66,10 +66,39 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
                 assert done.returncode == 5
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
+        net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", 10, "--for", "1h")
+        wait_until(lambda: riptide_json(net.host, "explain", "203.0.113.1")["program"]["initcwnd"] == 10, "the hint")
+        as_many = net.host.run(*words, check=False)
         cgroups.enter(cgroup)
-        assert done.returncode == 4
-        assert (f"it started with 10, not the {cwnd} that riptided gives per connection: this command runs outside of "
-                f"the cgroup {cgroup}, so its connections get nothing, and prove nothing of those in there") in done.stdout
+        for found, figure in ((done, "[34][0-9]"), (as_many, "10")):
+            assert found.returncode == 4
+            assert re.search(f"starts with 10 segments: this command runs outside of the cgroup {cgroup}: its connections get "
+                             f"nothing of the {figure} that riptided gives per connection, and prove nothing of those in there\n",
+                             found.stdout)
+            assert re.search(f"\n  program     gives {figure}, but not to this connection\n", found.stdout)
+        assert net.host.run(*words).stdout.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with 10 segments\n")
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_verify_proves_no_window_of_a_program_that_is_detached(net, daemon, apply):
+    net.learned("203.0.113.1", 30)
+    with net.world.socket(socket.AF_INET) as server, \
+            daemon(apply, "--cwnd-max", 20, has_rules=apply == "both", interval="1h") as riptided:
+        server.bind(("", 0))
+        server.listen()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 20, "the window")
+        if apply == "both":
+            wait_window(net.host, "203.0.113.1")
+        with cgroups.Maps(riptided.pid) as maps:
+            maps.detach()
+        done = net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1], "--json", check=False)
+        found = said_json(done, "verify")
+    assert found["program"] == {"initcwnd": 20, "has_given": False}
+    if apply == "both":  # its route gives it all the same
+        assert (found["verdict"], found["connection"]["cwnd"], found["route"]["initcwnd"]) == ("applied", 20, 20)
+    else:
+        assert (found["verdict"], found["connection"]["cwnd"]) == ("overridden", 10)
+        assert found["reason"].startswith("not by riptided, which would give 20 per connection: ")
 
 
 def test_verify_does_not_judge_windows_of_who_cannot_be_asked(net, daemon):
@@ -121,7 +150,8 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "pacing_percent": 50, "pacing_by": None, "pacing_rtt_min_ms": 5, "reason": None, "holdout_percent": 0,
-                                       "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0}
+                                       "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0,
+                                       "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
                    in said("explain", "203.0.113.2"), "rules without a place")

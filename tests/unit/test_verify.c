@@ -125,6 +125,21 @@ TEST(why_a_program_gives_nothing)
                                                "say which");
 }
 
+TEST(the_same_window_by_chance_is_not_the_programs)
+{
+    struct evidence evidence = applied();
+
+    evidence.answer = (struct route_answer){ .table = RT_TABLE_MAIN };
+    evidence.has_route = false;
+    evidence.program_cwnd = 40;
+    evidence.has_given = true;
+    assert_verdict(&evidence, VERDICT_APPLIED, "");
+    evidence.has_given = false;
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "program has given no window meanwhile");
+    strcpy(evidence.cgroup, "/sys/fs/cgroup/a");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "outside of the cgroup /sys/fs/cgroup/a");
+}
+
 TEST(rules_of_the_other_family_do_not_count)
 {
     struct evidence evidence = applied();
